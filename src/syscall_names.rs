@@ -1,4 +1,4 @@
-//! Names of system calls by architecture, as the kernel's audit interface tells architectures apart. Pure tables.
+//! Names of system calls by architecture, as the kernel's audit interface distinguishes architectures. Pure tables.
 
 use syscalls::{aarch64, arm, riscv64, x86, x86_64};
 

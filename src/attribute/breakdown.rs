@@ -106,7 +106,7 @@ pub struct Part {
 pub enum PartKind {
     /// By the kernel's accounting, which samples it by ticks.
     UserMode,
-    /// User mode, and the kernel outside calls: the CPU time is too short for ticks to tell them apart.
+    /// User mode, and the kernel outside calls: the CPU time is too short for ticks to distinguish them.
     UserOrSystem,
     /// Calls x cost of a null call, at most their measured time.
     Crossings,

@@ -29,7 +29,7 @@ pub struct Charged {
 }
 
 impl Charged {
-    /// `None` where the profile does not tell user or system time.
+    /// `None` if user or system time is not in the profile.
     pub fn from_profile(profile: &Profile) -> Option<Charged> {
         let (user, system) = (s(profile.usage.user_ns?), s(profile.usage.system_ns?));
         let known_system_s = profile.all_calls().on_cpu_ns.map_or(0.0, s) + tracing_s(profile);

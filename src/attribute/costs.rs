@@ -75,7 +75,7 @@ impl Price {
 pub struct Basis {
     pub operation: String,
     /// `None` where the operation has one cost.
-    pub at: Option<Place>,
+    pub at: Option<Interpolation>,
     /// Operations whose cost was subtracted.
     pub less: &'static [&'static str],
 }
@@ -83,7 +83,7 @@ pub struct Basis {
 /// A value of the parameter that sets a price, and the measured values around it: both are the nearest one where that was
 /// taken, and the value itself where it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Place {
+pub struct Interpolation {
     pub parameter: &'static str,
     pub value: u64,
     pub low: u64,
@@ -218,7 +218,7 @@ impl Costs {
             None => Price { cost: first.cost, beyond: 0.0, basis: Basis { operation, at: None, less: &[] } },
             Some((parameter, value, line)) => {
                 let (cost, beyond, (value, low, high)) = on_line(line, value);
-                let at = Some(Place { parameter, value, low, high });
+                let at = Some(Interpolation { parameter, value, low, high });
                 Price { cost, beyond, basis: Basis { operation, at, less: &[] } }
             }
         })

@@ -2,7 +2,7 @@
 //! so it must neither pass for a difference between machines nor be averaged out over calls. Pure; `costs` and `wall` call it.
 //!
 //! On one machine, the panel's operations in user mode show the shift, because no tracer, filter or file system changes them. It
-//! is divided out. Between machines, a shift cannot be told from a difference, so it is an error of both runs.
+//! is divided out. Between machines, a shift cannot be distinguished from a difference, so it is an error of both runs.
 
 use crate::model::{PANEL, PANEL_IN_USER_MODE, Run};
 use crate::summary::{self, Panel};
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 /// null test of `bench/predict` holds.
 const BEYOND_USER_MODE: f64 = 0.005;
 
-/// Fewer operations in user mode do not tell the machine's speed.
+/// Fewer operations in user mode do not give the machine's speed.
 const FEWEST: usize = 2;
 
-/// What a run tells of its machine.
+/// What a run shows of its machine's speed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
     /// Name and processor; `None` if either is unknown.

@@ -32,7 +32,7 @@ pub enum Reason {
 /// Who ends a wait, and so what its length depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndedBy {
-    /// A device or another machine: only a unit cost can tell how long it is elsewhere.
+    /// A device or another machine: only a unit cost shows how long it is elsewhere.
     Outside,
     /// The clock: it takes as long everywhere.
     Clock,

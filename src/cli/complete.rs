@@ -1,4 +1,4 @@
-//! What a shell offers for a word: names that the flags alone do not tell. The script of `syscost completions` asks for
+//! What a shell offers for a word: names that are not known from the flags alone. The script of `syscost completions` asks for
 //! them by running this program with the variable [`VARIABLE`] set.
 
 use crate::model::Operation;

@@ -1,4 +1,4 @@
-//! The files of a directory that somebody named: the only reader of such directories. What it leaves out is told, as what
+//! The files of a directory that somebody named: the only reader of such directories. What it leaves out is reported, as what
 //! cannot be read of the files: one line for each reason, and the exit status is 3.
 
 use super::error::usage;

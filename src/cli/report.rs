@@ -139,7 +139,7 @@ fn has_rows(portrait: &Portrait, args: &ReportArgs) -> Result<()> {
     }
 }
 
-/// The portraits lend their rows, which may be many, and have them again afterwards.
+/// Compares the files. Their rows, which may be many, are moved into columns and back, not copied.
 fn compared(portraits: &mut [Portrait], baseline: usize, selection: Selection) -> Comparison {
     let lent = |portrait: &mut Portrait| Column {
         info: portrait.column.info.clone(),

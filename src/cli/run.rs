@@ -181,7 +181,7 @@ impl RunArgs {
         }
     }
 
-    /// What the profile needs, which the user is told; `None` without one.
+    /// What the profile needs, which is printed; `None` without one.
     fn needs(&self, session: &Session, profile: Option<&Profile>, notes: Notes) -> Option<Needs> {
         let (needs, path) = (needs(profile?, Some(&session.catalogue)), self.profile.as_ref()?);
         let threads = self.threads.as_ref().map_or_else(|| threads_of(&needs), |own| own.values[0]);

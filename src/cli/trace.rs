@@ -179,7 +179,7 @@ impl TraceArgs {
         Ok((profile, ended))
     }
 
-    /// The profile without what is not to be told.
+    /// The profile without what is to be kept private.
     fn private(&self, profile: Profile) -> Profile {
         let profile = if self.no_arguments || self.anonymous { profile.without_arguments() } else { profile };
         if self.anonymous { profile.anonymous() } else { profile }

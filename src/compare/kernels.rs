@@ -137,7 +137,7 @@ fn missing(case: &Case, row: &Row, environments: &[String]) -> Vec<NotCounted> {
     row.iter().enumerate().filter_map(missing).collect()
 }
 
-/// Whether a count is nearer to a good kernel's than to a bad one's; `None` if these two cannot be told apart.
+/// Whether a count is nearer to a good kernel's than to a bad one's; `None` if these two cannot be distinguished.
 pub fn is_good(count: f64, good: f64, bad: f64) -> Option<bool> {
     let apart = (good - bad).abs() > TOO_NEAR * good.abs().max(bad.abs());
     apart.then_some((count - good).abs() < (count - bad).abs())

@@ -16,7 +16,7 @@ use super::gate::Gate;
 use crate::model::{CallCount, Class, Profile};
 use std::collections::BTreeMap;
 
-/// The tracer that counts only the calls it was told to count.
+/// The tracer that counts only the calls it was asked to count.
 const OF_NAMED_CALLS: &str = "perf";
 /// Maximum number of parts that a row names.
 const MOST_PARTS: usize = 3;

@@ -17,7 +17,7 @@ pub struct Channel {
     ended: Cell<bool>,
 }
 
-/// How long a process may take to end when it is told to.
+/// How long a process may take to end when it is asked to.
 const END: Duration = Duration::from_secs(2);
 
 impl Channel {

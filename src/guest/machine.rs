@@ -96,7 +96,7 @@ impl Guest {
         self.command.iter().map(|word| word.to_string_lossy().replace(&self.directory, "{run}")).collect()
     }
 
-    /// The program that emulates it, as it names itself with its version; `None` if it does not tell.
+    /// The program that emulates it, as it names itself with its version; `None` if unknown.
     pub fn emulator(&self) -> Option<String> {
         let output = output(private::asking(&self.command[0]).arg("--version")).ok()?;
         let said = String::from_utf8_lossy(&output.stdout);
@@ -148,7 +148,7 @@ impl Guest {
     /// last one before each, which may reach into it. All would take seconds to be printed.
     ///
     /// # Errors
-    /// If the kernel does not tell them, or the guest did not answer.
+    /// If the kernel does not report them, or the guest did not answer.
     pub fn functions(&self, pages: &[u64]) -> Result<Vec<(u64, String)>, Failure> {
         let mut functions = Vec::new();
         for some in pages.chunks(MOST_PAGES) {

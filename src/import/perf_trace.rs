@@ -1,4 +1,4 @@
-//! `perf trace -s` summaries and plain `perf trace` output to profiles; the lines tell which of the two a file is.
+//! `perf trace -s` summaries and plain `perf trace` output to profiles; the lines show which of the two a file is.
 //!
 //! perf does not sample here: it counts every call that it sees, and reports lost events. Times are elapsed times. The
 //! formats are described in perf-trace(1); the fixtures are output of perf 6.1.

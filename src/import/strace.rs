@@ -1,4 +1,4 @@
-//! `strace -c` tables and `strace -f -T -ttt` logs to profiles; the lines tell which of the two a file is.
+//! `strace -c` tables and `strace -f -T -ttt` logs to profiles; the lines show which of the two a file is.
 //!
 //! The profile states what they lack: a log has elapsed times but not whether a call ran or waited, and both come from a
 //! program that strace slows down. The formats are described in strace(1); the fixtures are output of strace 6.1.

@@ -39,7 +39,7 @@ pub struct Checks {
     pub cpu_quota: Option<f64>,
     /// Share of the time since boot that the hypervisor took away, in percent.
     pub steal_since_boot_percent: Option<f64>,
-    /// The clock frequency that a virtual machine is told, which is not the one it runs at.
+    /// The clock frequency that a virtual machine is given, which is not the one it runs at.
     pub nominal_mhz: Option<f64>,
 }
 

@@ -20,7 +20,7 @@ pub unsafe fn no_such_call() -> i64 {
 #[cfg(not(any(target_os = "illumos", target_os = "solaris")))]
 pub use libc::wait4;
 
-/// These systems tell the usage of all children together only.
+/// These systems report the usage of all children together only.
 ///
 /// # Safety
 /// Always sound; unsafe as the call that it stands for.

@@ -31,7 +31,7 @@ const LIMITS: &[(&str, &str)] = &[
     ("Max file size", "fsize"),
 ];
 
-/// Everything about the machine that files tell; the frequency is that of `measuring_cpu`.
+/// Everything about the machine that is in files; the frequency is that of `measuring_cpu`.
 ///
 /// Callers fill in the clock's cost and step, the C library, the choice of CPUs, the file system and the stolen time.
 /// Call this before this process restricts its own CPUs: `cpus_allowed` is read from the process.

@@ -1,5 +1,5 @@
 //! What only Linux declares: raw system calls by number, and ptrace's requests. On other systems these are stand-ins, so that
-//! everything above compiles there and is told ENOSYS: no tracing, no counters, no proof. Used by the rest of `kernel`, and
+//! everything above compiles there and gets ENOSYS: no tracing, no counters, no proof. Used by the rest of `kernel`, and
 //! for constants by `trace` and `store`.
 //!
 //! Rejected: `cfg` at each use, which would have to be right in a hundred places that nobody can test.

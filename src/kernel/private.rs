@@ -49,7 +49,7 @@ pub fn temporary(parent: &Path, prefix: &str) -> Result<TempDir> {
     Ok(made)
 }
 
-/// A program that only tells something, such as its version. It does not run in the user's directory, where rustup, go and
+/// A program that only prints something, such as its version. It does not run in the user's directory, where rustup, go and
 /// Python look for what they execute.
 pub fn asking(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);

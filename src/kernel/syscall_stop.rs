@@ -80,7 +80,7 @@ pub fn syscall_stop(pid: i32) -> Result<SyscallStop, Errno> {
     Ok(info.decode())
 }
 
-/// Only Linux tells that.
+/// Only Linux reports that.
 #[cfg(not(target_os = "linux"))]
 pub fn syscall_stop(_: i32) -> Result<SyscallStop, Errno> {
     Err(Errno::ENOSYS)

@@ -1,4 +1,4 @@
-//! Runs without what tells about their owner. Pure; `session` applies it before a run is written for the first time.
+//! Runs without what identifies their owner. Pure; `session` applies it before a run is written for the first time.
 
 use super::{EntriesStatus, EnvironmentFacts, Host, Outcome, Record, Run};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ fn all_hosts(run: &Run) -> impl Iterator<Item = &Host> {
     std::iter::once(&run.host).chain(run.environments.iter().filter_map(|facts| facts.host.as_deref()))
 }
 
-/// New names of the environments whose names tell something.
+/// New names of the environments whose names identify the user.
 fn renamed(run: &Run) -> BTreeMap<String, String> {
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     let facts = |name: &str| run.environments.iter().find(|facts| facts.name == name);

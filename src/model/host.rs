@@ -62,7 +62,7 @@ pub struct Host {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_cpus: Option<f64>,
     /// Standard deviation in percent by which whole runs were faster or slower than each other on this machine under such
-    /// load; `None` if earlier runs do not tell.
+    /// load; `None` if there are too few earlier runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_scatter_percent: Option<f64>,
     /// The number of runs that it was learned from, this one included.

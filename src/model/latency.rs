@@ -15,9 +15,9 @@ pub struct SingleCalls {
     /// Wall time of all calls together with what lies between them.
     pub spent_ns: u64,
     pub all: CallTimes,
-    /// Those of `all` that lost the CPU; `None` if they are not told apart.
+    /// Those of `all` that lost the CPU; `None` if they are not distinguished.
     pub preempted: Option<CallTimes>,
-    /// Those of `all` that kept the CPU and took an interrupt; `None` if they are not told apart.
+    /// Those of `all` that kept the CPU and took an interrupt; `None` if they are not distinguished.
     pub interrupted: Option<CallTimes>,
     /// Slow calls that gave up the CPU by themselves.
     pub waits: u64,

@@ -55,7 +55,7 @@ pub struct Traits {
     pub children: bool,
     /// The cost depends on a device, not only on kernel code.
     pub machine: bool,
-    /// It enters the kernel by faults, which mode samples cannot tell from user mode.
+    /// It enters the kernel by faults, which mode samples cannot distinguish from user mode.
     pub faults: bool,
     /// The cost depends on earlier changes to the file system.
     pub history: bool,

@@ -1,4 +1,4 @@
-//! Profiles without what tells about their owner. Pure; `cli` applies it before a profile is written or shown.
+//! Profiles without what identifies their owner. Pure; `cli` applies it before a profile is written or shown.
 
 use super::Profile;
 use std::collections::HashMap;

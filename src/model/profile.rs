@@ -83,7 +83,7 @@ pub struct TracerFacts {
     /// Overhead per call in nanoseconds, calibrated on this machine just before tracing; `None` if that was not possible,
     /// such as on a busy machine.
     pub added_per_call_ns: Option<f64>,
-    /// The 95% interval of the overhead per call, whether it is narrow enough to tell the overhead or not.
+    /// The 95% interval of the overhead per call, whether it is narrow enough to give the overhead or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added_range_ns: Option<[f64; 2]>,
     /// Overhead of all calls together in nanoseconds, each priced as its kind of call; `None` if only
@@ -205,10 +205,10 @@ pub struct Concurrency {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ProcessGroup {
     pub name: String,
-    /// Its process, if processes of the same name are told apart.
+    /// Its process, if processes of the same name are distinguished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// Its control group, if control groups are told apart: its path below the root of the hierarchy.
+    /// Its control group, if control groups are distinguished: its path below the root of the hierarchy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
     /// CPU time by mode, if the tracer knows it by process name.

@@ -1,4 +1,4 @@
-//! What tells one run from another, and the name of its file among those of many hosts. Pure.
+//! What distinguishes one run from another, and the name of its file among those of many hosts. Pure.
 
 use super::Run;
 

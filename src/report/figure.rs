@@ -143,7 +143,7 @@ impl Lines {
     }
 
     /// The points of all lines.
-    pub fn points(&self) -> impl Iterator<Item = &Place> {
+    pub fn points(&self) -> impl Iterator<Item = &PlotPoint> {
         self.series.iter().flat_map(|line| &line.points)
     }
 }
@@ -152,14 +152,14 @@ impl Lines {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
     pub label: String,
-    pub points: Vec<Place>,
+    pub points: Vec<PlotPoint>,
     /// Fixed cost and cost per unit of the fitted line, in nanoseconds; `None` without a fit.
     pub model: Option<(f64, f64)>,
 }
 
 /// The cost at one value of the parameter, in nanoseconds, with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct PlotPoint {
     pub value: f64,
     pub ns: f64,
     pub low_high: Option<(f64, f64)>,

@@ -118,8 +118,8 @@ impl Child {
         }
     }
 
-    /// Meets a probe behind a command that nobody knows: sends `request`, a hello (probe/alone.h), and leaves out the lines that
-    /// the command prints before the answer.
+    /// Greets a probe that a user's command started: sends `request` (probe/alone.h) and skips the lines that the command prints
+    /// before the answer.
     ///
     /// # Errors
     /// As `ready`, or that there is no probe; with what the command printed.
@@ -347,7 +347,7 @@ impl Child {
         Failure::new(FailureKind::Crashed, format!("{who} without an answer{how}{said}"))
     }
 
-    /// Gives a process that has closed its pipes a moment to exit by itself, so that its own status is told.
+    /// Gives a process that has closed its pipes a moment to exit by itself, so that its own status is reported.
     fn let_exit(&self) {
         let ended =
             || proc_stat::text(self.process.id()).rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'));

@@ -80,7 +80,7 @@ pub struct Environment {
     /// Whether the command translates the program alone, and a program that this one becomes would not be translated.
     #[serde(default)]
     pub translates: bool,
-    /// Whether podman keeps what it starts until it is told to remove it, by the label `syscost={run}`.
+    /// Whether podman keeps what it starts until it is asked to remove it, by the label `syscost={run}`.
     #[serde(default)]
     pub keeps_containers: bool,
     /// Whether its programs may use all CPUs, because one that they talk to for each call needs its own.

@@ -1,6 +1,6 @@
 //! Cases in emulated machines: their instructions are counted, one guest after the other, before times are measured.
 
-use super::guests::Place;
+use super::guests::LazyGuest;
 use super::open::Session;
 use super::options::{Stage, Watch};
 use super::passes::{Passed, Passes, only_for_speed};
@@ -19,7 +19,7 @@ impl Session {
         }
         for (i, environment) in counted.iter().enumerate() {
             let at = |share: f64, doing: &str| watch.at((i as f64 + share) / counted.len() as f64, doing);
-            let mut place = Place::new(&environment.name, &planned);
+            let mut place = LazyGuest::new(&environment.name, &planned);
             let own = |passed: &&mut Passed| passed.planned.case.environment == environment.name;
             let mut cases: Vec<&mut Passed> = passed.iter_mut().filter(own).collect();
             at(0.0, &format!("booting {}", environment.name));
@@ -55,7 +55,7 @@ fn counted_environments(workers: &Workers, planned: &[Planned]) -> Vec<Environme
 
 /// Counts the instructions of a case whose passes found nothing against it.
 fn count(
-    place: &mut Place,
+    place: &mut LazyGuest,
     workers: &Workers,
     options: &Options,
     Passed { planned, passes }: &Passed,
@@ -75,7 +75,7 @@ fn count(
 }
 
 /// Counts the kernel entries of a case whose instructions could be counted. Whatever fails now is for want of a trace.
-fn prove(place: &mut Place, workers: &Workers, options: &Options, planned: &Planned) -> Proof {
+fn prove(place: &mut LazyGuest, workers: &Workers, options: &Options, planned: &Planned) -> Proof {
     if workers.interrupt.is_set() {
         return Proof::none(&Failure::interrupted().message);
     }

@@ -5,7 +5,7 @@ use crate::runner::{Environment, Workers};
 use std::collections::BTreeSet;
 
 /// The facts about each environment of `planned` that is started by a command, misleads, or has another unit than time. An
-/// environment that is missing is told of by its cases.
+/// environment that is missing is reported by its cases.
 pub fn facts(workers: &Workers, planned: &[Planned]) -> Vec<EnvironmentFacts> {
     let mut seen = BTreeSet::new();
     let names = planned.iter().map(|planned| planned.case.environment.as_str()).filter(|name| seen.insert(*name));

@@ -22,7 +22,7 @@ pub(super) fn tell(known: &BTreeMap<String, EnvironmentFacts>, environments: &mu
 }
 
 /// The guest of one environment, booted when it is first needed.
-pub(super) struct Place {
+pub(super) struct LazyGuest {
     name: String,
     /// The cases that are snippets, in the order of their programs in the guest.
     snippets: Vec<Case>,
@@ -30,13 +30,13 @@ pub(super) struct Place {
     boots: u32,
 }
 
-impl Place {
+impl LazyGuest {
     /// One that will have the programs of all snippets in `planned` that are for it.
-    pub fn new(name: &str, planned: &[Planned]) -> Place {
+    pub fn new(name: &str, planned: &[Planned]) -> LazyGuest {
         let own = planned.iter().map(|planned| &planned.case).filter(|case| case.environment == name);
         let mut snippets: Vec<Case> = own.filter(|case| case.language.is_some()).cloned().collect();
         snippets.dedup();
-        Place { name: name.to_string(), snippets, guest: None, boots: 0 }
+        LazyGuest { name: name.to_string(), snippets, guest: None, boots: 0 }
     }
 
     fn booted(&self) -> Option<&Guest> {
@@ -111,16 +111,16 @@ fn program(number: usize) -> String {
 }
 
 /// Where workers of timed cases are: here, or in guests.
-pub(super) struct Places<'a> {
+pub(super) struct GuestLauncher<'a> {
     workers: &'a mut Workers,
     options: &'a Options,
     planned: &'a [Planned],
-    guests: BTreeMap<String, Place>,
+    guests: BTreeMap<String, LazyGuest>,
 }
 
-impl<'a> Places<'a> {
-    pub fn new(workers: &'a mut Workers, options: &'a Options, planned: &'a [Planned]) -> Places<'a> {
-        Places { workers, options, planned, guests: BTreeMap::new() }
+impl<'a> GuestLauncher<'a> {
+    pub fn new(workers: &'a mut Workers, options: &'a Options, planned: &'a [Planned]) -> GuestLauncher<'a> {
+        GuestLauncher { workers, options, planned, guests: BTreeMap::new() }
     }
 
     /// What is known of the guests that were booted.
@@ -129,13 +129,13 @@ impl<'a> Places<'a> {
     }
 }
 
-impl Launcher for Places<'_> {
+impl Launcher for GuestLauncher<'_> {
     fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure> {
         let name = &case.environment;
         if !self.workers.environment(name)?.is_guest {
             return self.workers.launch(case, padding);
         }
-        let place = self.guests.entry(name.clone()).or_insert_with(|| Place::new(name, self.planned));
+        let place = self.guests.entry(name.clone()).or_insert_with(|| LazyGuest::new(name, self.planned));
         Ok(Box::new(place.channel(self.workers, self.options, case)?))
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub struct Keep {
     place: Place,
-    /// Whether it is kept without what tells about its owner.
+    /// Whether it is kept without what identifies its owner.
     anonymous: bool,
     /// The new file of the folder, from the first time on.
     chosen: OnceCell<PathBuf>,
@@ -34,12 +34,12 @@ impl Keep {
         Keep { place: Place::Folder(folder.to_path_buf()), ..Keep::default() }
     }
 
-    /// The same without what tells about the run's owner, if `anonymous`.
+    /// The same without what identifies the run's owner, if `anonymous`.
     pub fn anonymous(self, anonymous: bool) -> Keep {
         Keep { anonymous, ..self }
     }
 
-    /// The run as far as it is told.
+    /// The run without what is kept private.
     pub fn told(&self, run: Run) -> Run {
         if self.anonymous { run.anonymous() } else { run }
     }

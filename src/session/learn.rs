@@ -6,7 +6,7 @@ use crate::stats::run_scatter;
 use crate::store::levels::{self, Level};
 use crate::summary::{self, Panel};
 
-/// Only runs under similar load tell about this one: others kept at least this many CPUs busy, or fewer.
+/// Only runs under similar load are evidence for this one: others kept at least this many CPUs busy, or fewer.
 const LOADED: f64 = 0.5;
 /// The latest runs count.
 const LATEST: usize = 20;

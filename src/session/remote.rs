@@ -1,4 +1,4 @@
-//! Environments that a user's own command makes: whether a probe answers there, and what it tells of its machine. Called when
+//! Environments that a user's own command makes: whether a probe answers there, and what it reports about its machine. Called when
 //! a session opens, so that a command that leads nowhere ends it at once.
 
 use crate::kernel::host;
@@ -21,12 +21,12 @@ pub struct Remote {
     pub warnings: Vec<String>,
 }
 
-/// Another machine, by what the probe there tells.
+/// Another machine, as the probe there reports it.
 pub struct Machine {
     pub host: Host,
     /// The operations that the probe there has.
     pub operations: Vec<Operation>,
-    /// The compiler that built it; `unknown` if it does not tell.
+    /// The compiler that built it; `unknown` if it does not report it.
     pub compiler: String,
 }
 
@@ -140,7 +140,7 @@ fn two_machines(name: &str, host: &Host) -> String {
     )
 }
 
-/// What the probe tells of its machine, and its operations.
+/// What the probe reports about its machine, and its operations.
 fn machine(child: &mut Child, directory: &Path, timeout: Duration, hello: &Facts) -> Result<Machine> {
     let told = child.ask("facts", "facts", timeout)?;
     let told: Facts = told.iter().filter_map(|line| line.strip_prefix("fact ")?.split_once('=')).map(owned).collect();
@@ -194,7 +194,7 @@ fn write_below(tree: &Path, path: &str, text: &str) -> Result<()> {
     Ok(fs::write(file, text)?)
 }
 
-/// The facts in files, completed by those that system calls told. Nothing of this machine's.
+/// The facts in files, completed by those that system calls returned. Nothing of this machine's.
 fn host_of(told: &Facts, hello: &Facts, files: Host) -> Host {
     let text = |name: &str| told.get(name).map(str::to_string);
     let whole = |name: &str| told.number(name).map(|number| number as u64);

@@ -2,7 +2,7 @@
 
 use super::company::Company;
 use super::environments;
-use super::guests::{self, Places};
+use super::guests::{self, GuestLauncher};
 use super::job::Job;
 use super::keep::Keep;
 use super::open::Session;
@@ -54,7 +54,7 @@ impl Session {
         // No interval is as narrow as 0, so all of the budget is spent.
         let target = if self.options.per_case.is_some() { 0.0 } else { config.precision_percent };
         let config = Config { precision_percent: target, ..config };
-        let mut places = Places::new(&mut self.workers, &job.boot, &job.planned);
+        let mut places = GuestLauncher::new(&mut self.workers, &job.boot, &job.planned);
         let measured = match timed.is_empty() {
             true => Vec::new(),
             false => engine::measure(&timed, &mut places, &clock, &config, &mut recorder),

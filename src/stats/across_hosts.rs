@@ -23,7 +23,7 @@ const FEWEST_FOR_MAD: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostRun {
-    /// Any number that tells hosts apart.
+    /// Any number that distinguishes hosts.
     pub host: usize,
     /// The logarithm of its cost.
     pub ln: f64,
@@ -34,7 +34,7 @@ pub struct HostRun {
 pub struct HostScatter {
     /// Of the runs of one host; `None` if no host has two.
     pub within: Option<f64>,
-    /// Of hosts, without that of their runs; `None` if no host has two runs, when the two cannot be told apart.
+    /// Of hosts, without that of their runs; `None` if no host has two runs, when the two cannot be distinguished.
     pub between: Option<f64>,
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Interval {
     pub low: f64,
     pub high: f64,
-    /// Confidence, at least 0.95; 0.9 where it tells where the next run will be.
+    /// Confidence: at least 0.95, or 0.9 for the interval of the next run.
     pub level: f64,
 }
 

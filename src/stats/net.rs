@@ -12,7 +12,7 @@ pub struct WithLoop<'a> {
 }
 
 /// a / b, both net of their empty loops: the ratio of the differences of medians over the blocks in `range`, with the interval of
-/// the ratios of single blocks, which have all four in common. `None` where a net cost cannot be told from zero.
+/// the ratios of single blocks, which have all four in common. `None` where a net cost is indistinguishable from zero.
 ///
 /// Not the median over rounds, as for other ratios: the slots of single calls are too short for a net cost of their own.
 pub fn net_ratio(a: WithLoop, b: WithLoop, range: &Range<usize>) -> Option<Ranged> {

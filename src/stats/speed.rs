@@ -6,7 +6,7 @@ use super::median;
 use crate::model::Measurement;
 use std::ops::Range;
 
-/// Fewer members cannot tell the machine's speed from one of their own oddities.
+/// Fewer members cannot distinguish the machine's speed from one of their own oddities.
 pub const FEWEST_MEMBERS: usize = 5;
 /// Rounds of Tukey's median polish; it converges after a few.
 const POLISHES: usize = 20;

@@ -37,7 +37,7 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
 }
 
 /// The same for a file in a folder that many hosts write into. What killed programs left there is not removed: over a network,
-/// a lock does not tell whether another host is still writing.
+/// a lock does not show whether another host is still writing.
 ///
 /// # Errors
 /// As [`replace`].

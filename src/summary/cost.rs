@@ -28,7 +28,7 @@ pub struct RowCost {
     #[serde(rename = "net_ns")]
     pub net: Option<Nanos>,
     /// Net cost of single cold calls in units of that of warm batches; `None` for rows that are not cold, without the warm row
-    /// or the empty loops to subtract, and where a net cost cannot be told from zero.
+    /// or the empty loops to subtract, and where a net cost is indistinguishable from zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cold_over_warm: Option<Ranged>,
     /// Median in units of the empty function call's; `None` without one, and for cold calls.

@@ -29,13 +29,13 @@ pub struct Latency {
     #[serde(flatten)]
     pub all: Percentiles,
     /// Those of calls that were neither preempted nor interrupted, as far as the kernel knows: what a hypervisor does to them is
-    /// still in there. `None` if they are not told apart.
+    /// still in there. `None` if they are not distinguished.
     pub rest: Option<Percentiles>,
     /// Calls slower than four times the median and a microsecond.
     pub slow: u64,
-    /// Calls that lost the CPU to others; `None` if they are not told apart.
+    /// Calls that lost the CPU to others; `None` if they are not distinguished.
     pub preempted: Option<u64>,
-    /// Calls that took an interrupt and kept the CPU; `None` if they are not told apart.
+    /// Calls that took an interrupt and kept the CPU; `None` if they are not distinguished.
     pub interrupted: Option<u64>,
     /// Slow calls that gave up the CPU by themselves.
     pub waits: u64,
@@ -44,7 +44,7 @@ pub struct Latency {
     /// For figures: time without the timer by 1 / (1 - share of calls).
     #[serde(skip)]
     pub curve: Vec<(f64, f64)>,
-    /// The same for the rest; empty if they are not told apart.
+    /// The same for the rest; empty if they are not distinguished.
     #[serde(skip)]
     pub rest_curve: Vec<(f64, f64)>,
 }

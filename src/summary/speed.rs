@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The machine's speed as far as documents tell it.
+/// The machine's speed as documents report it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MachineSpeed {
     /// Geometric mean of what the members of the panel cost, in nanoseconds: the unit of relative costs.
@@ -63,7 +63,7 @@ impl<'a> Panel<'a> {
         self.members.iter().filter_map(cost).collect()
     }
 
-    /// Whether it has enough members to tell the machine's speed.
+    /// Whether it has enough members to estimate the machine's speed.
     pub fn is_usable(&self) -> bool {
         self.members.len() >= FEWEST_MEMBERS
     }
@@ -94,7 +94,7 @@ fn environment(run: &Run) -> &str {
     of().find(|own| *own == NATIVE).or(of().next()).unwrap_or(NATIVE)
 }
 
-/// What the panel of `run` tells of the machine; `None` with too few members.
+/// The speed of the machine by the panel of `run`; `None` with too few members.
 pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
     Some(MachineSpeed {
         panel_ns: panel.mean_ns()?,

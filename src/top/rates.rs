@@ -117,7 +117,7 @@ pub struct Rates {
     pub torn: bool,
 }
 
-/// The key of a row: process, control group, call, class and error, as far as rows are told apart by them.
+/// The key of a row: process, control group, call, class and error, as far as rows are distinguished by them.
 type RowKey = (Option<Who>, Option<String>, Option<String>, Class, Option<String>);
 
 /// What was called from `before` to `now`, in rows `by`, of what `focus` names.

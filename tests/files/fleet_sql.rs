@@ -29,7 +29,7 @@ fn observations(folder: &str) -> Vec<Observation> {
     let mut all = Vec::new();
     let observed = |row: RowLine| {
         let RowLine { operation, params, environment, language, .. } = row;
-        let place = questions::Place { host: row.host.unwrap(), columns: row.columns };
+        let place = questions::Origin { host: row.host.unwrap(), columns: row.columns };
         Observation {
             case: Arc::new(CaseName { operation, params, environment, language }),
             place: Arc::new(place),

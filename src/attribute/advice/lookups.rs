@@ -1,5 +1,5 @@
 //! Rules about names: those that are searched for, and those that are asked for again and again. Both need the paths of
-//! `trace --paths`: whether a name is asked for again cannot be told from counts.
+//! `trace --paths`: whether a name is asked for again cannot be derived from counts.
 
 use super::caller::{Caller, errors, is_one_of};
 use super::rule::{Advice, MANY, PathUse, Rule, Time};

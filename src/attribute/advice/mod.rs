@@ -1,6 +1,6 @@
 //! What could be saved, in seconds: rules over what each process did. Pure; `attribute` calls it.
 //!
-//! A rule applies only where a process has many calls of its kind, and says no more than the profile can tell. The saving is
+//! A rule applies only where a process has many calls of its kind, and claims no more than the profile shows. The saving is
 //! the time that these calls took, measured where the profile has times and by unit costs where it has only counts, minus
 //! what would take their place by unit costs. Rules overlap (a lookup that fails may be repeated too), so savings do not add
 //! up. A file for each group of rules; `caller` holds what they look at.

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Advice {
     #[serde(flatten)]
     pub rule: Rule,
-    /// The name of the process that makes the calls; empty where the profile does not tell processes apart.
+    /// The name of the process that makes the calls; empty if the profile does not distinguish processes.
     pub process: String,
     /// The calls that are meant.
     pub names: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Advice {
     /// Their measured time, of the kind that `time` says, where it is known.
     pub measured_s: Option<f64>,
     pub time: Time,
-    /// `None` where the profile cannot tell.
+    /// `None` if it cannot be derived from the profile.
     #[serde(rename = "saved_s")]
     pub saved: Option<Seconds>,
     /// The unit costs that it rests on.

@@ -62,7 +62,7 @@ pub fn empty_reads(caller: &Caller) -> Vec<Advice> {
     STREAMS.iter().filter_map(|kind| empty(caller, *kind)).collect()
 }
 
-/// Those beyond one for each poll: who is told of input by the edge may read until there is none. Of `accept` there is no other way.
+/// Those beyond one for each poll: who is notified of input by the edge may read until there is none. Of `accept` there is no other way.
 fn empty(caller: &Caller, kind: Option<DescriptorKind>) -> Option<Advice> {
     let is_accept = |count: &CallCount| is_one_of(count, &["accept", "accept4"]);
     let own = |count: &CallCount| is_one_of(count, INPUTS) && !is_accept(count) && count.class.descriptor == kind;

@@ -21,7 +21,7 @@ fn costs_lie_on_the_line_between_logarithms() {
     for (size, ns) in [(1, 100.0), (8, 100.0), (64, 100.0), (512, 800.0), (4096, 6400.0), (0, 100.0)] {
         assert!((at(size).cost.ns / ns - 1.0).abs() < 1e-6, "{size}: {:?}", at(size));
     }
-    let place = |value, low, high| Some(Place { parameter: "size", value, low, high });
+    let place = |value, low, high| Some(Interpolation { parameter: "size", value, low, high });
     assert_eq!(at(512).basis.at, place(512, 64, 4096));
     assert_eq!([at(4096).basis.at, at(64).basis.at], [place(4096, 4096, 4096), place(64, 64, 64)]);
 }
@@ -29,7 +29,7 @@ fn costs_lie_on_the_line_between_logarithms() {
 #[test]
 fn beyond_the_measured_values_the_nearest_is_taken_with_a_larger_error() {
     let beyond = costs().price("read", &of_size(16384)).unwrap();
-    assert_eq!(beyond.basis.at, Some(Place { parameter: "size", value: 16384, low: 4096, high: 4096 }));
+    assert_eq!(beyond.basis.at, Some(Interpolation { parameter: "size", value: 16384, low: 4096, high: 4096 }));
     assert!((beyond.cost.ns - 6400.0).abs() < 1e-6 && (beyond.beyond - 2.0 * PER_DOUBLING).abs() < 1e-6);
 }
 
@@ -45,7 +45,7 @@ fn cold_rows_are_no_unit_costs() {
     let mut run = run(&[("io.read_zero", &[64, 4096], &|_| 50.0)], 12, Noise::NONE);
     run.records[0].case.params.insert("cold".into(), 4096);
     let price = Costs::from_run(&run, None).unwrap().price("read", &of_size(64)).unwrap();
-    assert_eq!(price.basis.at, Some(Place { parameter: "size", value: 64, low: 4096, high: 4096 }));
+    assert_eq!(price.basis.at, Some(Interpolation { parameter: "size", value: 64, low: 4096, high: 4096 }));
 }
 
 #[test]

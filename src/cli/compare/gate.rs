@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// What fails, and how it is told.
+/// What fails, and how it is reported.
 #[derive(Clone, clap::Args)]
 #[group(id = "gate", multiple = true)]
 pub struct GateArgs {
@@ -104,7 +104,7 @@ fn written(findings: &[Finding], path: &Path) -> Result<()> {
 /// one of its files cannot be read, 255 for the rest, also if the good one cannot be.
 ///
 /// # Errors
-/// None: they are told.
+/// None: they are reported.
 pub fn for_git(done: Result<Exit>, files: &[PathBuf]) -> Result<Exit> {
     let error = match done {
         Ok(exit) => return Ok(exit),

@@ -5,7 +5,7 @@ use super::super::exit::Exit;
 use super::super::messages::Notes;
 use super::args::{Kind, ReportArgs, deliver, destination};
 use crate::cli::error::usage;
-use crate::fleet::questions::{CaseName, Observation, Place, survey};
+use crate::fleet::questions::{CaseName, Observation, Origin, survey};
 use crate::fleet::sql;
 use crate::kernel::threads::in_order;
 use crate::model::pattern::Pattern;
@@ -99,7 +99,7 @@ impl Gathered {
 struct Loaded {
     /// By the run's id.
     runs: BTreeMap<String, Vec<Observation>>,
-    places: HashSet<Arc<Place>>,
+    places: HashSet<Arc<Origin>>,
     cases: HashSet<Arc<CaseName>>,
 }
 
@@ -171,7 +171,7 @@ impl Loaded {
         let (Some(ns), Some(host)) = (cost, line.host) else { return };
         let RowLine { operation, params, environment, language, columns, started_unix_s, .. } = line;
         let case = once(&mut self.cases, CaseName { operation, params, environment, language });
-        let place = once(&mut self.places, Place { host, columns });
+        let place = once(&mut self.places, Origin { host, columns });
         self.runs.entry(line.run_id).or_default().push(Observation { case, place, started_unix_s, ns });
     }
 }

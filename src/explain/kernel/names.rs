@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// A function: where it starts, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct NamedAddress<'a> {
     pub start: u64,
     pub name: &'a str,
 }
@@ -55,13 +55,13 @@ impl Names {
     }
 
     /// The function around `address`.
-    pub fn at(&self, address: u64) -> Place<'_> {
+    pub fn at(&self, address: u64) -> NamedAddress<'_> {
         if address < KERNEL && !self.probe.contains(&address) {
-            return Place { start: 0, name: "[vdso]" };
+            return NamedAddress { start: 0, name: "[vdso]" };
         }
         match self.by_start.range(..=address).next_back() {
-            Some((start, name)) if (*start < KERNEL) == (address < KERNEL) => Place { start: *start, name },
-            _ => Place { start: 0, name: "[unknown]" },
+            Some((start, name)) if (*start < KERNEL) == (address < KERNEL) => NamedAddress { start: *start, name },
+            _ => NamedAddress { start: 0, name: "[unknown]" },
         }
     }
 
@@ -110,7 +110,7 @@ mod tests {
             names.add(0xffff_ffff_8100_0000 + start, name);
         }
         names.add(0, "hidden");
-        assert_eq!(names.at(0xffff_ffff_8100_003f), Place { start: 0xffff_ffff_8100_0010, name: "vfs_fstat" });
+        assert_eq!(names.at(0xffff_ffff_8100_003f), NamedAddress { start: 0xffff_ffff_8100_0010, name: "vfs_fstat" });
         assert_eq!(names.at(0xffff_ffff_8100_0040).name, "cp_new_stat");
         assert_eq!(names.at(0xffff_ffff_9000_0000).name, "schedule");
         assert_eq!(names.at(0xffff_ffff_8000_0000).name, "[unknown]");

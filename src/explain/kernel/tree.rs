@@ -7,7 +7,7 @@
 
 use super::flow::{Kind, Step};
 use super::groups::group;
-use super::names::{KERNEL, Names, Place, whole};
+use super::names::{KERNEL, NamedAddress, Names, whole};
 use crate::model::explained::{Call, Group};
 use std::collections::HashMap;
 
@@ -215,7 +215,7 @@ pub fn is_thunk(name: &str) -> bool {
 }
 
 /// Entry code in assembler is one path with names in between: each is shown beside the one before it.
-fn is_label(place: &Place) -> bool {
+fn is_label(place: &NamedAddress) -> bool {
     const LABELS: &[&str] = &["entry_", "swapgs_restore_regs", "syscall_return_via_sysret", "common_interrupt_return"];
     LABELS.iter().any(|label| place.name.starts_with(label))
 }

@@ -49,7 +49,7 @@ pub struct CaseName {
 
 /// Where it was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct Origin {
     pub host: String,
     /// Columns of rows that hosts are grouped by: `cpu`, `kernel`, `label_pool`. What is not known is missing.
     pub columns: BTreeMap<String, String>,
@@ -59,12 +59,12 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     pub case: Arc<CaseName>,
-    pub place: Arc<Place>,
+    pub place: Arc<Origin>,
     pub started_unix_s: Option<i64>,
     pub ns: f64,
 }
 
-impl Place {
+impl Origin {
     /// The value of `column`; empty if it is not known.
     pub fn column(&self, column: &str) -> &str {
         match column {
@@ -115,7 +115,7 @@ fn scale(mad: f64) -> f64 {
     (MAD_TO_DEVIATION * mad).max(LEAST_SCALE)
 }
 
-/// Whether `relative`, a difference from 1, is a change: large enough, and far beyond `error` as `count` values tell it.
+/// Whether `relative`, a difference from 1, is a change: large enough, and far beyond `error` as `count` values estimate it.
 fn is_change(relative: f64, error: f64, count: usize) -> bool {
     relative.abs() >= LEAST_CHANGE && relative.abs() >= error * (DEVIATIONS + SMALL_GROUPS / count as f64)
 }
@@ -157,7 +157,7 @@ pub mod fixtures {
         let case = Arc::new(CaseName { operation: "file.fstat".into(), ..CaseName::default() });
         let one = |host: usize, day: i64| {
             let columns = [("cpu", "x"), ("kernel", kernel(host, day))].map(|(k, v)| (k.to_string(), v.to_string()));
-            let place = Arc::new(Place { host: format!("n{host:02}"), columns: columns.into() });
+            let place = Arc::new(Origin { host: format!("n{host:02}"), columns: columns.into() });
             Observation { case: case.clone(), place, started_unix_s: Some(day * 86_400 + 60), ns: ns(host, day) }
         };
         (0..count).flat_map(|host| (0..days).map(move |day| (host, day))).map(|(host, day)| one(host, day)).collect()

@@ -56,7 +56,7 @@ impl Suites {
 }
 
 impl Source {
-    /// Those in a file called `name`, whose ending tells its format, as far as they are Debian's archive.
+    /// Those in a file called `name`, whose ending gives its format, as far as they are Debian's archive.
     pub fn all(name: &str, text: &str) -> Vec<Source> {
         let all = if name.ends_with(".sources") { stanzas(text) } else { lines(text) };
         all.into_iter().filter(Source::is_debian).collect()

@@ -4,7 +4,7 @@
 //! know everything. So the child makes calls of all kinds in turn, and reads some memory before each, as programs do
 //! between their calls. Each pair is a few milliseconds with the programs of calls detached and attached, in alternating
 //! order, on one CPU; within them, the lower quartile of short batches, which nothing interrupts. Pairs differ where the
-//! machine is busy with something else, and their interval tells how much is known. `bench/trace stated` compares the
+//! machine is busy with something else, and their interval shows how much is known. `bench/trace stated` compares the
 //! result with what workloads lose, `bench/trace calibrated` with other calibrations.
 
 #![allow(unsafe_code)]

@@ -236,7 +236,7 @@ pub struct Details {
     pub name: Name,
 }
 
-/// Threads on a CPU that are told apart; the last level is that many or more.
+/// Threads on a CPU that are distinguished; the last level is that many or more.
 pub const LEVELS: usize = 64;
 
 /// Counters of all CPUs.

@@ -247,7 +247,7 @@ impl Programs {
     }
 }
 
-/// Reads again until nothing was handed over meanwhile, but not for ever, and tells whether that was so. What is read
+/// Reads again until nothing was handed over meanwhile, but not for ever, and returns whether that was so. What is read
 /// comes with the numbers that are odd while an entry is handed over, and other ones afterwards.
 fn until_whole<T>(mut before: Vec<u64>, mut read: impl FnMut() -> Result<(Vec<u64>, T)>) -> Result<(T, bool)> {
     const ATTEMPTS: usize = 20;

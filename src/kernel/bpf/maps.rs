@@ -165,7 +165,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
 
     /// The values of an array that was created as `MAPPABLE`. Programs may write to them meanwhile: each word is one that
     /// was there, but words need not fit together. The first word of a value is read last: if it counts what replaces
-    /// others, it tells whether something did.
+    /// others, it shows whether something did.
     ///
     /// # Errors
     /// What the kernel refuses.

@@ -38,7 +38,7 @@ pub fn wanted<'a>(object: &'a Object, targets: &'a [(TypeKind, String)]) -> Vec<
 
 /// Where a name in a program leads: the descriptor of a map, and whether the address of its only value is meant.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct MapReference {
     pub descriptor: i32,
     pub value: bool,
 }
@@ -47,7 +47,11 @@ pub struct Place {
 ///
 /// # Errors
 /// A relocation that this loader does not know, or a name without a map.
-pub fn relocate(program: &Program, kernel: &Btf, place: &dyn Fn(&str) -> Option<Place>) -> Result<Vec<u64>, String> {
+pub fn relocate(
+    program: &Program,
+    kernel: &Btf,
+    place: &dyn Fn(&str) -> Option<MapReference>,
+) -> Result<Vec<u64>, String> {
     let mut code = program.code.clone();
     for access in &program.accesses {
         fit(&mut code, access, kernel).ok_or_else(|| format!("an access to {} cannot be relocated", access.of))?;

@@ -7,7 +7,7 @@ use super::layout::{
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;
-use super::relocate::Place;
+use super::relocate::MapReference;
 use super::ring::Ring;
 use super::sys;
 use crate::kernel::Sources;
@@ -82,7 +82,7 @@ impl Tables {
     }
 
     /// What a name in a program leads to.
-    pub fn place(&self, name: &str) -> Option<Place> {
+    pub fn place(&self, name: &str) -> Option<MapReference> {
         let (descriptor, value) = match name {
             "windows" => (self.windows.descriptor(), false),
             "tasks" => (self.tasks.descriptor(), false),
@@ -102,7 +102,7 @@ impl Tables {
             "config" => (self.settings.descriptor(), true),
             _ => return None,
         };
-        Some(Place { descriptor, value })
+        Some(MapReference { descriptor, value })
     }
 }
 

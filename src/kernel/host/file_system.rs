@@ -48,7 +48,7 @@ fn magic(_: &Path) -> Option<u32> {
     None
 }
 
-/// The type with that magic number, as `statfs` tells it; `None` for a number that is none.
+/// The type with that magic number, as `statfs` reports it; `None` for a number that is none.
 pub fn file_system_kind(magic: u64) -> Option<String> {
     u32::try_from(magic).ok().map(name)
 }

@@ -1,8 +1,8 @@
 //! Plans a study: its cases by parameters and environments, the baselines, and the fixtures they need.
 
+use super::definition::{At, Expected, Study, StudyCase, Work};
 use super::error::{StudyError, StudyText};
 use super::fixtures;
-use super::{At, Expected, Study, StudyCase, Work};
 use crate::model::pattern::matching;
 use crate::model::{Case, Expectation, Operation, Planned, Run};
 use crate::plan::select::{add_baselines, cases, count, has, in_environments, parameter_names};

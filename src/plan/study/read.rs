@@ -1,9 +1,9 @@
 //! Checks a study's TOML. Operations are checked when cases are planned, since that needs the catalogue.
 
+use super::definition::{At, Expected, Study, StudyCase, VIEWS, Work};
 use super::error::{StudyError, StudyText};
 use super::file::{Body, CaseTable, DerivedTable, Entries, Parameters, ScaleTable, StudyFile};
 use super::fixtures;
-use super::{At, Expected, Study, StudyCase, VIEWS, Work};
 use crate::model::{Case, Combination, Derived, Expectation, Scale, StudyView};
 use crate::plan::Setting;
 use crate::runner::{Environment, Language};

@@ -2,7 +2,7 @@
 //! call it.
 
 use crate::attribute::breakdown::{AccountNote, PartKind};
-use crate::attribute::costs::{Basis, Place};
+use crate::attribute::costs::{Basis, Interpolation};
 use crate::attribute::lines::{ChangeLine, LineKind};
 use crate::attribute::path::{PathKind, TimeInCall};
 use crate::attribute::spread::Seconds;
@@ -33,7 +33,7 @@ pub fn range(time: Seconds) -> String {
 /// `io.read_file size=4K`, `nearest io.read_zero size=1`, `file.open_close depth=2 (depth=1 to 8) less fd.close`.
 pub fn basis(basis: &Basis) -> String {
     let mut text = basis.operation.clone();
-    if let Some(Place { parameter, value, low, high }) = basis.at {
+    if let Some(Interpolation { parameter, value, low, high }) = basis.at {
         let [first, last] = [low, high].map(Size);
         text = match low == high {
             true if value != low => format!("nearest {text} {parameter}={first}"),
@@ -180,7 +180,7 @@ mod tests {
     fn a_basis_names_operation_parameter_and_what_is_subtracted() {
         let of = |at, less| basis(&Basis { operation: "io.read_zero".into(), at, less });
         assert_eq!(of(None, &["fd.close", "fd.lseek"]), "io.read_zero less fd.close, fd.lseek");
-        let at = |value, low, high| of(Some(Place { parameter: "size", value, low, high }), &[]);
+        let at = |value, low, high| of(Some(Interpolation { parameter: "size", value, low, high }), &[]);
         assert_eq!(at(4096, 4096, 4096), "io.read_zero size=4K");
         assert_eq!(at(0, 1, 1), "nearest io.read_zero size=1");
         assert_eq!(at(512, 64, 4096), "io.read_zero size=512 (size=64 to 4K)");

@@ -11,7 +11,7 @@ pub struct Percentiles {
 pub struct Curve {
     pub label: String,
     pub all: Vec<(f64, f64)>,
-    /// Without calls that were preempted or interrupted; empty if they are not told apart.
+    /// Without calls that were preempted or interrupted; empty if they are not distinguished.
     pub rest: Vec<(f64, f64)>,
 }
 

@@ -1,6 +1,6 @@
 //! Costs over a parameter as characters, both axes logarithmic. A picture of the table, not a source of numbers.
 //!
-//! Our own, because of two crates that were tried: textplots labels only the ends of the x axis and tells series apart by
+//! Our own, because of two crates that were tried: textplots labels only the ends of the x axis and distinguishes series by
 //! colour alone; rasciigraph has no x axis at all.
 
 use super::figure::lines;

@@ -63,7 +63,7 @@ fn environments(html: &mut Markup, page: &Page) {
     cells::plain(html, &Table::of(&specs, &rows).without_empty(), "What is known of each environment");
 }
 
-/// Environments that the page tells of.
+/// Environments that the page describes.
 const MOST_ENVIRONMENTS: usize = 200;
 
 /// Warnings that are shown at once.
@@ -102,7 +102,7 @@ pub fn warnings(html: &mut Markup, files: &[Portrait]) {
 
 type Fact = (&'static str, fn(&Portrait) -> Option<String>);
 
-/// What is told, in this order.
+/// What is shown, in this order.
 const FACTS: [Fact; 33] = [
     ("labels", |p| conditions::labels(&p.column.info.labels)),
     ("measured by", |p| Some(measured_by(&p.column.info))),
@@ -161,7 +161,7 @@ fn measured_by(info: &ColumnInfo) -> String {
         .map_or_else(|| format!("{} {}", info.tool.name, info.tool.version), |source| source.title.clone())
 }
 
-/// Facts as rows and files as columns; what no file tells is named below.
+/// Facts as rows and files as columns; what no file has is listed below.
 fn facts_table(files: &[Portrait]) -> Table {
     let values = |fact: &Fact| -> Vec<Option<String>> { files.iter().map(fact.1).collect() };
     let (known, unknown): (Vec<_>, Vec<_>) =

@@ -3,7 +3,7 @@
 
 use crate::document::{Block, Document};
 use crate::model::{By, CallTimes, Histogram, Profile, TimeBucket};
-use crate::report::figure::{Curve, Line, Lines, Place, shares};
+use crate::report::figure::{Curve, Line, Lines, PlotPoint, shares};
 use crate::report::fit::plot_lines;
 use crate::report::numbers::{significant, thousands, three_figures};
 use crate::report::{Cell, Spec, Style, Table};
@@ -162,7 +162,7 @@ fn unknown(profile: &Profile) -> String {
 fn plot(found: &[Latency], width: u16) -> Vec<String> {
     let line = |latency: &Latency| {
         let curve = latency.curve();
-        let points = curve.all.iter().map(|(value, ns)| Place { value: *value, ns: *ns, low_high: None }).collect();
+        let points = curve.all.iter().map(|(value, ns)| PlotPoint { value: *value, ns: *ns, low_high: None }).collect();
         Line { label: curve.label, points, model: None }
     };
     let series = found.iter().map(line).collect();

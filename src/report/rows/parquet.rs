@@ -98,7 +98,7 @@ fn message(columns: &[Column]) -> String {
     format!("message row {{ {} }}", columns.iter().map(field).collect::<Vec<_>>().join(" "))
 }
 
-/// The values of a column that are not null. How deep each is defined tells where nulls are; a list has the depth of its
+/// The values of a column that are not null. How deep each is defined shows where nulls are; a list has the depth of its
 /// elements, which repeat.
 #[derive(Default)]
 struct Levels {

@@ -19,22 +19,25 @@ type Group<'a> = Vec<&'a Line<'a>>;
 
 /// An environment as columns.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct EnvironmentColumns<'a> {
     name: &'a str,
     unit: Unit,
     /// The environment that its figures are divided by.
     base: Option<&'a str>,
 }
 
-fn places(summary: &Summary) -> Vec<Place<'_>> {
+fn places(summary: &Summary) -> Vec<EnvironmentColumns<'_>> {
     let base = |name: &str| {
         let rows = summary.rows.iter().filter(|row| row.case.environment == name);
         rows.filter_map(|row| row.versus.as_ref()).map(|versus| versus.environment.as_str()).next()
     };
-    environments(summary).into_iter().map(|name| Place { name, unit: summary.unit(name), base: base(name) }).collect()
+    environments(summary)
+        .into_iter()
+        .map(|name| EnvironmentColumns { name, unit: summary.unit(name), base: base(name) })
+        .collect()
 }
 
-impl Place<'_> {
+impl EnvironmentColumns<'_> {
     fn cell(&self, group: &Group, cell: impl Fn(&Line) -> Cell) -> Cell {
         group.iter().find(|line| line.environment == self.name).map_or(Cell::default(), |line| cell(line))
     }
@@ -96,9 +99,9 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
 /// else with a row for each case; in as many tables as it takes. Each has the figures of one unit, which its title names.
 pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table> {
     let (groups, places) = (grouped(lines), places(summary));
-    let of_unit = |unit| places.iter().filter(|place| place.unit == unit).copied().collect::<Vec<Place>>();
-    let units: Vec<Vec<Place>> = [Unit::Nanoseconds, Unit::Instructions].map(of_unit).into();
-    let units: Vec<&Vec<Place>> = units.iter().filter(|places| !places.is_empty()).collect();
+    let of_unit = |unit| places.iter().filter(|place| place.unit == unit).copied().collect::<Vec<EnvironmentColumns>>();
+    let units: Vec<Vec<EnvironmentColumns>> = [Unit::Nanoseconds, Unit::Instructions].map(of_unit).into();
+    let units: Vec<&Vec<EnvironmentColumns>> = units.iter().filter(|places| !places.is_empty()).collect();
     let last = units.len() - 1;
     let tables = units.iter().enumerate().flat_map(|(i, places)| match groups.len() < places.len() {
         true => by_environment(&groups, places, width),
@@ -108,23 +111,25 @@ pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table
 }
 
 /// `instr/op, and the ratio to linux-5.10`
-fn title(places: &[Place]) -> String {
+fn title(places: &[EnvironmentColumns]) -> String {
     let unit = places.first().map_or("", |place| unit_name(place.unit));
     let base = places.iter().find_map(|place| place.base);
     base.map_or(unit.to_string(), |base| format!("{unit}, and the ratio to {base}"))
 }
 
 /// A row for each environment, with the cases as columns. Kernel entries are notes.
-fn by_environment(groups: &[Group], places: &[Place], width: u16) -> Vec<Table> {
+fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -> Vec<Table> {
     let name = |group: &Group| group.first().map_or(String::new(), |line| line.name.text.clone());
-    let mut specs = vec![Spec::left("environment", |place: &Place| place.name.into())];
+    let mut specs = vec![Spec::left("environment", |place: &EnvironmentColumns| place.name.into())];
     let mut parts = Vec::new();
     for group in groups {
-        let ratio = |place: &Place| place.cell(group, versus);
+        let ratio = |place: &EnvironmentColumns| place.cell(group, versus);
         let has_ratio = places.iter().any(|place| !ratio(place).text.is_empty());
         parts.push((specs.len()..=specs.len() + usize::from(has_ratio)).collect());
-        specs.push(Spec::right(&name(group), move |place: &Place| place.figure(group)));
-        specs.extend(has_ratio.then(|| Spec::right("ratio", move |place: &Place| place.cell(group, versus))));
+        specs.push(Spec::right(&name(group), move |place: &EnvironmentColumns| place.figure(group)));
+        specs.extend(
+            has_ratio.then(|| Spec::right("ratio", move |place: &EnvironmentColumns| place.cell(group, versus))),
+        );
     }
     let proven = groups.iter().filter(|group| group.iter().any(|line| line.failure().is_none() && line.is_proven()));
     let notes = proven.map(|group| format!("kernel entries of {}: {}", name(group), entries_cell(group).text));
@@ -133,7 +138,7 @@ fn by_environment(groups: &[Group], places: &[Place], width: u16) -> Vec<Table> 
 }
 
 /// A row for each case, with the environments as columns, and the kernel entries if it is to have them.
-fn by_case(groups: &[Group], places: &[Place], with_entries: bool, width: u16) -> Vec<Table> {
+fn by_case(groups: &[Group], places: &[EnvironmentColumns], with_entries: bool, width: u16) -> Vec<Table> {
     let mut specs =
         vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), |line| line.name.clone()))];
     let mut parts: Vec<Vec<usize>> = Vec::new();

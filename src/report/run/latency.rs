@@ -4,7 +4,7 @@
 use crate::document::{Block, Document, params};
 use crate::model::{EMPTY_LOOP, Nanos, SPIN};
 use crate::prose::some;
-use crate::report::figure::{Chart, Curve, Figure, Line, Lines, Percentiles as PercentileChart, Place, shares};
+use crate::report::figure::{Chart, Curve, Figure, Line, Lines, Percentiles as PercentileChart, PlotPoint, shares};
 use crate::report::fit::plot_lines;
 use crate::report::numbers::{nanoseconds, thousands};
 use crate::report::run::figures::name;
@@ -245,7 +245,7 @@ pub fn figure(curves: &[Curve]) -> Figure {
 }
 
 fn line(curve: Curve) -> Line {
-    let points = curve.all.iter().map(|(value, ns)| Place { value: *value, ns: *ns, low_high: None }).collect();
+    let points = curve.all.iter().map(|(value, ns)| PlotPoint { value: *value, ns: *ns, low_high: None }).collect();
     Line { label: curve.label, points, model: None }
 }
 

@@ -5,7 +5,7 @@ use super::marks::{LINE, class, duration, legend, mark, number};
 use crate::model::Size;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::palette::SERIES;
-use crate::report::figure::{Line, Lines, Place};
+use crate::report::figure::{Line, Lines, PlotPoint};
 use crate::write::markup::{Markup, short};
 
 /// Pixels of the plot's height.
@@ -25,7 +25,7 @@ struct Plane {
 
 impl Plane {
     fn of(lines: &Lines, top: u32) -> Plane {
-        let ends = |p: &Place| [Some(p.ns), p.low_high.map(|e| e.0), p.low_high.map(|e| e.1)];
+        let ends = |p: &PlotPoint| [Some(p.ns), p.low_high.map(|e| e.0), p.low_high.map(|e| e.1)];
         let y = LogAxis::holding(lines.points().flat_map(ends).flatten()).with_margin();
         Plane { x: lines.axis(), y, zero: lines.zero(), top }
     }
@@ -128,7 +128,7 @@ fn draw_model(svg: &mut Markup, index: usize, line: &Line, (fixed, per_unit): (f
     }
 }
 
-fn words(line: &Line, place: &Place) -> String {
+fn words(line: &Line, place: &PlotPoint) -> String {
     let interval = place.low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
     format!("{} at {}: {} ns{}", line.label, value_words(place.value), number(place.ns), interval.unwrap_or_default())
 }

@@ -78,7 +78,7 @@ fn draw_curve(svg: &mut Markup, index: usize, curve: &Curve, plane: &Plane) {
     }
 }
 
-/// The powers of ten on the way, and the longest call: enough to tell the curves apart.
+/// The powers of ten on the way, and the longest call: enough to distinguish the curves.
 fn marked(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let Some(last) = points.last() else { return Vec::new() };
     let at = |beyond: f64| points.iter().rev().find(|(x, _)| *x <= beyond * 1.001).map(|(_, ns)| (beyond, *ns));

@@ -56,7 +56,7 @@ fn distribution() -> Chart {
 }
 
 fn lines() -> Chart {
-    let place = |ns: f64| Place { value: ns.max(0.0), ns, low_high: Some((ns, ns)) };
+    let place = |ns: f64| PlotPoint { value: ns.max(0.0), ns, low_high: Some((ns, ns)) };
     let line = Line { label: HOSTILE.into(), points: NUMBERS.map(place).to_vec(), model: Some((1.0, f64::NAN)) };
     Chart::Lines(Lines { parameter: HOSTILE.into(), series: vec![line; 7], crossovers: vec![1e300, f64::NAN] })
 }

@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-/// The most names of processes that are told apart, each a time series of its own. The first ones stay; those that come
+/// The most names of processes that are distinguished, each a time series of its own. The first ones stay; those that come
 /// when there are as many are summed in a series that has the label `overflow` in place of a name.
 const MOST_PROCESSES: usize = 100;
 

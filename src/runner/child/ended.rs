@@ -33,7 +33,7 @@ pub fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Before a hello is answered, nobody knows whether there is a probe.
+/// Before a greeting is answered, it is unknown whether there is a probe.
 pub fn of_command(failure: Failure) -> Failure {
     Failure { message: failure.message.replacen(PROBE_ENDED, "the command ended", 1), ..failure }
 }

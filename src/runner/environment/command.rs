@@ -11,7 +11,7 @@ pub enum Meeting {
     /// As its file says: in the worker's directory, pinned by inheritance.
     #[default]
     Known,
-    /// It must say hello first, since nobody knows what the command does. Its programs are those of the environment `build`.
+    /// A user's command: the probe must send a greeting first. Its programs are those of the environment `build`.
     Command { build: &'static str },
     /// The same on another machine, where the probe has this path.
     Elsewhere(PathBuf),

@@ -132,7 +132,7 @@ struct Tracer {
     /// What it adds to all calls together, in nanoseconds, each priced as its kind of call; left out if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     added_total_ns: Option<u64>,
-    /// Whether what it adds is system time of the workload itself. Where it is left out, the kind tells: so for `bpf` and
+    /// Whether what it adds is system time of the workload itself. If it is left out, the kind determines it: so for `bpf` and
     /// `perf`, not for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     adds_system_time: Option<bool>,
@@ -150,10 +150,10 @@ struct Tracer {
 struct Process {
     /// The name as the kernel keeps it.
     name: String,
-    /// Its process, where processes of the same name are told apart.
+    /// Its process, where processes of the same name are distinguished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
-    /// Its control group, where they are told apart: the path below the root of the hierarchy.
+    /// Its control group, where they are distinguished: the path below the root of the hierarchy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cgroup: Option<String>,
     /// CPU time in user mode, in nanoseconds.
@@ -170,10 +170,10 @@ struct Call {
     /// Name of the processes; empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     process: String,
-    /// The process, where processes of the same name are told apart.
+    /// The process, where processes of the same name are distinguished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
-    /// The control group, where they are told apart.
+    /// The control group, where they are distinguished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cgroup: Option<String>,
     /// The system call's name.

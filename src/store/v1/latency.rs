@@ -43,10 +43,10 @@ struct Times {
     spent_ns: u64,
     /// All calls.
     all: String,
-    /// Those of them that lost the CPU to others; null if they are not told apart.
+    /// Those of them that lost the CPU to others; null if they are not distinguished.
     #[serde(default)]
     preempted: Option<String>,
-    /// Those of them that took an interrupt and kept the CPU; null if they are not told apart.
+    /// Those of them that took an interrupt and kept the CPU; null if they are not distinguished.
     #[serde(default)]
     interrupted: Option<String>,
     /// Slow calls that gave up the CPU by themselves.

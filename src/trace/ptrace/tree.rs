@@ -21,7 +21,7 @@ pub struct Inside {
     pub key: Key,
     /// Its first argument, as a descriptor.
     argument: i32,
-    /// The thread when it was resumed at the entry; `None` without times, or if the kernel does not tell.
+    /// The thread when it was resumed at the entry; `None` without times, or if the kernel does not report it.
     pub entry: Option<Stop>,
     /// Whether it is its process's only thread.
     pub alone: bool,
@@ -284,7 +284,7 @@ fn shares_descriptors(tid: i32, name: &str, call: &Call) -> bool {
     flags & CLONE_FILES != 0 && flags & CLONE_THREAD == 0
 }
 
-/// The class of a call, as far as its entry tells: the kind of its descriptor, and what else drives its cost.
+/// The class of a call, as far as its entry shows: the kind of its descriptor, and what else drives its cost.
 fn measure(
     drives: Option<Drives>,
     tid: i32,

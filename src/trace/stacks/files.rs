@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(["", "x", "1-2", "z-1 r-xp 0 0 0"].map(line), [None, None, None, None]);
     }
 
-    /// As the kernel would tell a file: itself, and its names outwards.
+    /// As the kernel would report a file: itself, and its names outwards.
     fn told(path: &Path) -> (MappedFile, Vec<u8>) {
         let facts = fs::metadata(path).unwrap();
         let device = libc::major(facts.dev()) << 20 | libc::minor(facts.dev());

@@ -49,7 +49,7 @@ pub struct Stacks {
     images: Vec<Rc<Image>>,
     numbers: HashMap<*const Image, u32>,
     /// Where compilers at run time leave their maps, and what is in them.
-    compilers: Vec<(perf_map::Place, OnceCell<Functions>)>,
+    compilers: Vec<(perf_map::MapLocation, OnceCell<Functions>)>,
     /// The stacks, from the function that made the call outwards.
     all: IndexSet<Box<[Frame]>>,
     /// The number of calls per stack, by site.
@@ -160,7 +160,7 @@ impl Stacks {
                 let compilers = &mut self.compilers;
                 let process = self.processes.entry(pid).or_default();
                 let place = *process.compiled.get_or_insert_with(|| {
-                    let place = perf_map::Place::for_process(pid).filter(|_| files::numbers_are_ours())?;
+                    let place = perf_map::MapLocation::for_process(pid).filter(|_| files::numbers_are_ours())?;
                     compilers.push((place, OnceCell::new()));
                     Some(compilers.len() as u32 - 1)
                 });
@@ -202,7 +202,7 @@ impl Stacks {
     }
 }
 
-/// The process, with what it has mapped; if that is not known for the program that it executes now, as far as /proc tells.
+/// The process, with what it has mapped; if that is not known for the program that it executes now, as far as /proc shows.
 fn known<'a>(processes: &'a mut HashMap<u32, Process>, files: &Files, pid: u32, space: u64) -> &'a mut Process {
     let process = processes.entry(pid).or_default();
     if process.space != space {

@@ -15,16 +15,16 @@ pub const LARGEST: u64 = 64 << 20;
 
 /// Where to look for the map of a process, also after its end.
 #[derive(Debug)]
-pub struct Place {
+pub struct MapLocation {
     root: File,
     user: u32,
     /// The process's PID in its own namespace.
     pid: u32,
 }
 
-impl Place {
+impl MapLocation {
     /// That of a process that lives.
-    pub fn for_process(pid: u32) -> Option<Place> {
+    pub fn for_process(pid: u32) -> Option<MapLocation> {
         // What is found through this is of one process, even if its PID is reused meanwhile.
         let process = regular::place(Path::new(&format!("/proc/{pid}"))).ok()?;
         let inside = |name: &str| format!("/proc/self/fd/{}/{name}", process.as_raw_fd());
@@ -35,7 +35,7 @@ impl Place {
         };
         let user = *words("Uid:")?.get(1)?;
         let pid = words("NSpid:").and_then(|pids| pids.last().copied()).unwrap_or(pid);
-        Some(Place { root: regular::place(Path::new(&inside("root"))).ok()?, user, pid })
+        Some(MapLocation { root: regular::place(Path::new(&inside("root"))).ok()?, user, pid })
     }
 
     /// The functions of the map as it is now; none if there is no such map, or it is not to be trusted.
@@ -63,7 +63,7 @@ mod tests {
         let (directory, map) = (root.path().join("tmp"), root.path().join("tmp/perf-7.map"));
         fs::create_dir(&directory).unwrap();
         let user = nix::unistd::geteuid().as_raw();
-        let place = |user| Place { root: regular::place(root.path()).unwrap(), user, pid: 7 };
+        let place = |user| MapLocation { root: regular::place(root.path()).unwrap(), user, pid: 7 };
         let named = |user| place(user).read().at(0x1000, None);
         assert_eq!(named(user), None);
         fs::write(&map, "1000 10 planted\n").unwrap();
@@ -90,9 +90,9 @@ mod tests {
     #[test]
     fn the_place_of_a_process_is_its_own_root() {
         let own = std::process::id();
-        let place = Place::for_process(own).unwrap();
+        let place = MapLocation::for_process(own).unwrap();
         assert_eq!(place.user, nix::unistd::geteuid().as_raw());
         assert_eq!(place.root.metadata().unwrap().ino(), fs::metadata("/").unwrap().ino());
-        assert!(Place::for_process(u32::MAX).is_none());
+        assert!(MapLocation::for_process(u32::MAX).is_none());
     }
 }

@@ -26,7 +26,7 @@ fn started(profile: &Profile) -> Option<String> {
 
 type Fact = (&'static str, fn(&Profile) -> Option<String>);
 
-/// What is told, in this order.
+/// What is shown, in this order.
 const FACTS: [Fact; 18] = [
     ("command", |p| Some(p.command.join(" ")).filter(|text| !text.is_empty())),
     ("followed", |p| p.scope.clone()),
