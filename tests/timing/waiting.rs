@@ -83,6 +83,8 @@ fn about(a: f64, b: f64) -> bool {
 #[test]
 fn a_sleep_is_blocked_for_as_long_as_was_asked_and_no_longer_until_it_runs() {
     let _alone = alone();
+    // Of each of 60 pauses, up to 100 us from the wake-up on may be an idle CPU that wakes up, which is no run delay.
+    let waking = 0.006;
     for words in [["sleep"], ["sleep-beside-hogs"]] {
         let Some(traced) = traced(&words) else { return };
         traced.is_consistent();
@@ -94,10 +96,10 @@ fn a_sleep_is_blocked_for_as_long_as_was_asked_and_no_longer_until_it_runs() {
             let (all_blocked, waiting) = traced.wall_s();
             assert!(about(blocked, all_blocked), "{blocked} {all_blocked}");
             assert!(about(traced.path_s("blocked"), all_blocked));
-            assert!(traced.seconds("clock_nanosleep", "runnable_ns") <= waiting + 0.002);
+            assert!(traced.seconds("clock_nanosleep", "runnable_ns") <= waiting + waking);
         }
         let runnable = traced.seconds("clock_nanosleep", "runnable_ns");
-        assert!(runnable <= traced.run_delay_s + 0.002, "{runnable} {}", traced.run_delay_s);
+        assert!(runnable <= traced.run_delay_s + waking, "{runnable} {}", traced.run_delay_s);
     }
 }
 
