@@ -9,7 +9,9 @@ pub mod markup;
 mod screen;
 pub mod text;
 
-pub use json::{JsonDocument, json_schema, write_json, write_json_line};
+#[cfg(test)]
+pub use json::json_schema;
+pub use json::{JsonDocument, write_json, write_json_line};
 pub use screen::{Format, Screen};
 pub use text::{fit, fits, pages, text_width, write_lines};
 

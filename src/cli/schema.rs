@@ -70,29 +70,31 @@ mod tests {
     use crate::fleet::FleetCheck;
     use crate::report::rows;
     use crate::report::top::TopDocument;
-    use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
+    use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument};
     use crate::store;
+    use crate::write::json_schema;
     use serde_json::Value;
     use snapbox::Data;
     use snapbox::data::DataFormat;
 
     fn of(kind: SchemaKind) -> Value {
+        let [result, explained, versus, profile] = store::schemas();
         match kind {
             SchemaKind::Summary => json_schema::<SummaryDocument>(),
-            SchemaKind::Result => store::schema(),
+            SchemaKind::Result => result,
             SchemaKind::Row => rows::schema(),
             SchemaKind::Comparison => json_schema::<Comparison>(),
             SchemaKind::ComparisonPlan => json_schema::<Plan>(),
             SchemaKind::ProfileComparison => json_schema::<ProfileComparison>(),
             SchemaKind::History => json_schema::<HistoryDocument>(),
-            SchemaKind::Profile => store::profile_schema(),
+            SchemaKind::Profile => profile,
             SchemaKind::ProfileSummary => json_schema::<ProfileDocument>(),
             SchemaKind::Attribution => json_schema::<AttributionDocument>(),
             SchemaKind::List => json_schema::<OperationList>(),
             SchemaKind::Kernels => json_schema::<KernelList>(),
             SchemaKind::KernelSteps => json_schema::<KernelSteps>(),
-            SchemaKind::ExplainKernel => store::explained_schema(),
-            SchemaKind::ExplainKernelVersus => store::explained_versus_schema(),
+            SchemaKind::ExplainKernel => explained,
+            SchemaKind::ExplainKernelVersus => versus,
             SchemaKind::FleetCheck => json_schema::<FleetCheck>(),
             SchemaKind::Languages => json_schema::<LanguageList>(),
             SchemaKind::Environments => json_schema::<EnvironmentList>(),

@@ -3,18 +3,17 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Hardware and software events of one case, counted in an untimed pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// By event, in perf's spelling: for each launch of a worker, the counts per iteration of its repeats. A count is a
     /// difference of two readings, so it may be a little below 0.
-    #[schemars(with = "BTreeMap<String, Vec<Vec<f64>>>")]
+    #[schemars(with = "std::collections::BTreeMap<String, Vec<Vec<f64>>>")]
     pub counted: IndexMap<String, Vec<Vec<f64>>>,
     /// Events that could not be counted for this case, and why.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    #[schemars(with = "BTreeMap<String, String>")]
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
     pub not_counted: IndexMap<String, String>,
 }
 

@@ -4,14 +4,13 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// System calls per iteration by name, in the order in which they were first made. A call that the process made by
 /// another architecture's gate carries its name behind it: `getpid(i386)`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Entries(#[schemars(with = "BTreeMap<String, f64>")] IndexMap<String, f64>);
+pub struct Entries(#[schemars(with = "std::collections::BTreeMap<String, f64>")] IndexMap<String, f64>);
 
 impl Entries {
     /// Calls of `name` per iteration; 0 if it was not called.

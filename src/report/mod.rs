@@ -48,6 +48,6 @@ pub use run::{
 // What views and commands name on nearly every page.
 pub use crate::document::{Align, Cell, Column, Records, Spec, Style, Table};
 pub use crate::write::{
-    Format, JsonDocument, Screen, json_schema, pages, write_answer, write_document, write_json, write_json_line,
-    write_lines, write_notes, write_table,
+    Format, JsonDocument, Screen, pages, write_answer, write_document, write_json, write_json_line, write_lines,
+    write_notes, write_table,
 };

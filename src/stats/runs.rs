@@ -4,7 +4,7 @@
 
 use super::between::{LEAST_ERROR, NEXT_RUN};
 use super::interval::{Interval, deepest};
-use super::paired::{Ends, ends};
+use super::paired::ends;
 use super::{Ranged, log_ratios, median, moments, student};
 use crate::model::Measurement;
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ pub struct OverRuns {
     pub deviation_percent: Option<f64>,
     /// 95% interval of the cost, by Student's t over the runs; `None` for fewer than three.
     #[serde(rename = "interval_ns", serialize_with = "ends")]
-    #[schemars(with = "Option<Ends>")]
+    #[schemars(with = "Option<super::paired::Ends>")]
     pub low_high: Option<(f64, f64)>,
 }
 

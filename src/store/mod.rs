@@ -224,22 +224,14 @@ pub fn begins_as_explained(path: &Path) -> bool {
 /// Bytes in which a file says what it is.
 const FIRST: u64 = 200;
 
-/// The JSON Schema of result files of the version that is written.
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(v1::ResultFile).to_value()
-}
-
-/// The JSON Schema of explanations of the version that is written.
-pub fn explained_schema() -> serde_json::Value {
-    schemars::schema_for!(explained_v1::ExplainedFile).to_value()
-}
-
-/// The JSON Schema of comparisons of two.
-pub fn explained_versus_schema() -> serde_json::Value {
-    schemars::schema_for!(explained_v1::VersusFile).to_value()
-}
-
-/// The JSON Schema of profiles of the version that is written.
-pub fn profile_schema() -> serde_json::Value {
-    schemars::schema_for!(profile_v1::ProfileFile).to_value()
+/// The JSON Schemas of result files, explanations, comparisons of two explanations and profiles, of the versions that are written.
+#[cfg(test)]
+pub fn schemas() -> [serde_json::Value; 4] {
+    [
+        schemars::schema_for!(v1::ResultFile),
+        schemars::schema_for!(explained_v1::ExplainedFile),
+        schemars::schema_for!(explained_v1::VersusFile),
+        schemars::schema_for!(profile_v1::ProfileFile),
+    ]
+    .map(schemars::Schema::to_value)
 }

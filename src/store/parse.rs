@@ -2,12 +2,11 @@
 
 use super::error::{self, FileKind, Invalid, Location, Problem};
 use super::rules::Checked;
-use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 /// The wire type of one version of a kind of file, which holds an `M` of the model.
-pub trait Wire<M>: Serialize + DeserializeOwned + JsonSchema {
+pub trait Wire<M>: Serialize + DeserializeOwned {
     /// How messages describe such files.
     const KIND: &'static FileKind;
 

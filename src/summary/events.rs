@@ -5,16 +5,15 @@ use crate::stats::{self, Ranged};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// Hardware and software events per iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct EventCounts {
     /// By event, as perf spells it.
-    #[schemars(with = "BTreeMap<String, Ranged>")]
+    #[schemars(with = "std::collections::BTreeMap<String, Ranged>")]
     pub counted: IndexMap<String, Ranged>,
     /// Events that could not be counted for this case, and why.
-    #[schemars(with = "BTreeMap<String, String>")]
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
     pub not_counted: IndexMap<String, String>,
     /// Instructions over cycles, in both modes together; `None` unless all four were counted.
     pub instructions_per_cycle: Option<f64>,

@@ -2,8 +2,6 @@
 //! Files have separate types in `store`.
 
 use anyhow::Result;
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use std::io::Write;
 
@@ -39,8 +37,9 @@ pub fn write_json_line<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Re
 }
 
 /// The JSON Schema of what [`write_json`] writes for a `T`.
-pub fn json_schema<T: JsonDocument + JsonSchema>() -> serde_json::Value {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+#[cfg(test)]
+pub fn json_schema<T: JsonDocument + schemars::JsonSchema>() -> serde_json::Value {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     schema["properties"]["schema"] = serde_json::json!({"const": T::SCHEMA});
     if let Some(required) = schema["required"].as_array_mut() {

@@ -51,6 +51,21 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Fails unless the JSON `document` is valid by schema/`name`.json.
+pub fn expect_valid(name: &str, document: impl ToString) {
+    let document: Value = serde_json::from_str(&document.to_string()).unwrap();
+    let validator = jsonschema::validator_for(&schema(name)).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{document:#}");
+    assert!(!validator.is_valid(&Value::Null), "the schema accepts anything");
+}
+
+/// schema/`name`.json.
+pub fn schema(name: &str) -> Value {
+    let path = root().join("schema").join(name).with_extension("json");
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
 /// Compares `actual` with the golden file at `path`, below the repository.
 pub fn expect_file(path: impl AsRef<Path>, actual: &str) {
     let golden = snapbox::Data::read_from(&root().join(path), Some(DataFormat::Text)).raw();

@@ -5,7 +5,7 @@
 
 use crate::data_of_comparisons as data;
 
-use crate::common::{Place, json, stderr, stdout};
+use crate::common::{Place, expect_valid, json, stderr, stdout};
 use data::{failed, measured, os_calls, published, run, write};
 use serde_json::{Value, json as value};
 use snapbox::data::DataFormat;
@@ -140,7 +140,7 @@ fn several_runs_a_side_show_what_single_runs_cannot() {
     assert!(cells(&single, "file.stat").contains(&"inconclusive".to_string()), "{single}");
     let json = printed(&place, "80", &[&arguments[..], &["--format", "json"]].concat());
     let document: Value = serde_json::from_str(&json).unwrap();
-    expect_valid("comparison-2.json", &document);
+    expect_valid("comparison-2", &document);
     assert_eq!((&document["columns"][0]["runs"], &document["columns"][1]["label"]), (&value!(5), &value!("after")));
     let other = printed(&place, "120", &[&arguments[..], &["--baseline", "after/1.json", "--label", "a"]].concat());
     assert!(!other.contains("before 5 runs") && other.contains("a 5 runs"), "{other}");
@@ -483,23 +483,15 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     }
 }
 
-fn expect_valid(schema: &str, document: &Value) {
-    let schema = fs::read_to_string(root().join("schema").join(schema)).unwrap();
-    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    let errors: Vec<String> = validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(errors.is_empty(), "{errors:#?}");
-    assert!(!validator.is_valid(&Value::Null), "the schema accepts anything");
-}
-
 #[test]
 fn documents_are_valid_by_the_schemas_that_are_kept() {
     let place = Place::new();
     articles(&place);
     let study = output(&place, "80", &[&OS_CALLS[..], &["--format", "json"]].concat());
-    expect_valid("comparison-2.json", &json(&study));
+    expect_valid("comparison-2", &json(&study));
     days(&place);
     let history = output(&place, "80", &["--history", ".", "--format", "json"]);
-    expect_valid("history-2.json", &json(&history));
+    expect_valid("history-2", &json(&history));
 }
 
 /// Every field of the documents is told of in FORMAT.md.
@@ -534,7 +526,7 @@ fn a_plan_says_how_many_runs_are_needed() {
         text.contains("\nfile.stat ") && text.contains("is the scatter of 2 runs, relative to the machine"),
         "{text}"
     );
-    expect_valid("comparison-plan-1.json", &json(&plan(&["5%", "--format", "json"])));
+    expect_valid("comparison-plan-1", &json(&plan(&["5%", "--format", "json"])));
     let csv = stdout(&plan(&["5%", "--format", "csv"]));
     assert!(csv.starts_with("name,environment,params,deviation_percent,runs_a_side\n"), "{csv}");
     let refused = plan(&["1%"]);

@@ -1,6 +1,6 @@
 //! Counted events against the real kernel. What cannot be tested here is said on standard error.
 
-use crate::common::{Place, skip, stderr, stdout};
+use crate::common::{Place, expect_valid, skip, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -188,18 +188,10 @@ fn a_run_counts_shows_and_compares() {
     assert!(gated.status.success(), "{}", stderr(&gated));
     assert!(compared.contains("1.0000"), "{compared}");
     let json = place.printed(&["compare", "a.json", "b.json", "--metric", "page-faults", "--format", "json"]);
-    expect_valid("comparison-2.json", &json);
-    expect_valid("summary-2.json", &place.printed(&["show", "a.json", "--format", "json"]));
+    expect_valid("comparison-2", &json);
+    expect_valid("summary-2", place.printed(&["show", "a.json", "--format", "json"]));
     let metrics = place.printed(&["show", "a.json", "--format", "openmetrics"]);
     assert!(metrics.contains("syscost_events{case=\"mem.fault_anonymous\""), "{metrics}");
-}
-
-fn expect_valid(schema: &str, document: &str) {
-    let schema = fs::read_to_string(crate::common::root().join("schema").join(schema)).unwrap();
-    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    let document: Value = serde_json::from_str(document).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(errors.is_empty(), "{errors:#?}");
 }
 
 /// A file in which every count of an event is larger by half a percent.

@@ -1,6 +1,6 @@
 //! Several runs in one file, and two sides in the same rounds, as their users meet them.
 
-use crate::common::{Place, root, stderr, stdout};
+use crate::common::{Place, expect_valid, stderr, stdout};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -8,13 +8,6 @@ use std::fs;
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-fn expect_valid(schema: &str, document: &Value) {
-    let schema = fs::read_to_string(root().join("schema").join(schema)).unwrap();
-    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    let errors: Vec<String> = validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(errors.is_empty(), "{errors:#?}");
-}
 
 /// Exit status 2, one line, and nothing left behind.
 fn expect_usage_error(arguments: &[&str], start: &str, named: &str) {
@@ -64,7 +57,7 @@ fn runs_are_repeated_into_one_file() {
     let shown = stdout(&place.run(&["show", "out.json"]));
     assert!(shown.contains("next run") && shown.contains("3 runs: "), "{shown}");
     let document: Value = serde_json::from_str(&stdout(&place.run(&["show", "out.json", "--format", "json"]))).unwrap();
-    expect_valid("summary-2.json", &document);
+    expect_valid("summary-2", &document);
     assert_eq!(document["records"][0]["runs"]["medians_ns"].as_array().unwrap().len(), 3);
     let lines = stdout(&place.run(&["show", "out.json", "--format", "go-benchmark"]));
     assert_eq!(lines.lines().filter(|line| line.starts_with("BenchmarkId.umask ")).count(), 3, "{lines}");
@@ -105,7 +98,7 @@ fn two_probes_are_measured_side_by_side() {
     let shown = stdout(&place.run(&["show", "out.json"]));
     assert!(shown.contains("other ns/op") && shown.contains("/ native"), "{shown}");
     let document: Value = serde_json::from_str(&stdout(&place.run(&["show", "out.json", "--format", "json"]))).unwrap();
-    expect_valid("summary-2.json", &document);
+    expect_valid("summary-2", &document);
     let versus = &document["records"][1]["versus"];
     assert!(versus["environment"] == "native" && versus["value"].as_f64().is_some_and(|ratio| ratio > 0.0), "{versus}");
     for (file, named) in [

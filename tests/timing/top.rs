@@ -1,7 +1,7 @@
 //! `syscost top`: intervals as JSON and tables, the live screen in tmux, metrics, and what ends badly.
 
 use crate::alone;
-use crate::common::{Place, root, skip, stderr, stdout, wait_for};
+use crate::common::{Place, expect_valid, skip, stderr, stdout, wait_for};
 use crate::support::{self, helper};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
@@ -65,12 +65,11 @@ fn each_interval_is_a_document_of_its_schema() {
         let arguments = ["top", "-p", &busy.pid(), "--interval", "0.2", "--count", "2", "--format", "json", "--by", by];
         documents(&place.run(&arguments))
     };
-    let schema: Value = serde_json::from_slice(&fs::read(root().join("schema/top-2.json")).unwrap()).unwrap();
     for by in ["process", "call", "class", "error"] {
         let intervals = run(by);
         assert_eq!(intervals.len(), 2);
         for interval in intervals {
-            assert!(jsonschema::is_valid(&schema, &interval), "{interval:#}");
+            expect_valid("top-2", &interval);
             assert_eq!((&interval["schema"], &interval["lost"]), (&"syscost.top/2".into(), &0.into()));
             assert_eq!(interval["scope"], format!("process {}", busy.pid()));
             assert!(interval["total"]["calls"].as_u64().unwrap() > 0, "{interval:#}");

@@ -23,6 +23,7 @@ pub struct Latency {
     error: Option<String>,
 }
 
+#[cfg(test)]
 fn outcomes() -> serde_json::Value {
     let one =
         |(name, kind): (&str, &str)| serde_json::json!({"required": [name], "properties": {name: {"type": kind}}});

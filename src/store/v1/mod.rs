@@ -184,6 +184,7 @@ struct Record {
 }
 
 /// Exactly one of these members is an object.
+#[cfg(test)]
 fn one_of(names: &[&str]) -> serde_json::Value {
     let one = |name: &&str| serde_json::json!({"required": [name], "properties": {*name: {"type": "object"}}});
     names.iter().map(one).collect()
