@@ -7,8 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the library is built from.
-const PARTS: [&str; 10] =
-    ["Cargo.toml", "Cargo.lock", "build.rs", "src", "bpf", "probe", "languages", "environments", "schema", "studies"];
+const PARTS: [&str; 11] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "build.rs",
+    "src",
+    "bpf",
+    "probe",
+    "languages",
+    "environments",
+    "schema",
+    "studies",
+    "crates",
+];
 
 /// A fresh copy of the project that `cargo check` takes for one of its own.
 pub fn copy(root: &Path) -> io::Result<PathBuf> {
@@ -62,11 +73,11 @@ fn changed(text: &str, how: &str, anchor: &str, code: &str) -> String {
     lines.collect()
 }
 
-/// Checks the library; without network, since all that it needs is here already.
+/// Checks the library without network, with the dependencies that an earlier check of the project left.
 pub fn check(folder: &Path) -> Command {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["check", "--lib", "--offline", "--quiet"]).current_dir(folder).env("RUSTFLAGS", "-D warnings");
-    cargo.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("worked-examples-target"));
+    cargo.args(["check", "--lib", "--offline", "--quiet"]).current_dir(folder).env("CARGO_TARGET_DIR", target);
     cargo
 }
 
