@@ -50,14 +50,14 @@ static void pauses(int count)
 	}
 }
 
-/* A call that computes: it fills memory with zeros, until 0.3 s of CPU time are gone. */
+/* A call that computes: it fills memory with zeros, until 0.6 s of CPU time are gone. */
 static void compute_in_calls(void)
 {
 	size_t size = 32 << 20;
 	char *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	int zeros = open("/dev/zero", O_RDONLY);
 	struct timespec used = {0, 0};
-	while (used.tv_sec == 0 && used.tv_nsec < 300000000) {
+	while (used.tv_sec == 0 && used.tv_nsec < 600000000) {
 		if (read(zeros, memory, size) < 0) exit(1);
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
 	}

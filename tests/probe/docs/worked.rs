@@ -73,11 +73,12 @@ fn changed(text: &str, how: &str, anchor: &str, code: &str) -> String {
     lines.collect()
 }
 
-/// Checks the library without network, with the dependencies that an earlier check of the project left.
+/// Checks the library; without network, since all that it needs is here already. Not in the project's target directory, whose
+/// files of the same names it would replace.
 pub fn check(folder: &Path) -> Command {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["check", "--lib", "--offline", "--quiet"]).current_dir(folder).env("CARGO_TARGET_DIR", target);
+    cargo.args(["check", "--lib", "--offline", "--quiet"]).current_dir(folder).env("RUSTFLAGS", "-D warnings");
+    cargo.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("worked-examples-target"));
     cargo
 }
 
