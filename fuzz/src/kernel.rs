@@ -97,7 +97,7 @@ const START: u64 = 0x40_0000;
 
 /// An image as it is mapped, and its bytes as code that ran.
 pub fn symbols(bytes: &[u8]) {
-    let mapping = Mapping { start: START, end: START + 0x10_0000, offset: 0, path: "/image".to_string() };
+    let mapping = Mapping { start: START, end: START + 0x10_0000, offset: 0, inode: 0, path: "/image".to_string() };
     let mut symbols = Symbols::new(std::slice::from_ref(&mapping));
     if symbols.add("/image", "image", bytes).is_err() {
         return;

@@ -6,9 +6,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
 use std::fs;
 use std::os::fd::AsFd;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,14 +18,12 @@ pub fn kill_group(group: u32) {
     }
 }
 
-/// Waits for the end of a child without reaping it: until it is reaped, its ID and that of its group are not reused.
-/// `None` if it has been reaped.
-pub fn wait_for_end(child: u32) -> Option<ExitStatus> {
-    // The layout of wait(2)'s status.
-    Some(ExitStatus::from_raw(match super::tracee::wait_for_end(i32::try_from(child).ok()?, libc::WNOWAIT).ok()? {
-        Ending::Exited(code) => code << 8,
-        Ending::Signalled(signal) => signal,
-    }))
+/// `exit status 1`, or the signal.
+pub fn ending_text(ending: Ending) -> String {
+    match ending {
+        Ending::Exited(code) => format!("exit status {code}"),
+        Ending::Signalled(signal) => format!("killed by {}", signal_name(signal)),
+    }
 }
 
 /// Makes a named pipe that only this user can open.

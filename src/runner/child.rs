@@ -12,9 +12,10 @@ use crate::kernel::libraries;
 use crate::kernel::limits;
 use crate::kernel::private::RUN_VARIABLE;
 use crate::kernel::proc_stat;
-use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
+use crate::kernel::process::{ending_text, kill_group, wait_readable};
+use crate::kernel::tracee::wait_for_end;
 use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply, SingleCalls};
-use ended::{PROBE_ENDED, describe, of_command, read_errors, wait_for_exit};
+use ended::{PROBE_ENDED, of_command, read_errors, wait_for_exit};
 use std::cell::RefCell;
 use std::fs::{self};
 use std::io::{Read, Write};
@@ -335,8 +336,9 @@ impl Child {
         self.end_input();
         self.let_exit();
         kill_group(self.process.id());
-        let status = wait_for_end(self.process.id());
-        let how = status.map(|status| format!(" ({})", describe(status))).unwrap_or_default();
+        // Not reaped: until then, its ID and that of its group are not reused.
+        let ending = wait_for_end(self.process.id().cast_signed(), libc::WNOWAIT);
+        let how = ending.map(|ending| format!(" ({})", ending_text(ending))).unwrap_or_default();
         let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
         let said = (!errors.trim().is_empty()).then(|| match &self.wording {
             Some(wording) => wording(&errors),

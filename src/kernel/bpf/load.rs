@@ -6,7 +6,7 @@ use super::btf::{Btf, TYPES, TypeKind};
 use super::config::{Config, Numbers, Scope};
 use super::layout::{Details, Globals, Live, Settings, Window};
 use super::object::{self, Object};
-use super::relocate::{self};
+use super::relocate;
 use super::ring::Ring;
 use super::rows::Raw;
 use super::sys;
@@ -22,7 +22,6 @@ use zerocopy::{FromBytes, FromZeros};
 const TASK_BITS: u32 = 15;
 /// The same if tasks are not those of one tree.
 const ALL_TASK_BITS: u32 = 17;
-/// The size of a ring that is not used.
 /// The names of the programs, in the order in which they are attached: those that track tasks first.
 const ORDER: [&str; 8] = [
     "syscost_switch",

@@ -335,8 +335,7 @@ mod tests {
     #[test]
     fn typed_entries_come_back_as_they_were_written() {
         if let Err(why) = crate::kernel::bpf::available() {
-            eprintln!("SKIPPED: {why}");
-            return;
+            return eprintln!("SKIPPED: {why}");
         }
         let map = Map::<[u8; 16], [u64; 2]>::create(&hash()).unwrap();
         let (key, other) = ([7; 16], [8; 16]);
@@ -353,8 +352,7 @@ mod tests {
     #[test]
     fn values_of_an_array_are_read_at_once() {
         if let Err(why) = crate::kernel::bpf::available() {
-            eprintln!("SKIPPED: {why}");
-            return;
+            return eprintln!("SKIPPED: {why}");
         }
         let spec = MapSpec { kind: ARRAY, max_entries: 3, flags: MAPPABLE, ..hash() };
         let map = Map::<u32, [u8; 4104]>::create(&spec).unwrap();
@@ -369,8 +367,7 @@ mod tests {
     #[test]
     fn a_hash_is_read_whole_by_batches_as_one_by_one() {
         if let Err(why) = crate::kernel::bpf::available() {
-            eprintln!("SKIPPED: {why}");
-            return;
+            return eprintln!("SKIPPED: {why}");
         }
         for count in [0, 1, 1000, 3000] {
             let map = Map::<u64, [u64; 3]>::create(&MapSpec { max_entries: 3000, ..hash() }).unwrap();

@@ -66,44 +66,10 @@ struct BtfLoad {
 
 #[repr(C)]
 #[derive(Default)]
-struct RawTracepoint {
-    name: u64,
-    prog_fd: u64,
-}
-
-#[repr(C)]
-#[derive(Default)]
-struct GetId {
-    start: u32,
-    next: u32,
-    flags: u32,
-}
-
-#[repr(C)]
-#[derive(Default)]
 struct GetInfo {
     fd: u32,
     length: u32,
     info: u64,
-}
-
-#[repr(C)]
-#[derive(Default)]
-struct LinkCreate {
-    prog_fd: u32,
-    target_fd: u32,
-    attach_type: u32,
-    flags: u32,
-    info: u64,
-    info_length: u32,
-    padding: u32,
-}
-
-#[repr(C)]
-#[derive(Default)]
-struct IterCreate {
-    link_fd: u32,
-    flags: u32,
 }
 
 /// What to load a program for: how it is attached, and the ID of the type that says to what.
@@ -149,7 +115,8 @@ pub fn load_program(name: &str, code: &[u64], target: Target, log: &mut [u8]) ->
 /// # Errors
 /// The errno with which the kernel refuses.
 pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
-    let mut request = RawTracepoint { name: 0, prog_fd: program.as_raw_fd() as u64 };
+    // `name` and `prog_fd`.
+    let mut request = [0, program.as_raw_fd() as u64];
     // SAFETY: the request holds no pointers: the program itself knows its tracepoint.
     unsafe { call_for_fd(RAW_TRACEPOINT_OPEN, &mut request) }
 }
@@ -159,11 +126,8 @@ pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
 /// # Errors
 /// The errno with which the kernel refuses.
 pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
-    let mut request = LinkCreate {
-        prog_fd: program.as_raw_fd().cast_unsigned(),
-        attach_type: Attachment::Iterator as u32,
-        ..LinkCreate::default()
-    };
+    // `prog_fd`, `target_fd`, `attach_type`, and no options.
+    let mut request = [program.as_raw_fd().cast_unsigned(), 0, Attachment::Iterator as u32, 0, 0, 0, 0, 0];
     // SAFETY: the request holds no pointers.
     unsafe { call_for_fd(LINK_CREATE, &mut request) }
 }
@@ -173,7 +137,8 @@ pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
 /// # Errors
 /// The errno with which the kernel refuses.
 pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
-    let mut request = IterCreate { link_fd: link.as_raw_fd().cast_unsigned(), flags: 0 };
+    // `link_fd` and `flags`.
+    let mut request = [link.as_raw_fd().cast_unsigned(), 0];
     // SAFETY: the request holds no pointers.
     unsafe { call_for_fd(ITER_CREATE, &mut request) }
 }
@@ -191,7 +156,8 @@ pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
 
 /// A loaded program by its ID; `None` if there is none.
 pub fn program_by_id(id: u32) -> Option<OwnedFd> {
-    let mut request = GetId { start: id, ..GetId::default() };
+    // `prog_id`, `next_id` and `open_flags`.
+    let mut request = [id, 0, 0];
     // SAFETY: the request holds no pointers.
     unsafe { call_for_fd(PROG_GET_FD_BY_ID, &mut request) }.ok()
 }
