@@ -209,22 +209,8 @@ impl Images {
     /// # Errors
     /// If it cannot be created.
     pub fn begin(&self) -> Result<(TempDir, Option<lock::Locked>)> {
-        self.sweep();
-        let _gate = open::directory(&self.root).ok().and_then(lock::shared);
-        let fresh = private::temporary(&self.root, UNFINISHED)?;
-        let lock = open::directory(fresh.path()).ok().and_then(lock::alone);
-        Ok((fresh, lock))
-    }
-
-    fn sweep(&self) {
-        let Some(_gate) = open::directory(&self.root).ok().and_then(lock::alone) else { return };
-        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
-        let unfinished = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED));
-        for path in unfinished.map(|entry| entry.path()) {
-            if let Some(_lock) = open::directory(&path).ok().and_then(lock::alone) {
-                let _ = fs::remove_dir_all(&path);
-            }
-        }
+        private::sweep(&self.root, UNFINISHED);
+        private::begin(&self.root, UNFINISHED)
     }
 }
 

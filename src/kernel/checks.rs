@@ -8,6 +8,7 @@ use super::counters::AvailableEvents;
 use super::host::StealClock;
 use super::linux::ptrace;
 use super::output::output;
+use super::perf::PARANOID;
 use super::private;
 use super::sources::capability::{PERFMON, SYS_ADMIN};
 use super::taxes::tracing_directory;
@@ -57,7 +58,6 @@ pub enum PerfObstacle {
 }
 
 const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
-const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
 /// The initial user namespace: capabilities in another one do not apply to the machine.
 const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
 
@@ -83,17 +83,14 @@ pub fn checks(sources: &Sources, run: Option<&Path>) -> Checks {
 
 /// Traces a child that does nothing. The same thread starts, traces and reaps it, as ptrace requires.
 fn try_ptrace() -> Result<(), String> {
-    let mut child = idle_child().map_err(|error| format!("cannot start a child to trace: cat: {error}"))?;
+    // It waits for input that never comes.
+    let child = private::asking("cat").stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut child = child.map_err(|error| format!("cannot start a child to trace: cat: {error}"))?;
     let tried = seize(&child);
     // These can only fail if the child has ended by itself: the results do not matter.
     let _ = child.kill();
     let _ = child.wait();
     tried
-}
-
-/// A process that waits for input that never comes.
-fn idle_child() -> std::io::Result<Child> {
-    private::asking("cat").stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
 fn seize(child: &Child) -> Result<(), String> {

@@ -5,7 +5,8 @@
 //! still count at the same time or not at all. Neither exclude_host nor exclude_guest is set: workers run no guests.
 
 use super::Sources;
-use super::perf::{Attributes, DISABLED, INHERIT, NO_GROUP, open};
+use super::perf::{Attributes, DISABLED, INHERIT, NO_GROUP, open, paranoid};
+use super::proc_stat::ProcStat;
 use crate::model::{EVENTS, Event, INSTRUCTIONS_USER, USER_ONLY};
 use nix::errno::Errno;
 use std::fs::{self, File};
@@ -29,7 +30,6 @@ const ENABLE: u64 = NO_DATA | 0x2400;
 const DISABLE: u64 = NO_DATA | 0x2401;
 /// Fewer counters than any processor of today has, so that a group fits.
 const GROUP: usize = 4;
-const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
 const DEVICES: &str = "sys/bus/event_source/devices";
 
 /// Devices of processors' counters; hybrid processors and ARM have names of their own.
@@ -222,9 +222,7 @@ impl Refused {
             }
             Errno::ENOENT | Errno::ENODEV | Errno::ENXIO => Refusal::NoSuchEvent,
             Errno::EOPNOTSUPP => Refusal::NotSupported,
-            Errno::EACCES => {
-                Refusal::Paranoid { paranoid: sources.text(PARANOID).unwrap_or_else(|| "unknown".to_string()) }
-            }
+            Errno::EACCES => Refusal::Paranoid { paranoid: paranoid(sources) },
             Errno::EPERM => Refusal::Filtered,
             Errno::ENOSYS => Refusal::NoPerfEvents,
             Errno::EINVAL => Refusal::Invalid,
@@ -391,7 +389,7 @@ pub fn wait_until_asleep(pid: u32) {
 fn any_runs(pid: u32) -> bool {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let texts = tasks.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
-    texts.into_iter().any(|text| text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))
+    texts.into_iter().any(|text| ProcStat::parse(&text).is_some_and(|stat| stat.state() == Some("R")))
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! The bpf(2) call, and one function each for programs, tracepoints and types. `maps` makes its calls through `call`
 //! too. Sources: bpf(2), linux/bpf.h.
 
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "unless they say otherwise, they fail with the errno with which the kernel refuses"
+)]
 #![allow(unsafe_code)]
 
 use crate::kernel::linux::system_call;
@@ -111,9 +115,6 @@ pub fn load_program(name: &str, code: &[u64], target: Target, log: &mut [u8]) ->
 }
 
 /// Attaches a loaded program to its tracepoint, until the file descriptor is closed.
-///
-/// # Errors
-/// The errno with which the kernel refuses.
 pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `name` and `prog_fd`.
     let mut request = [0, program.as_raw_fd() as u64];
@@ -122,9 +123,6 @@ pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
 }
 
 /// A link by which a loaded iterator can be called, until the file descriptor is closed.
-///
-/// # Errors
-/// The errno with which the kernel refuses.
 pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `prog_fd`, `target_fd`, `attach_type`, and no options.
     let mut request = [program.as_raw_fd().cast_unsigned(), 0, Attachment::Iterator as u32, 0, 0, 0, 0, 0];
@@ -133,9 +131,6 @@ pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
 }
 
 /// A file whose reading calls the iterator of a link and returns what that writes.
-///
-/// # Errors
-/// The errno with which the kernel refuses.
 pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `link_fd` and `flags`.
     let mut request = [link.as_raw_fd().cast_unsigned(), 0];
@@ -163,9 +158,6 @@ pub fn program_by_id(id: u32) -> Option<OwnedFd> {
 }
 
 /// How often a program was skipped because it was already running on that CPU.
-///
-/// # Errors
-/// The errno with which the kernel refuses.
 pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
     let mut info = [0u64; PROG_INFO_WORDS];
     let mut request = GetInfo {

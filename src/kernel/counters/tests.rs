@@ -1,5 +1,6 @@
 use super::*;
 use crate::kernel::fake::tree;
+use crate::kernel::perf::PARANOID;
 
 fn errno(errno: Errno) -> Result<(), Refused> {
     Err(Refused::Errno(errno))
