@@ -62,7 +62,6 @@ pub struct Facts {
     pub sha256: String,
 }
 
-/// A directory of images.
 pub struct Images {
     root: PathBuf,
 }

@@ -24,7 +24,6 @@ use std::time::Duration;
 pub struct Options {
     /// Boot parameters, which follow those of the environment.
     pub append: String,
-    /// Memory in MiB.
     pub memory_mib: u32,
     /// More arguments for the emulator, such as `-gdb` and a socket.
     pub arguments: Vec<OsString>,

@@ -276,7 +276,6 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Since an `earlier` reading.
     pub fn since(&self, earlier: &Reading) -> Reading {
         Reading {
             count: self.count.wrapping_sub(earlier.count),
@@ -335,7 +334,6 @@ impl Attached {
         Ok(())
     }
 
-    /// The events of each group.
     pub fn groups(&self) -> Vec<Vec<Countable>> {
         self.groups.iter().map(|(members, _)| members.clone()).collect()
     }

@@ -169,7 +169,6 @@ impl Started {
         let _ = pidfd::send_signal(&self.descriptor, signal);
     }
 
-    /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
         super::process::wait_readable(&self.descriptor, std::time::Duration::ZERO)
     }

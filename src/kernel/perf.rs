@@ -63,7 +63,6 @@ pub(super) fn paranoid(sources: &Sources) -> String {
     sources.text(PARANOID).unwrap_or_else(|| "unknown".to_string())
 }
 
-/// One open counter.
 pub struct Counter(File);
 
 /// When a counter begins.

@@ -46,7 +46,6 @@ pub fn signal_name(signal: i32) -> String {
     Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_string())
 }
 
-/// Whether this process ignores the signal.
 #[allow(unsafe_code)]
 pub fn is_ignored(signal: i32) -> bool {
     // SAFETY: with no new action, sigaction(2) only fills `old`, for which all zeros is a valid value.

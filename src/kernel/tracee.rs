@@ -16,7 +16,6 @@ use std::io::Read;
 const NO_ADDRESS: *mut libc::c_void = std::ptr::null_mut();
 const NO_SIGNAL: libc::c_int = 0;
 
-/// What a tracee reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     /// It is stopped at the entry or the end of a system call.
@@ -124,7 +123,6 @@ pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     }
 }
 
-/// How a tracee is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
     /// To its next system call stop.

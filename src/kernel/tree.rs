@@ -55,7 +55,6 @@ pub fn peak_rss_kib(root: u32) -> u64 {
     accounts(root).values().map(|account| account.peak_rss_kib).max().unwrap_or(0)
 }
 
-/// The accounts of all tasks of `root` and its descendants.
 pub fn accounts(root: u32) -> TaskAccounts {
     let mut accounts = TaskAccounts::new();
     for process in processes(root) {

@@ -63,7 +63,6 @@ impl Used {
         *self = self.zip(other, |sum, more| sum + (more as f64 * share).round() as u64);
     }
 
-    /// What was used since `before`.
     pub fn since(&self, before: &Used) -> Used {
         self.zip(before, u64::saturating_sub)
     }

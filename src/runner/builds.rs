@@ -26,7 +26,6 @@ pub enum Built {
     Snippet(Rc<Snippet>),
 }
 
-/// A snippet's program.
 pub struct Snippet {
     language: Language,
     /// The interpreter, or the compiler with its first arguments.

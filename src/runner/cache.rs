@@ -75,7 +75,6 @@ impl Cache {
         Ok(target)
     }
 
-    /// The directory of all builds.
     pub fn directory(&self) -> &Path {
         &self.root
     }

@@ -106,7 +106,6 @@ impl Child {
         self.process.id()
     }
 
-    /// The worker's directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

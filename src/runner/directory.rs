@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 /// A directory below the temporary directory. Dropping it ends everything that runs in it, and removes it.
 pub struct RunDirectory {
     path: PathBuf,
-    /// The run's number.
     number: String,
     janitor: Janitor,
     /// Locked while open.

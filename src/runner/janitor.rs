@@ -16,7 +16,6 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// A running janitor.
 pub struct Janitor {
     process: Child,
     input: Option<ChildStdin>,

@@ -268,7 +268,6 @@ impl Interval<'_> {
 }
 
 impl Row {
-    /// What the row is of.
     pub fn key(&self) -> impl Ord + '_ {
         (&self.process, self.pid, &self.cgroup, &self.call, &self.class, &self.error)
     }

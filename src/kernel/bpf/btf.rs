@@ -83,7 +83,6 @@ impl<'a> Btf<'a> {
         (offset == self.types.len()).then_some(())
     }
 
-    /// The ID of a type.
     pub fn id(&self, kind: TypeKind, name: &str) -> Option<u32> {
         self.named.get(&(kind, name.as_bytes())).copied()
     }
@@ -130,12 +129,10 @@ impl<'a> Btf<'a> {
         Some((of, steps))
     }
 
-    /// The name of a type.
     pub fn name(&self, id: u32) -> Option<&'a str> {
         std::str::from_utf8(string(self.strings, self.type_of(id)?.name)?).ok()
     }
 
-    /// The string at an offset.
     pub fn string(&self, at: u32) -> Option<&'a str> {
         std::str::from_utf8(string(self.strings, at)?).ok()
     }
@@ -161,7 +158,6 @@ impl<'a> Btf<'a> {
         (0..if head.kind == STRUCT { head.count } else { 0 }).map(member).collect()
     }
 
-    /// The type that a pointer points to.
     pub fn pointee(&self, id: u32) -> Option<u32> {
         let head = self.type_of(self.resolved(id)?)?;
         (head.kind == POINTER).then_some(head.size_or_type)

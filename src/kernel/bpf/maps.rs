@@ -125,7 +125,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
         self.entries
     }
 
-    /// The value of `key`.
     pub fn get(&self, key: &K) -> Result<Option<V>> {
         Ok(self.get_large(key)?.map(|value| *value))
     }
@@ -141,7 +140,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
         }
     }
 
-    /// Writes the value of `key`.
     pub fn set(&self, key: &K, value: &V) -> Result<()> {
         self.update(key, value, ANY).with_context(|| self.failed("written"))
     }

@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use std::io::Read;
 use std::path::Path;
 
-/// What the header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// As `uname -m` shows it: `x86_64`, `i686` or `aarch64`.

@@ -64,7 +64,6 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// Takes in one event.
     pub fn take(&mut self, record: &[u8]) {
         let Ok((head, _)) = Event::ref_from_prefix(record) else { return };
         match head.kind {
