@@ -22,7 +22,10 @@ pub fn kill_group(group: u32) {
 pub fn ending_text(ending: Ending) -> String {
     match ending {
         Ending::Exited(code) => format!("exit status {code}"),
-        Ending::Signalled(signal) => format!("killed by {}", signal_name(signal)),
+        Ending::Signalled(signal) => match Signal::try_from(signal) {
+            Ok(signal) => format!("killed by {signal}"),
+            Err(_) => format!("killed by signal {signal}"),
+        },
     }
 }
 
@@ -39,11 +42,6 @@ pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
     let milliseconds = u16::try_from(timeout.as_millis()).unwrap_or(u16::MAX).max(1);
     poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
-}
-
-/// The name of a signal, e.g. `SIGSEGV` for 11; its number if it has no name.
-pub fn signal_name(signal: i32) -> String {
-    Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_string())
 }
 
 #[allow(unsafe_code)]

@@ -171,11 +171,6 @@ pub fn listen(_: i32) -> Result<(), Errno> {
     Err(Errno::ENOSYS)
 }
 
-/// Whether a PTRACE_EVENT_STOP with `signal` is a group stop.
-pub fn stops_group(signal: i32) -> bool {
-    matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU)
-}
-
 /// Whether thread `tid` belongs to process `pid`; false if it has ended.
 #[allow(unsafe_code)]
 pub fn is_thread_of(tid: i32, pid: i32) -> bool {

@@ -48,11 +48,6 @@ impl Built {
         }
     }
 
-    /// Whether it is no probe, so that a probe must launch it.
-    pub fn needs_launcher(&self) -> bool {
-        matches!(self, Built::Snippet(_))
-    }
-
     /// How its standard error is reported to the user.
     pub fn wording(self) -> Option<ErrorWording> {
         let Built::Snippet(snippet) = self else { return None };

@@ -209,7 +209,7 @@ impl Workers {
 
     /// The probe that launches `built`, if it needs one: it must run where the program is to run.
     fn launcher(&self, built: Option<&Built>, environment: &Environment) -> Result<Option<PathBuf>, Failure> {
-        if !built.is_some_and(Built::needs_launcher) {
+        if !matches!(built, Some(Built::Snippet(_))) {
             return Ok(None);
         }
         let own = environment.has_starter() && !environment.translates && !environment.is_built_natively();

@@ -6,11 +6,11 @@
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
 use super::config::{Config, Numbers, Scope};
-use super::layout::{Details, Globals, Live, Settings, Window};
+use super::layout::{Details, DurationKey, Globals, Live, Settings, Window};
 use super::object::{self, Object};
 use super::relocate;
 use super::ring::Ring;
-use super::rows::Raw;
+use super::rows::{Durations, Raw};
 use super::sys;
 use super::tables::{ONLY, Tables};
 use anyhow::{Context, Result, anyhow, bail};
@@ -183,9 +183,8 @@ impl Programs {
         raw.globals.lost += self.missed()?;
         let windows = self.read_calls(&mut raw)?;
         windows.iter().for_each(|window| raw.add_window(window));
-        for (key, calls) in maps.durations.entries()? {
-            raw.add_durations(key, calls);
-        }
+        let row = |(DurationKey { number, gate, bucket }, calls)| Durations { number, gate: gate as u8, bucket, calls };
+        raw.durations.extend(maps.durations.entries()?.into_iter().map(row));
         for (key, number) in maps.groups.entries()? {
             raw.add_group(&key, number);
         }

@@ -271,15 +271,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 }
 
-/// Creates a small map and closes it again, to find out whether this process may use bpf(2) at all.
-///
-/// # Errors
-/// What the kernel refuses with.
-pub fn try_create() -> Result<(), Errno> {
-    let spec = MapSpec { name: "syscost_try", kind: ARRAY, max_entries: 1, flags: 0, types: None };
-    create(&spec, 4, 8).map(drop)
-}
-
 pub(super) fn create(spec: &MapSpec, key_size: u32, value_size: u32) -> Result<OwnedFd, Errno> {
     let (btf, key_type, value_type) =
         spec.types.map_or((0, 0, 0), |(fd, key, value)| (fd.as_raw_fd().cast_unsigned(), key, value));

@@ -57,7 +57,7 @@ impl PtraceTracer {
             stops,
             times,
             calibration,
-            follower: Follower::new(stops),
+            follower: Follower::new(stops, None),
             tree: Tree::default(),
             root: 0,
             held: false,
