@@ -135,14 +135,6 @@ impl Guest {
         self.ask(&format!("read {path}"))
     }
 
-    /// Writes a word to a file in the guest.
-    ///
-    /// # Errors
-    /// If it cannot be written, or the guest did not answer.
-    pub fn write(&self, word: &str, path: &str) -> Result<(), Failure> {
-        self.ask(&format!("write {word} {path}")).map(drop)
-    }
-
     /// The kernel's functions with their addresses, from /proc/kallsyms: those on these pages, given by their numbers, and the
     /// last one before each, which may reach into it. All would take seconds to be printed.
     ///

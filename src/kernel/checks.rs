@@ -26,7 +26,7 @@ pub struct Checks {
     pub ptrace_allowed: Result<(), String>,
     /// Yama's restriction of ptrace, 0 to 3, where the kernel has it.
     pub ptrace_scope: Option<u8>,
-    /// Whether system call tracepoints may be opened, judging by settings; trying to open one is up to the caller.
+    /// Whether system call tracepoints may be opened, judging by settings.
     pub perf_allowed: Result<(), PerfObstacle>,
     /// The events that may be counted, and why others may not.
     pub counters: AvailableEvents,
@@ -53,8 +53,6 @@ pub enum PerfObstacle {
     Paranoid(i32),
     /// The tracing file system, which has the tracepoint's ID, is not mounted or not readable for this user.
     HiddenTracing,
-    /// Opening one was refused; the reason.
-    Refused(String),
 }
 
 const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
