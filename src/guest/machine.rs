@@ -9,7 +9,7 @@ use crate::kernel::output::output;
 use crate::kernel::owner::{Trust, doubt, doubt_place};
 use crate::kernel::{open, private};
 use crate::model::{Failure, FailureKind};
-use crate::runner::{Environment, Kernel, Workers, replaced};
+use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
@@ -226,7 +226,7 @@ fn check_owner(path: &Path) -> Result<()> {
 
 /// Checks that the image is for the emulated processor.
 fn check(path: &Path, machine: &str) -> Result<()> {
-    let architecture = images::Header::read(path)?.architecture;
+    let architecture = image_architecture(path)?;
     ensure!(architecture == machine, "{} is for {architecture}, the emulated machine is {machine}", path.display());
     Ok(())
 }

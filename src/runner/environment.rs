@@ -20,7 +20,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub use header::Header;
+pub use header::image_architecture;
+#[cfg(test)]
+pub use header::least_image;
 pub use name::Kernel;
 
 include!("../probe_build.rs");
@@ -136,7 +138,7 @@ impl Environment {
     /// The one whose machine has the processor that the kernel image at `path` is for: this one, or another one that takes
     /// kernels. This one too if there is none, or no image: whoever boots it says so.
     fn for_image(self, path: &Path) -> Result<Environment> {
-        let Ok(Header { architecture, .. }) = Header::read(path) else { return Ok(self) };
+        let Ok(architecture) = image_architecture(path) else { return Ok(self) };
         let is_for = |found: &Environment| found.machine.as_deref() == Some(architecture);
         if self.machine.is_none() || is_for(&self) {
             return Ok(self);
