@@ -8,7 +8,7 @@ use syscost::kernel::Sources;
 use syscost::kernel::bpf::{Btf, TypeKind};
 use syscost::kernel::host::{StealClock, facts};
 use syscost::kernel::step::{Mapping, Memory, parse_mapping};
-use syscost::kernel::{taxes, tree, usage};
+use syscost::kernel::{taxes, usage};
 
 pub fn btf(bytes: &[u8]) {
     let wanted = [
@@ -26,15 +26,12 @@ pub fn btf(bytes: &[u8]) {
     btf.id(TypeKind::Function, "bpf_rdonly_cast");
 }
 
-/// stat, status and schedstat of a process, with a NUL between them.
+/// The stat file of a process.
 pub fn stat(bytes: &[u8]) {
-    let text = text(bytes);
-    let mut parts = text.splitn(3, '\0');
-    let stat = parts.next().unwrap_or_default();
+    let stat = text(bytes);
     for tick_ns in [0, 1, 10_000_000, u64::MAX] {
-        usage::parse(stat, tick_ns);
+        usage::parse(&stat, tick_ns);
     }
-    tree::parse(1, stat, parts.next().unwrap_or_default(), parts.next().unwrap_or_default(), 10_000_000);
 }
 
 pub fn maps(bytes: &[u8]) {
@@ -97,7 +94,7 @@ const START: u64 = 0x40_0000;
 
 /// An image as it is mapped, and its bytes as code that ran.
 pub fn symbols(bytes: &[u8]) {
-    let mapping = Mapping { start: START, end: START + 0x10_0000, offset: 0, path: "/image".to_string() };
+    let mapping = Mapping { start: START, end: START + 0x10_0000, offset: 0, inode: 0, path: "/image".to_string() };
     let mut symbols = Symbols::new(std::slice::from_ref(&mapping));
     if symbols.add("/image", "image", bytes).is_err() {
         return;

@@ -6,11 +6,11 @@ use super::messages::{self, Notes};
 use super::run::{RunArgs, measure, positive};
 use super::{complete, terminal};
 use crate::compare::{KernelSteps, is_good, kernel_steps};
-use crate::guest::images::{Header, newest_first};
+use crate::guest::images::newest_first;
 use crate::model::pattern::Pattern;
 use crate::model::{Counted, Outcome, Role, Run};
 use crate::report::{Format, JsonDocument, kernel_steps_table, write_answer};
-use crate::runner::Environment;
+use crate::runner::{Environment, image_architecture};
 use crate::store;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::HashSet;
@@ -174,7 +174,7 @@ fn environments(runs: &[Run]) -> Vec<String> {
 
 /// Counts the operation in the image, and wherever else a count is not given.
 fn judge(args: &BisectArgs, image: &Path, levels: [&Level; 2], notes: Notes) -> Result<Exit> {
-    if let Err(error) = Header::read(image) {
+    if let Err(error) = image_architecture(image) {
         messages::tell(&format_args!("{error:#}"));
         return Ok(Exit::NotCounted);
     }

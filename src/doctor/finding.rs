@@ -69,7 +69,6 @@ impl Answer {
         Some(Answer { state, found: found.into(), advice: advice.into() })
     }
 
-    /// The finding about `subject`.
     pub fn about(self, subject: &str) -> Finding {
         Finding { subject: subject.to_string(), state: self.state, found: self.found, advice: self.advice }
     }

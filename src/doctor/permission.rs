@@ -35,9 +35,6 @@ pub fn perf(_: &Host, checks: &Checks) -> Option<Answer> {
             let advice = "Optional, as ptrace counts: to use it, run as root or lower kernel.perf_event_paranoid to 1.";
             return Answer::forbidden(format!("kernel.perf_event_paranoid is {level}"), advice);
         }
-        Err(PerfObstacle::Refused(reason)) => {
-            return Answer::forbidden(reason, "Optional, as ptrace counts: to use it, permit perf_event_open.");
-        }
         Err(PerfObstacle::HiddenTracing) => (
             "tracefs cannot be read",
             "Optional, as ptrace counts. To use it, as root: mount -t tracefs tracefs /sys/kernel/tracing",

@@ -35,22 +35,16 @@ pub fn finding(tax: &Tax) -> Finding {
 pub fn none(host: &Host, checks: &Checks) -> Option<Answer> {
     // Root in a container sees only that container's processes.
     let root = host.user.as_deref() == Some("root") && host.container.is_none();
-    match (host.taxes.is_empty(), checks.tracing_visible, root) {
-        (false, _, _) => None,
-        (true, true, true) => Answer::good("none seen: filters, tracing, audit daemon"),
-        (true, true, false) => {
-            Answer::notice("none seen", "To see what other processes trace, run doctor as root, outside of containers.")
+    let advice = match (checks.tracing_visible, root) {
+        _ if !host.taxes.is_empty() => return None,
+        (true, true) => return Answer::good("none seen: filters, tracing, audit daemon"),
+        (true, false) => "To see what other processes trace, run doctor as root, outside of containers.",
+        (false, true) => {
+            "The kernel's tracing state is hidden: to see it, mount -t tracefs tracefs /sys/kernel/tracing"
         }
-        (true, false, true) => {
-            let advice =
-                "The kernel's tracing state is hidden: to see it, mount -t tracefs tracefs /sys/kernel/tracing";
-            Answer::notice("none seen", advice)
-        }
-        (true, false, false) => Answer::notice(
-            "none seen",
-            "The kernel's tracing state is hidden: run doctor as root, outside of containers.",
-        ),
-    }
+        (false, false) => "The kernel's tracing state is hidden: run doctor as root, outside of containers.",
+    };
+    Answer::notice("none seen", advice)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub struct Lane {
     failure: Option<Failure>,
     precise: bool,
     /// The run's launch in which its worker was started, and how long that took.
-    launched: (u32, Duration),
+    pub launched: (u32, Duration),
 }
 
 impl Lane {
@@ -70,16 +70,6 @@ impl Lane {
             }
             Err(failure) => self.fail(failure),
         }
-    }
-
-    /// Notes that its worker was started in the run's launch `number`, which took `time`.
-    pub fn note_launch(&mut self, number: u32, time: Duration) {
-        self.launched = (number, time);
-    }
-
-    /// The run's launch in which its worker was started.
-    pub fn launched(&self) -> u32 {
-        self.launched.0
     }
 
     /// Whether its worker is kept rather than started afresh, because that would take more than `most`.

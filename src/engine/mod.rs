@@ -64,7 +64,6 @@ pub struct Measured {
     pub facts: Facts,
 }
 
-/// How to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// Wall time for measuring.

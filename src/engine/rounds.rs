@@ -111,7 +111,7 @@ impl Rounds<'_> {
             }
             let before = self.clock.now();
             lane.launch(self.launcher, padding);
-            lane.note_launch(self.launches - 1, self.clock.now().saturating_sub(before));
+            lane.launched = (self.launches - 1, self.clock.now().saturating_sub(before));
             lane.calibrate(self.config);
             self.progress(doing);
         }
@@ -127,8 +127,8 @@ impl Rounds<'_> {
         let deadline = now + until.saturating_sub(now) / blocks_left;
         let mut order: Vec<usize> = (0..self.lanes.len()).filter(|i| self.lanes[*i].active()).collect();
         for i in &order {
-            let launch = self.lanes[*i].launched();
-            self.lanes[*i].begin_block(launch, self.blocks);
+            let lane = &mut self.lanes[*i];
+            lane.begin_block(lane.launched.0, self.blocks);
         }
         self.blocks += 1;
         loop {

@@ -247,7 +247,7 @@ mod tests {
             functions: BTreeMap::from([(0x2100, functions)]),
             indirect: BTreeSet::new(),
         };
-        let mapping = Mapping { start: 0x7000, end: 0x8000, offset: 0x1000, path: "/lib/libc.so.6".into() };
+        let mapping = Mapping { start: 0x7000, end: 0x8000, offset: 0x1000, inode: 0, path: "/lib/libc.so.6".into() };
         let wanted = wanted.iter().map(|name| name.to_string()).collect();
         Symbols { mappings: vec![(mapping, Some(0))], objects: vec![object], wanted, unnamed: BTreeSet::new() }
     }

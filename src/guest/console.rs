@@ -37,7 +37,6 @@ impl Console {
         self.child.send(&format!("@{channel} {text}")).map_err(|failure| self.explained(failure))
     }
 
-    /// The next line of a channel.
     pub fn line(&mut self, channel: u32, timeout: Duration) -> Result<String, Failure> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -64,7 +63,6 @@ impl Console {
         self.ended.is_none()
     }
 
-    /// Forgets what a channel said.
     pub fn forget(&mut self, channel: u32) {
         self.lines.remove(&channel);
     }

@@ -14,14 +14,13 @@ mod release;
 mod sources;
 
 use crate::kernel::{lock, open, private};
-use crate::runner::{digest, state_directory};
+use crate::runner::{digest, image_architecture, state_directory};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-pub use crate::runner::Header;
 pub use fetch::{ARCHITECTURES, Architecture, Mirror};
 pub use packages::Package;
 pub use release::{is_meant, newest_first};
@@ -62,7 +61,6 @@ pub struct Facts {
     pub sha256: String,
 }
 
-/// A directory of images.
 pub struct Images {
     root: PathBuf,
 }
@@ -166,8 +164,8 @@ impl Images {
             !facts.release.is_empty() && !facts.release.starts_with('.') && !facts.release.contains('/'),
             "no release"
         );
-        let header = Header::read(file)?;
-        ensure!(header.architecture == facts.architecture, "the kernel is for {}", header.architecture);
+        let architecture = image_architecture(file)?;
+        ensure!(architecture == facts.architecture, "the kernel is for {architecture}");
         let (fresh, _lock) = self.begin()?;
         let bytes = fs::copy(file, fresh.path().join(KERNEL)).context("cannot copy the kernel")?;
         File::open(fresh.path().join(KERNEL))?.sync_all()?;
@@ -209,28 +207,15 @@ impl Images {
     /// # Errors
     /// If it cannot be created.
     pub fn begin(&self) -> Result<(TempDir, Option<lock::Locked>)> {
-        self.sweep();
-        let _gate = open::directory(&self.root).ok().and_then(lock::shared);
-        let fresh = private::temporary(&self.root, UNFINISHED)?;
-        let lock = open::directory(fresh.path()).ok().and_then(lock::alone);
-        Ok((fresh, lock))
-    }
-
-    fn sweep(&self) {
-        let Some(_gate) = open::directory(&self.root).ok().and_then(lock::alone) else { return };
-        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
-        let unfinished = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED));
-        for path in unfinished.map(|entry| entry.path()) {
-            if let Some(_lock) = open::directory(&path).ok().and_then(lock::alone) {
-                let _ = fs::remove_dir_all(&path);
-            }
-        }
+        private::sweep(&self.root, UNFINISHED);
+        private::begin(&self.root, UNFINISHED)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runner::least_image;
 
     fn images() -> (TempDir, Images) {
         let directory = tempfile::tempdir().unwrap();
@@ -252,7 +237,7 @@ mod tests {
 
     fn keep(images: &Images, release: &str, architecture: &str) -> Result<Image> {
         let file = images.root.join(".kernel");
-        fs::write(&file, Header::least_for(architecture)).unwrap();
+        fs::write(&file, least_image(architecture)).unwrap();
         images.keep(&file, facts(release, architecture))
     }
 
@@ -331,7 +316,7 @@ mod tests {
         fs::write(&file, "#!/bin/sh\n").unwrap();
         let error = images.keep(&file, facts("6.1", "x86_64")).unwrap_err().to_string();
         assert!(error.ends_with(".kernel is not a kernel image (bzImage, or Image for arm64)"), "{error}");
-        fs::write(&file, Header::least_for("aarch64")).unwrap();
+        fs::write(&file, least_image("aarch64")).unwrap();
         let error = images.keep(&file, facts("6.1", "x86_64")).unwrap_err().to_string();
         assert_eq!(error, "the kernel is for aarch64");
         assert!(images.keep(&file, facts("../6.1", "aarch64")).is_err());

@@ -28,7 +28,6 @@ impl Initramfs {
         self.add(name, PROGRAM, (0, 0), contents);
     }
 
-    /// The archive.
     pub fn finish(mut self) -> Vec<u8> {
         self.add("TRAILER!!!", 0, (0, 0), &[]);
         self.bytes

@@ -9,7 +9,7 @@ use crate::kernel::output::output;
 use crate::kernel::owner::{Trust, doubt, doubt_place};
 use crate::kernel::{open, private};
 use crate::model::{Failure, FailureKind};
-use crate::runner::{Environment, Kernel, Workers, replaced};
+use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
@@ -24,7 +24,6 @@ use std::time::Duration;
 pub struct Options {
     /// Boot parameters, which follow those of the environment.
     pub append: String,
-    /// Memory in MiB.
     pub memory_mib: u32,
     /// More arguments for the emulator, such as `-gdb` and a socket.
     pub arguments: Vec<OsString>,
@@ -136,14 +135,6 @@ impl Guest {
         self.ask(&format!("read {path}"))
     }
 
-    /// Writes a word to a file in the guest.
-    ///
-    /// # Errors
-    /// If it cannot be written, or the guest did not answer.
-    pub fn write(&self, word: &str, path: &str) -> Result<(), Failure> {
-        self.ask(&format!("write {word} {path}")).map(drop)
-    }
-
     /// The kernel's functions with their addresses, from /proc/kallsyms: those on these pages, given by their numbers, and the
     /// last one before each, which may reach into it. All would take seconds to be printed.
     ///
@@ -235,7 +226,7 @@ fn check_owner(path: &Path) -> Result<()> {
 
 /// Checks that the image is for the emulated processor.
 fn check(path: &Path, machine: &str) -> Result<()> {
-    let architecture = images::Header::read(path)?.architecture;
+    let architecture = image_architecture(path)?;
     ensure!(architecture == machine, "{} is for {architecture}, the emulated machine is {machine}", path.display());
     Ok(())
 }

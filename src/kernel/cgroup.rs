@@ -21,11 +21,8 @@ fn of_line(line: &str, controller: &str) -> Vec<String> {
         some if some.split(',').any(|one| one == controller) => [controller, controllers],
         _ => return Vec::new(),
     };
-    let group = |mount| upwards(path).map(move |path| format!("sys/fs/cgroup/{mount}{path}"));
+    // `/a/b`, `/a`, and nothing for the mount itself.
+    let upwards = std::iter::successors(Some(path.trim_end_matches('/')), |path| Some(&path[..path.rfind('/')?]));
+    let group = |mount| upwards.clone().map(move |path| format!("sys/fs/cgroup/{mount}{path}"));
     mounts.into_iter().flat_map(group).collect()
-}
-
-/// `/a/b`, `/a`, and nothing for the mount itself.
-fn upwards(path: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(path.trim_end_matches('/')), |path| path.rfind('/').map(|slash| &path[..slash]))
 }

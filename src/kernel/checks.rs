@@ -8,6 +8,7 @@ use super::counters::AvailableEvents;
 use super::host::StealClock;
 use super::linux::ptrace;
 use super::output::output;
+use super::perf::PARANOID;
 use super::private;
 use super::sources::capability::{PERFMON, SYS_ADMIN};
 use super::taxes::tracing_directory;
@@ -25,7 +26,7 @@ pub struct Checks {
     pub ptrace_allowed: Result<(), String>,
     /// Yama's restriction of ptrace, 0 to 3, where the kernel has it.
     pub ptrace_scope: Option<u8>,
-    /// Whether system call tracepoints may be opened, judging by settings; trying to open one is up to the caller.
+    /// Whether system call tracepoints may be opened, judging by settings.
     pub perf_allowed: Result<(), PerfObstacle>,
     /// The events that may be counted, and why others may not.
     pub counters: AvailableEvents,
@@ -52,12 +53,9 @@ pub enum PerfObstacle {
     Paranoid(i32),
     /// The tracing file system, which has the tracepoint's ID, is not mounted or not readable for this user.
     HiddenTracing,
-    /// Opening one was refused; the reason.
-    Refused(String),
 }
 
 const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
-const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
 /// The initial user namespace: capabilities in another one do not apply to the machine.
 const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
 
@@ -83,17 +81,14 @@ pub fn checks(sources: &Sources, run: Option<&Path>) -> Checks {
 
 /// Traces a child that does nothing. The same thread starts, traces and reaps it, as ptrace requires.
 fn try_ptrace() -> Result<(), String> {
-    let mut child = idle_child().map_err(|error| format!("cannot start a child to trace: cat: {error}"))?;
+    // It waits for input that never comes.
+    let child = private::asking("cat").stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut child = child.map_err(|error| format!("cannot start a child to trace: cat: {error}"))?;
     let tried = seize(&child);
     // These can only fail if the child has ended by itself: the results do not matter.
     let _ = child.kill();
     let _ = child.wait();
     tried
-}
-
-/// A process that waits for input that never comes.
-fn idle_child() -> std::io::Result<Child> {
-    private::asking("cat").stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
 fn seize(child: &Child) -> Result<(), String> {

@@ -5,7 +5,8 @@
 //! still count at the same time or not at all. Neither exclude_host nor exclude_guest is set: workers run no guests.
 
 use super::Sources;
-use super::perf::{Attributes, DISABLED, INHERIT, NO_GROUP, open};
+use super::perf::{Attributes, DISABLED, INHERIT, NO_GROUP, open, paranoid};
+use super::proc_stat::ProcStat;
 use crate::model::{EVENTS, Event, INSTRUCTIONS_USER, USER_ONLY};
 use nix::errno::Errno;
 use std::fs::{self, File};
@@ -29,7 +30,6 @@ const ENABLE: u64 = NO_DATA | 0x2400;
 const DISABLE: u64 = NO_DATA | 0x2401;
 /// Fewer counters than any processor of today has, so that a group fits.
 const GROUP: usize = 4;
-const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
 const DEVICES: &str = "sys/bus/event_source/devices";
 
 /// Devices of processors' counters; hybrid processors and ARM have names of their own.
@@ -142,15 +142,16 @@ impl AvailableEvents {
         AvailableEvents { extended, ..offer }
     }
 
-    fn of(sources: &Sources, opens: impl Fn(&Countable) -> Result<(), Refused>) -> AvailableEvents {
+    fn of(sources: &Sources, opens: impl Fn(&Countable) -> Result<bool, Errno>) -> AvailableEvents {
         let mut offer = AvailableEvents::default();
         let mut counted = Vec::new();
         for event in EVENTS {
             let whole = Countable { event, user_only: false };
             let part = Countable { event, user_only: true };
-            match opens(&whole).map_err(|refused| refused.explained(event, sources)) {
-                Ok(()) => counted.push(whole),
-                Err(Refusal::Paranoid { .. }) if has_user_part(event) && opens(&part).is_ok() => counted.push(part),
+            match opens(&whole).map_err(|errno| explained(errno, event, sources)) {
+                Ok(true) => counted.push(whole),
+                Ok(false) => offer.refused.push((event, Refusal::StaysZero)),
+                Err(Refusal::Paranoid { .. }) if has_user_part(event) && opens(&part) == Ok(true) => counted.push(part),
                 Err(refusal) => offer.refused.push((event, refusal)),
             }
         }
@@ -204,34 +205,23 @@ fn has_user_part(event: &Event) -> bool {
     event.is_of_both_modes() && (event.hardware || event.name == crate::model::PAGE_FAULTS)
 }
 
-/// Why an event could not be tried.
-enum Refused {
-    Errno(Errno),
-    StaysZero,
-}
-
-impl Refused {
-    fn explained(self, event: &Event, sources: &Sources) -> Refusal {
-        let Refused::Errno(errno) = self else { return Refusal::StaysZero };
-        match errno {
-            // EOPNOTSUPP also says that there are no counters at all, on processors without an interrupt for them.
-            Errno::ENOENT | Errno::EOPNOTSUPP | Errno::ENODEV | Errno::ENXIO
-                if event.hardware && !has_processor_counters(sources) =>
-            {
-                Refusal::NoCounters
-            }
-            Errno::ENOENT | Errno::ENODEV | Errno::ENXIO => Refusal::NoSuchEvent,
-            Errno::EOPNOTSUPP => Refusal::NotSupported,
-            Errno::EACCES => {
-                Refusal::Paranoid { paranoid: sources.text(PARANOID).unwrap_or_else(|| "unknown".to_string()) }
-            }
-            Errno::EPERM => Refusal::Filtered,
-            Errno::ENOSYS => Refusal::NoPerfEvents,
-            Errno::EINVAL => Refusal::Invalid,
-            Errno::EBUSY => Refusal::Busy,
-            Errno::EMFILE | Errno::ENFILE => Refusal::TooManyFiles,
-            other => Refusal::Other(other),
+fn explained(errno: Errno, event: &Event, sources: &Sources) -> Refusal {
+    match errno {
+        // EOPNOTSUPP also says that there are no counters at all, on processors without an interrupt for them.
+        Errno::ENOENT | Errno::EOPNOTSUPP | Errno::ENODEV | Errno::ENXIO
+            if event.hardware && !has_processor_counters(sources) =>
+        {
+            Refusal::NoCounters
         }
+        Errno::ENOENT | Errno::ENODEV | Errno::ENXIO => Refusal::NoSuchEvent,
+        Errno::EOPNOTSUPP => Refusal::NotSupported,
+        Errno::EACCES => Refusal::Paranoid { paranoid: paranoid(sources) },
+        Errno::EPERM => Refusal::Filtered,
+        Errno::ENOSYS => Refusal::NoPerfEvents,
+        Errno::EINVAL => Refusal::Invalid,
+        Errno::EBUSY => Refusal::Busy,
+        Errno::EMFILE | Errno::ENFILE => Refusal::TooManyFiles,
+        other => Refusal::Other(other),
     }
 }
 
@@ -241,22 +231,19 @@ fn has_processor_counters(sources: &Sources) -> bool {
     devices.iter().any(|device| COUNTERS.iter().any(|name| device == name || device.starts_with(&format!("{name}_"))))
 }
 
-/// Opens an event on this process. One that cannot be 0 must count, too.
-fn try_out(countable: &Countable, extended: u64) -> Result<(), Refused> {
-    let attributes = countable.attributes(extended, 0).ok_or(Refused::Errno(Errno::ENOENT))?;
-    let mut file = open(&attributes, 0, NO_GROUP).map_err(Refused::Errno)?;
+/// Opens an event on this process. One that cannot be 0 must count, too: whether it does.
+fn try_out(countable: &Countable, extended: u64) -> Result<bool, Errno> {
+    let attributes = countable.attributes(extended, 0).ok_or(Errno::ENOENT)?;
+    let mut file = open(&attributes, 0, NO_GROUP)?;
     if !countable.event.never_zero {
-        return Ok(());
+        return Ok(true);
     }
     let ended = Instant::now() + Duration::from_millis(1);
     while Instant::now() < ended {
         // Work in both modes.
         let _ = nix::unistd::getppid();
     }
-    match read(&mut file) {
-        Ok(reading) if reading.count == 0 && reading.is_whole() => Err(Refused::StaysZero),
-        _ => Ok(()),
-    }
+    Ok(!read(&mut file).is_ok_and(|reading| reading.count == 0 && reading.is_whole()))
 }
 
 /// The type of the counters of `cpu` where processors differ (Linux 5.13: PERF_PMU_CAP_EXTENDED_HW_TYPE), else 0.
@@ -278,7 +265,6 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Since an `earlier` reading.
     pub fn since(&self, earlier: &Reading) -> Reading {
         Reading {
             count: self.count.wrapping_sub(earlier.count),
@@ -315,9 +301,7 @@ impl Attached {
                 Errno::EINVAL if leader != NO_GROUP => attached.add(pid, *countable, NO_GROUP, offer.extended),
                 other => Err(other),
             };
-            opened
-                .or_else(alone)
-                .map_err(|errno| (*countable, Refused::Errno(errno).explained(countable.event, sources)))?;
+            opened.or_else(alone).map_err(|errno| (*countable, explained(errno, countable.event, sources)))?;
         }
         Ok(attached)
     }
@@ -337,7 +321,6 @@ impl Attached {
         Ok(())
     }
 
-    /// The events of each group.
     pub fn groups(&self) -> Vec<Vec<Countable>> {
         self.groups.iter().map(|(members, _)| members.clone()).collect()
     }
@@ -391,7 +374,7 @@ pub fn wait_until_asleep(pid: u32) {
 fn any_runs(pid: u32) -> bool {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let texts = tasks.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
-    texts.into_iter().any(|text| text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))
+    texts.into_iter().any(|text| ProcStat::parse(&text).is_some_and(|stat| stat.state() == Some("R")))
 }
 
 #[cfg(test)]

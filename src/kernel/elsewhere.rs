@@ -48,12 +48,21 @@ pub fn pipe2(_: OFlag) -> Result<(OwnedFd, OwnedFd), Errno> {
     Ok((from, to))
 }
 
-pub fn getgrouplist(_: &CStr, _: Gid) -> Result<Vec<Gid>, Errno> {
-    Err(Errno::ENOSYS)
+/// Functions that fail with ENOSYS.
+macro_rules! no_such_calls {
+    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
+        $(pub fn $name($(_: $argument),*) -> Result<$result, Errno> {
+            Err(Errno::ENOSYS)
+        })*
+    };
 }
 
-pub fn sched_getcpu() -> Result<usize, Errno> {
-    Err(Errno::ENOSYS)
+no_such_calls! {
+    getgrouplist(&CStr, Gid) -> Vec<Gid>;
+    sched_getcpu() -> usize;
+    memfd_create(&CStr, MFdFlags) -> OwnedFd;
+    sched_getaffinity(Pid) -> CpuSet;
+    sched_setaffinity(Pid, &CpuSet) -> ();
 }
 
 /// Advice about mappings; no BPF map is ever mapped here.
@@ -68,10 +77,6 @@ pub struct MFdFlags;
 
 impl MFdFlags {
     pub const MFD_CLOEXEC: MFdFlags = MFdFlags;
-}
-
-pub fn memfd_create(_: &CStr, _: MFdFlags) -> Result<OwnedFd, Errno> {
-    Err(Errno::ENOSYS)
 }
 
 /// CPUs that nothing can be pinned to.
@@ -94,14 +99,6 @@ impl CpuSet {
     pub fn set(&mut self, _: usize) -> Result<(), Errno> {
         Err(Errno::ENOSYS)
     }
-}
-
-pub fn sched_getaffinity(_: Pid) -> Result<CpuSet, Errno> {
-    Err(Errno::ENOSYS)
-}
-
-pub fn sched_setaffinity(_: Pid, _: &CpuSet) -> Result<(), Errno> {
-    Err(Errno::ENOSYS)
 }
 
 /// No call has it.
@@ -155,35 +152,14 @@ pub mod ptrace {
         }
     }
 
-    pub fn seize(_: Pid, _: Options) -> Result<(), Errno> {
-        Err(Errno::ENOSYS)
-    }
-
-    pub fn interrupt(_: Pid) -> Result<(), Errno> {
-        Err(Errno::ENOSYS)
-    }
-
-    pub fn read(_: Pid, _: AddressType) -> Result<i64, Errno> {
-        Err(Errno::ENOSYS)
-    }
-
-    pub fn write(_: Pid, _: AddressType, _: i64) -> Result<(), Errno> {
-        Err(Errno::ENOSYS)
-    }
-
-    pub fn cont<T: Into<Option<Signal>>>(_: Pid, _: T) -> Result<(), Errno> {
-        Err(Errno::ENOSYS)
-    }
-
-    pub fn step<T: Into<Option<Signal>>>(_: Pid, _: T) -> Result<(), Errno> {
-        Err(Errno::ENOSYS)
-    }
-
-    pub fn detach<T: Into<Option<Signal>>>(_: Pid, _: T) -> Result<(), Errno> {
-        Err(Errno::ENOSYS)
-    }
-
-    pub fn getevent(_: Pid) -> Result<i64, Errno> {
-        Err(Errno::ENOSYS)
+    no_such_calls! {
+        seize(Pid, Options) -> ();
+        interrupt(Pid) -> ();
+        read(Pid, AddressType) -> i64;
+        write(Pid, AddressType, i64) -> ();
+        cont(Pid, impl Into<Option<Signal>>) -> ();
+        step(Pid, impl Into<Option<Signal>>) -> ();
+        detach(Pid, impl Into<Option<Signal>>) -> ();
+        getevent(Pid) -> i64;
     }
 }

@@ -98,8 +98,9 @@ pub struct Follower {
 const ROUND: usize = 64;
 
 impl Follower {
-    /// A follower of nothing yet.
-    pub fn new(stops: Stops) -> Follower {
+    /// A follower of nothing yet. It stops when `leader` ends, if there is one, which is left for its parent to reap: its process
+    /// group may still have to be killed by that number. Tracees of a leader are killed if this thread ends.
+    pub fn new(stops: Stops, leader: Option<i32>) -> Follower {
         Follower {
             stops,
             tracees: HashMap::new(),
@@ -107,19 +108,11 @@ impl Follower {
             quiet_each: HashMap::new(),
             unannounced: HashSet::new(),
             stopped: None,
-            leader: None,
+            leader,
             round: VecDeque::new(),
             until_round: ROUND,
             flags: 0,
         }
-    }
-
-    /// A follower of calls that stops when `leader` ends, which is left for its parent to reap: its process group may
-    /// still have to be killed by that number. Tracees are killed if this thread ends.
-    pub fn until_end_of(leader: i32) -> Follower {
-        let mut follower = Follower::new(Stops::Calls);
-        follower.leader = Some(leader);
-        follower
     }
 
     /// Attaches to one thread and everything that it will start. It runs until it stops by itself.
@@ -271,8 +264,8 @@ impl Follower {
             self.unannounced.insert(tid);
             return Ok(self.stop_at(tid, Event::Started { tid, by: None }));
         }
-        if tracee::stops_group(signal) {
-            // Taken from the kernel, or it would be reported again at once: the tracee stays stopped.
+        if matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) {
+            // A group stop. Taken from the kernel, or it would be reported again at once: the tracee stays stopped.
             tracee::wait(Whose::One(tid), libc::WNOHANG)?;
             return tracee::listen(tid).map(|()| None);
         }
@@ -285,7 +278,9 @@ impl Follower {
             linux::PTRACE_EVENT_FORK | linux::PTRACE_EVENT_VFORK | linux::PTRACE_EVENT_CLONE => {
                 let child = number()?;
                 self.go_on(tid, 0)?;
-                Ok(self.announced(child).then_some(Event::Started { tid: child, by: Some(tid) }))
+                // It may have been seen before, and may even have ended.
+                let seen = self.unannounced.remove(&child) || self.tracees.insert(child, 0).is_some();
+                Ok((!seen).then_some(Event::Started { tid: child, by: Some(tid) }))
             }
             linux::PTRACE_EVENT_EXEC => {
                 // Until it is taken, the kernel refuses requests to a tracee whose ID changed by this.
@@ -302,11 +297,6 @@ impl Follower {
             },
             _ => self.go_on(tid, 0).map(|()| None),
         }
-    }
-
-    /// Notes that a parent's stop reported `child`; false if the child was seen before, and may even have ended.
-    fn announced(&mut self, child: i32) -> bool {
-        !self.unannounced.remove(&child) && self.tracees.insert(child, 0).is_none()
     }
 
     fn at_end(&mut self, tid: i32, ending: Ending) -> Result<Event, Errno> {

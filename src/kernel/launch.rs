@@ -81,7 +81,7 @@ impl Launch {
     pub fn hold(&self) -> Result<Held, Errno> {
         let plan = Plan::new(self);
         // SAFETY: `Plan::live` makes only async-signal-safe calls.
-        unsafe { fork_held(&plan) }
+        unsafe { fork_held(|ends| plan.live(ends)) }
     }
 }
 
@@ -93,23 +93,20 @@ struct Ends {
     failing: i32,
 }
 
-/// What a held child does. It waits by `Ends::wait`.
-trait Life {
-    fn live(&self, ends: Ends) -> !;
-}
-
-/// Forks a child that lives `life`.
+/// Forks a child that does what `live` does, which waits by `Ends::wait`, and ends with the status that it returns.
 ///
 /// # Safety
 /// `live` must make only async-signal-safe calls (signal-safety(7)).
 #[allow(unsafe_code)]
-unsafe fn fork_held(life: &dyn Life) -> Result<Held, Errno> {
+unsafe fn fork_held(live: impl FnOnce(Ends) -> i32) -> Result<Held, Errno> {
     let (waiting, go) = pipe2(OFlag::O_CLOEXEC)?;
     let (failure, failing) = pipe2(OFlag::O_CLOEXEC)?;
     // SAFETY: guaranteed by the caller.
     match unsafe { fork() }? {
         ForkResult::Child => {
-            life.live(Ends { waiting: waiting.as_raw_fd(), go: go.as_raw_fd(), failing: failing.as_raw_fd() })
+            let ends = Ends { waiting: waiting.as_raw_fd(), go: go.as_raw_fd(), failing: failing.as_raw_fd() };
+            // SAFETY: _exit(2) is safe after a fork.
+            unsafe { libc::_exit(live(ends)) }
         }
         ForkResult::Parent { child } => {
             let descriptor = pidfd::open(child.as_raw())?;
@@ -141,27 +138,18 @@ impl Ends {
 /// What the kernel refused.
 #[allow(unsafe_code)]
 pub fn hold_null_calls(calls: u32) -> Result<Held, Errno> {
-    // SAFETY: `NullCalls` only reads a pipe, installs a filter, and makes null calls.
-    unsafe { fork_held(&NullCalls(calls)) }
-}
-
-struct NullCalls(u32);
-
-impl Life for NullCalls {
-    #[allow(unsafe_code)]
-    fn live(&self, ends: Ends) -> ! {
-        let filtered = ends.wait() == FILTER;
-        // SAFETY: getppid(2) and _exit(2) are async-signal-safe and access no memory.
-        unsafe {
-            if filtered && !super::seccomp::install() {
-                libc::_exit(1);
-            }
-            for _ in 0..self.0 {
-                libc::getppid();
-            }
-            libc::_exit(0)
+    let live = |ends: Ends| {
+        if ends.wait() == FILTER && !super::seccomp::install() {
+            return 1;
         }
-    }
+        for _ in 0..calls {
+            // SAFETY: getppid(2) is async-signal-safe and accesses no memory.
+            unsafe { libc::getppid() };
+        }
+        0
+    };
+    // SAFETY: `live` only reads a pipe, installs a filter, and makes null calls.
+    unsafe { fork_held(live) }
 }
 
 impl Held {
@@ -181,7 +169,6 @@ impl Started {
         let _ = pidfd::send_signal(&self.descriptor, signal);
     }
 
-    /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
         super::process::wait_readable(&self.descriptor, std::time::Duration::ZERO)
     }
@@ -210,23 +197,19 @@ fn pointers(texts: &[CString]) -> Vec<*const libc::c_char> {
     texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
 }
 
-impl Life for Plan<'_> {
+impl Plan<'_> {
     /// The child's whole life before the command.
     #[allow(unsafe_code)]
-    fn live(&self, ends: Ends) -> ! {
+    fn live(&self, ends: Ends) -> i32 {
         self.restore_signals();
         let step = self.become_command(ends.wait() == FILTER);
         let errno = Errno::last_raw().to_ne_bytes();
         let report = [step as u8, errno[0], errno[1], errno[2], errno[3]];
-        // SAFETY: write(2) and _exit(2) are safe after a fork; the buffer is our own.
-        unsafe {
-            libc::write(ends.failing, report.as_ptr().cast(), report.len());
-            libc::_exit(127)
-        }
+        // SAFETY: write(2) is safe after a fork; the buffer is our own.
+        unsafe { libc::write(ends.failing, report.as_ptr().cast(), report.len()) };
+        127
     }
-}
 
-impl Plan<'_> {
     fn new(launch: &Launch) -> Plan<'_> {
         let arguments = pointers(&launch.arguments);
         let rest = arguments.iter().skip(1).copied();

@@ -27,7 +27,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of this process.
     pub fn here(sources: &Sources) -> Limits {
         let hard = limit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
         Limits { descriptors: hard, processes: [of_user(), of_group(sources)].into_iter().flatten().min() }
@@ -93,7 +92,6 @@ fn of_group(sources: &Sources) -> Option<u64> {
     cgroup::directories(sources, "pids").iter().filter_map(left).min()
 }
 
-/// Descriptors that are open in this process.
 pub fn open_descriptors() -> u64 {
     std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
 }

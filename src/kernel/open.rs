@@ -2,6 +2,11 @@
 //! its other end. State, caches, kernel images and what other programs leave in shared directories are opened by this module
 //! alone. Result files named on the command line are not: there a pipe is meant.
 
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "unless they say otherwise, they fail if it cannot be opened, or is something else"
+)]
+
 use super::owner;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -9,33 +14,21 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Opens a regular file to read it.
-///
-/// # Errors
-/// If it cannot be opened, or is something else.
 pub fn regular(path: &Path) -> io::Result<File> {
     checked(OpenOptions::new().read(true), 0, path)
 }
 
 /// Opens a regular file of this user or of root, not a link to one.
-///
-/// # Errors
-/// If it cannot be opened, or is something else.
 pub fn own(path: &Path) -> io::Result<File> {
     ours(checked(OpenOptions::new().read(true), libc::O_NOFOLLOW, path)?)
 }
 
 /// Opens such a file to add to it; made for this user alone if there is none.
-///
-/// # Errors
-/// If it cannot be opened or created, or is something else.
 pub fn to_append(path: &Path) -> io::Result<File> {
     ours(checked(OpenOptions::new().create(true).append(true).mode(0o600), libc::O_NOFOLLOW, path)?)
 }
 
 /// Opens a directory, not a link to one.
-///
-/// # Errors
-/// If it cannot be opened, or is something else.
 pub fn directory(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)
 }

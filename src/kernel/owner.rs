@@ -5,7 +5,7 @@
 use super::process::is_unknown_user;
 use nix::unistd::{Uid, User, geteuid};
 use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// The permission of the group and of all others to write.
@@ -34,7 +34,7 @@ pub fn home() -> Option<PathBuf> {
 /// Why another user may have written the content of an open file; `None` if only this user or root can have.
 pub fn doubt(file: &Metadata) -> Option<String> {
     // What is written to a terminal or /dev/null cannot be read back.
-    let writable = !is_device(file) && file.mode() & OTHERS_WRITE != 0;
+    let writable = !file.file_type().is_char_device() && file.mode() & OTHERS_WRITE != 0;
     foreign(file).or_else(|| writable.then(|| format!("others may write it (mode {:04o})", file.mode() & 0o7777)))
 }
 
@@ -75,11 +75,6 @@ fn foreign(file: &Metadata) -> Option<String> {
         let name = User::from_uid(Uid::from_raw(file.uid())).ok().flatten().map(|user| user.name);
         format!("it belongs to {}", name.unwrap_or_else(|| format!("user {}", file.uid())))
     })
-}
-
-fn is_device(file: &Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    file.file_type().is_char_device()
 }
 
 #[cfg(test)]

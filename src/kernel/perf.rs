@@ -25,6 +25,7 @@ pub(super) struct Attributes {
     pub(super) config1: u64,
 }
 
+pub(super) const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
 const TRACEPOINT: u32 = 2;
 pub(super) const DISABLED: u64 = 1;
 pub(super) const INHERIT: u64 = 1 << 1;
@@ -57,7 +58,11 @@ pub enum PerfError {
     Refused { call: String, errno: Errno, paranoid: String },
 }
 
-/// One open counter.
+/// What `PARANOID` holds, for messages.
+pub(super) fn paranoid(sources: &Sources) -> String {
+    sources.text(PARANOID).unwrap_or_else(|| "unknown".to_string())
+}
+
 pub struct Counter(File);
 
 /// When a counter begins.
@@ -85,9 +90,7 @@ impl Counter {
         open(&attributes, tid, NO_GROUP).map(Counter).map_err(|errno| PerfError::Refused {
             call: name.to_string(),
             errno,
-            paranoid: Sources::default()
-                .text("proc/sys/kernel/perf_event_paranoid")
-                .unwrap_or_else(|| "unknown".into()),
+            paranoid: paranoid(&Sources::default()),
         })
     }
 

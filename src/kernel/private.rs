@@ -4,7 +4,8 @@
 //! Below the temporary directory only the janitor makes them, for a run (`runner::RunDirectory`); it removes them, however the
 //! run ends.
 
-use super::owner;
+use super::lock::{self, Locked};
+use super::{open, owner};
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, Permissions};
@@ -47,6 +48,30 @@ pub fn temporary(parent: &Path, prefix: &str) -> Result<TempDir> {
     let made = made.with_context(|| format!("cannot write in {}", parent.display()))?;
     make(made.path())?;
     Ok(made)
+}
+
+/// A new directory in `root` to fill, and the lock that marks it as in use. Until that is held, the lock of the whole `root` keeps
+/// sweepers out.
+///
+/// # Errors
+/// If it cannot be created.
+pub fn begin(root: &Path, prefix: &str) -> Result<(TempDir, Option<Locked>)> {
+    let _gate = open::directory(root).ok().and_then(lock::shared);
+    let fresh = temporary(root, prefix)?;
+    let lock = open::directory(fresh.path()).ok().and_then(lock::alone);
+    Ok((fresh, lock))
+}
+
+/// Removes the directories that killed programs began to fill.
+pub fn sweep(root: &Path, prefix: &str) {
+    let Some(_gate) = open::directory(root).ok().and_then(lock::alone) else { return };
+    let Ok(entries) = fs::read_dir(root) else { return };
+    let unfinished = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+    for path in unfinished.map(|entry| entry.path()) {
+        if let Some(_lock) = open::directory(&path).ok().and_then(lock::alone) {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
 }
 
 /// A program that only prints something, such as its version. It does not run in the user's directory, where rustup, go and

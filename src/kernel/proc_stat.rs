@@ -21,6 +21,11 @@ impl<'a> ProcStat<'a> {
         self.field(number)?.parse().ok()
     }
 
+    /// `R` of one that runs, `Z` of one that has ended.
+    pub(crate) fn state(&self) -> Option<&str> {
+        self.field(3)
+    }
+
     pub(crate) fn parent(&self) -> Option<u32> {
         self.field(4)?.parse().ok()
     }

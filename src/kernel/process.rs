@@ -6,9 +6,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
 use std::fs;
 use std::os::fd::AsFd;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,14 +18,15 @@ pub fn kill_group(group: u32) {
     }
 }
 
-/// Waits for the end of a child without reaping it: until it is reaped, its ID and that of its group are not reused.
-/// `None` if it has been reaped.
-pub fn wait_for_end(child: u32) -> Option<ExitStatus> {
-    // The layout of wait(2)'s status.
-    Some(ExitStatus::from_raw(match super::tracee::wait_for_end(i32::try_from(child).ok()?, libc::WNOWAIT).ok()? {
-        Ending::Exited(code) => code << 8,
-        Ending::Signalled(signal) => signal,
-    }))
+/// `exit status 1`, or the signal.
+pub fn ending_text(ending: Ending) -> String {
+    match ending {
+        Ending::Exited(code) => format!("exit status {code}"),
+        Ending::Signalled(signal) => match Signal::try_from(signal) {
+            Ok(signal) => format!("killed by {signal}"),
+            Err(_) => format!("killed by signal {signal}"),
+        },
+    }
 }
 
 /// Makes a named pipe that only this user can open.
@@ -45,12 +44,6 @@ pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
 }
 
-/// The name of a signal, e.g. `SIGSEGV` for 11; its number if it has no name.
-pub fn signal_name(signal: i32) -> String {
-    Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_string())
-}
-
-/// Whether this process ignores the signal.
 #[allow(unsafe_code)]
 pub fn is_ignored(signal: i32) -> bool {
     // SAFETY: with no new action, sigaction(2) only fills `old`, for which all zeros is a valid value.

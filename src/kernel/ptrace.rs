@@ -4,7 +4,7 @@
 //! Counts are cut from one reply to the next. A reply is a write to the reply pipe, and the count is cut while the
 //! writer is stopped at the end of that write. Called by `proof`; `follow` does the tracing.
 
-use super::follow::{Event, Follower, Notice};
+use super::follow::{Event, Follower, Notice, Stops};
 use super::process;
 use super::syscall_stop::Call;
 use super::tracee::executable_architecture;
@@ -39,7 +39,7 @@ impl EntryCounter {
     /// The errno with which the kernel refuses, e.g. EPERM in a sandbox.
     pub fn attach(pid: u32, reply_pipe: Option<PathBuf>) -> Result<EntryCounter, Errno> {
         let leader = i32::try_from(pid).map_err(|_| Errno::ESRCH)?;
-        let mut follower = Follower::until_end_of(leader);
+        let mut follower = Follower::new(Stops::Calls, Some(leader));
         follower.attach(leader)?;
         for tid in process::descendants(leader) {
             let _ = follower.attach(tid);

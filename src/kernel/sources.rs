@@ -53,7 +53,6 @@ impl Sources {
         }
     }
 
-    /// A field of /proc/self/status.
     pub fn status(&self, field: &str) -> Option<String> {
         let text = self.text("proc/self/status")?;
         let value = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
@@ -71,7 +70,6 @@ impl Sources {
         held >> capability & 1 == 1
     }
 
-    /// Whether a path exists.
     pub fn exists(&self, path: &str) -> bool {
         self.at(path).exists()
     }

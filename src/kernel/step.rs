@@ -6,9 +6,8 @@
 //! not count system calls (`ptrace` does) or decode instructions (`explain` does). Called by `explain`.
 
 use super::linux::ptrace::{self, Options};
-use super::process::signal_name;
+use super::process::ending_text;
 use super::tracee::{self, Report, Whose};
-use crate::model::Ending;
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
@@ -230,13 +229,6 @@ impl Stepper {
     }
 }
 
-fn ending_text(ending: Ending) -> String {
-    match ending {
-        Ending::Exited(code) => format!("exit status {code}"),
-        Ending::Signalled(signal) => format!("killed by {}", signal_name(signal)),
-    }
-}
-
 /// An address in the other process, of the type that ptrace takes; never dereferenced in ours.
 fn pointer(address: u64) -> ptrace::AddressType {
     address as ptrace::AddressType
@@ -269,6 +261,7 @@ pub struct Mapping {
     pub end: u64,
     /// The offset of its start in the file.
     pub offset: u64,
+    pub inode: u64,
     /// A file's path, or a name such as `[vdso]`; empty for anonymous memory.
     pub path: String,
 }
@@ -320,14 +313,14 @@ fn read_at(memory: &std::fs::File, address: u64, length: usize) -> Vec<u8> {
 /// Parses a line such as `7f00-7f10 r-xp 00001000 08:01 42   /lib/libc.so.6`; `None` unless it is executable.
 #[doc(hidden)]
 pub fn parse_mapping(line: &str) -> Option<Mapping> {
-    let mut words = line.split_whitespace();
+    // A path may have spaces.
+    let mut words = line.splitn(6, ' ');
     let (start, end) = words.next()?.split_once('-')?;
     let executable = words.next()?.contains('x');
-    let offset = words.next()?;
-    let path = words.skip(2).collect::<Vec<_>>().join(" ");
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
-    let mapping = Mapping { start: number(start)?, end: number(end)?, offset: number(offset)?, path };
-    executable.then_some(mapping)
+    let (offset, inode) = (number(words.next()?)?, words.nth(1)?.parse().ok()?);
+    let path = words.next().unwrap_or_default().trim_start().to_string();
+    executable.then_some(Mapping { start: number(start)?, end: number(end)?, offset, inode, path })
 }
 
 #[cfg(test)]
@@ -337,7 +330,8 @@ mod tests {
     #[test]
     fn mappings_are_the_executable_ones() {
         let line = "7f00-7f10 r-xp 00001000 08:01 42                  /a dir/libc.so.6";
-        let mapping = Mapping { start: 0x7f00, end: 0x7f10, offset: 0x1000, path: "/a dir/libc.so.6".into() };
+        let mapping =
+            Mapping { start: 0x7f00, end: 0x7f10, offset: 0x1000, inode: 42, path: "/a dir/libc.so.6".into() };
         assert_eq!(parse_mapping(line), Some(mapping));
         assert_eq!(parse_mapping("7f00-7f10 r--p 00001000 08:01 42 /lib/libc.so.6"), None);
         assert_eq!(parse_mapping("7f00-7f10 r-xp 00000000 00:00 0").map(|m| m.path), Some(String::new()));

@@ -19,17 +19,10 @@ use crate::prose::counted;
 
 /// Everything found, in the order of who looks.
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
-    const LOOKS: &[fn(&Sources) -> Vec<Tax>] = &[
-        |sources| seccomp(sources).into_iter().collect(),
-        |sources| traced(sources).into_iter().collect(),
-        tracing::taxes,
-        descriptors::taxes,
-        |sources| audit_option(sources).into_iter().collect(),
-        |sources| audit_daemon(sources).into_iter().collect(),
-        |sources| context_tracking(sources).into_iter().collect(),
-        |sources| lock_debugging(sources).into_iter().collect(),
-    ];
-    LOOKS.iter().flat_map(|look| look(sources)).collect()
+    let of_process = [seccomp, traced].into_iter().filter_map(|look| look(sources));
+    let held_open = tracing::taxes(sources).into_iter().chain(descriptors::taxes(sources));
+    let of_kernel = [audit_option, audit_daemon, context_tracking, lock_debugging];
+    of_process.chain(held_open).chain(of_kernel.into_iter().filter_map(|look| look(sources))).collect()
 }
 
 fn seccomp(sources: &Sources) -> Option<Tax> {

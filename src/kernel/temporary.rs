@@ -65,7 +65,6 @@ impl Temporary {
         }
     }
 
-    /// The open file.
     pub fn file(&self) -> &File {
         &self.file
     }

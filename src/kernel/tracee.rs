@@ -16,7 +16,6 @@ use std::io::Read;
 const NO_ADDRESS: *mut libc::c_void = std::ptr::null_mut();
 const NO_SIGNAL: libc::c_int = 0;
 
-/// What a tracee reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     /// It is stopped at the entry or the end of a system call.
@@ -124,7 +123,6 @@ pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     }
 }
 
-/// How a tracee is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
     /// To its next system call stop.
@@ -171,11 +169,6 @@ pub fn listen(pid: i32) -> Result<(), Errno> {
 #[cfg(not(target_os = "linux"))]
 pub fn listen(_: i32) -> Result<(), Errno> {
     Err(Errno::ENOSYS)
-}
-
-/// Whether a PTRACE_EVENT_STOP with `signal` is a group stop.
-pub fn stops_group(signal: i32) -> bool {
-    matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU)
 }
 
 /// Whether thread `tid` belongs to process `pid`; false if it has ended.

@@ -1,26 +1,10 @@
-//! A tree of running processes as /proc shows it, and the kernel's accounting of its tasks. No `unsafe`.
+//! A tree of running processes as /proc shows it. No `unsafe`.
 //!
 //! Not here: processes that have ended, which only a tracer knows. Called by `trace::bpf`.
 
 use super::proc_stat::{self, ProcStat};
-use super::usage::Used;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
-
-/// What one task used so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TaskAccount {
-    /// The process that it belongs to.
-    pub process: u32,
-    pub process_name: String,
-    /// User and system time with the resolution of clock ticks.
-    pub used: Used,
-    /// Largest resident set of its process.
-    pub peak_rss_kib: u64,
-}
-
-/// Accounts by task ID.
-pub type TaskAccounts = BTreeMap<u32, TaskAccount>;
 
 /// Checks that /proc shows this process's PID namespace: it shows that of whoever mounted it, which may be another one
 /// after unshare(1) or in a misconfigured container.
@@ -52,20 +36,11 @@ pub fn processes(root: u32) -> Vec<u32> {
 
 /// The largest resident set of a process and its descendants so far, in KiB; 0 if it is not known.
 pub fn peak_rss_kib(root: u32) -> u64 {
-    accounts(root).values().map(|account| account.peak_rss_kib).max().unwrap_or(0)
-}
-
-/// The accounts of all tasks of `root` and its descendants.
-pub fn accounts(root: u32) -> TaskAccounts {
-    let mut accounts = TaskAccounts::new();
-    for process in processes(root) {
-        let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-        for task in numbers(&format!("/proc/{process}/task")) {
-            let account = account(process, task);
-            accounts.extend(account.map(|a| (task, TaskAccount { process_name: name.trim_end().to_string(), ..a })));
-        }
-    }
-    accounts
+    let peak = |pid| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse().ok())
+    };
+    processes(root).into_iter().filter_map(peak).max().unwrap_or(0)
 }
 
 fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
@@ -90,32 +65,6 @@ fn parent(pid: u32) -> Option<u32> {
     ProcStat::parse(&proc_stat::text(pid))?.parent()
 }
 
-fn account(process: u32, task: u32) -> Option<TaskAccount> {
-    let read = |file: &str| fs::read_to_string(format!("/proc/{process}/task/{task}/{file}")).ok();
-    let schedstat = read("schedstat").unwrap_or_default();
-    parse(process, &read("stat")?, &read("status")?, &schedstat, proc_stat::tick_ns())
-}
-
-/// The account from the texts of stat, status and schedstat; `None` if `stat` is malformed.
-#[doc(hidden)]
-pub fn parse(process: u32, stat: &str, status: &str, schedstat: &str, tick_ns: u64) -> Option<TaskAccount> {
-    let stat = ProcStat::parse(stat)?;
-    let line = |name: &str| {
-        let rest = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        rest.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
-    };
-    let used = Used {
-        ran_ns: schedstat.split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0),
-        user_ns: stat.user_ns(tick_ns).unwrap_or(0),
-        system_ns: stat.system_ns(tick_ns).unwrap_or(0),
-        minor_faults: stat.minor_faults().unwrap_or(0),
-        major_faults: stat.major_faults().unwrap_or(0),
-        voluntary_switches: line("voluntary_ctxt_switches"),
-        involuntary_switches: line("nonvoluntary_ctxt_switches"),
-    };
-    Some(TaskAccount { process, process_name: String::new(), used, peak_rss_kib: line("VmHWM") })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,20 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn names_with_parentheses_do_not_shift_fields() {
-        let stat = "7 (a) b) R 1 2 3 4 5 6 11 12 13 14 15 16 17 18";
-        let status = "Name:\ta\nVmHWM:\t  44 kB\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n";
-        let account = parse(7, stat, status, "123 4 5\n", 10).unwrap();
-        let used = account.used;
-        assert_eq!((used.ran_ns, used.user_ns, used.system_ns), (123, 150, 160));
-        assert_eq!((used.minor_faults, used.major_faults), (11, 13));
-        assert_eq!((used.voluntary_switches, used.involuntary_switches, account.peak_rss_kib), (5, 6, 44));
-    }
-
-    #[test]
     fn this_process_is_in_its_own_tree() {
         let this = std::process::id();
-        let accounts = accounts(this);
-        assert!(accounts.values().all(|account| account.process >= 1) && accounts.contains_key(&this));
+        assert!(processes(this).contains(&this) && peak_rss_kib(this) > 0);
     }
 }

@@ -60,18 +60,9 @@ impl Used {
 
     /// Adds `share` of `other`: 1 for all of it.
     pub fn add(&mut self, other: &Used, share: f64) {
-        *self = self.zip(other, |sum, more| sum + (more as f64 * share).round() as u64);
-    }
-
-    /// What was used since `before`.
-    pub fn since(&self, before: &Used) -> Used {
-        self.zip(before, u64::saturating_sub)
-    }
-
-    fn zip(&self, other: &Used, combine: impl Fn(u64, u64) -> u64) -> Used {
-        let (left, right): ([u64; 7], [u64; 7]) = (transmute!(*self), transmute!(*other));
-        let combined: [u64; 7] = std::array::from_fn(|field| combine(left[field], right[field]));
-        transmute!(combined)
+        let (sum, more): ([u64; 7], [u64; 7]) = (transmute!(*self), transmute!(*other));
+        let sums: [u64; 7] = std::array::from_fn(|field| sum[field] + (more[field] as f64 * share).round() as u64);
+        *self = transmute!(sums);
     }
 }
 
@@ -127,10 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_added_and_differences_are_not_negative() {
+    fn shares_are_added() {
         let mut sum = Used { user_ns: 10, minor_faults: 3, ..Used::default() };
         sum.add(&Used { user_ns: 5, ran_ns: 7, ..Used::default() }, 0.5);
         assert_eq!(sum, Used { user_ns: 13, minor_faults: 3, ran_ns: 4, ..Used::default() });
-        assert_eq!(sum.since(&Used { user_ns: 20, ran_ns: 1, ..sum }), Used { ran_ns: 3, ..Used::default() });
     }
 }

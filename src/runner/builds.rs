@@ -26,7 +26,6 @@ pub enum Built {
     Snippet(Rc<Snippet>),
 }
 
-/// A snippet's program.
 pub struct Snippet {
     language: Language,
     /// The interpreter, or the compiler with its first arguments.
@@ -47,11 +46,6 @@ impl Built {
                 command
             }
         }
-    }
-
-    /// Whether it is no probe, so that a probe must launch it.
-    pub fn needs_launcher(&self) -> bool {
-        matches!(self, Built::Snippet(_))
     }
 
     /// How its standard error is reported to the user.

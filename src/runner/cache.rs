@@ -6,8 +6,7 @@
 mod manifest;
 mod place;
 
-use crate::kernel::lock::{self, Locked};
-use crate::kernel::{open, private};
+use crate::kernel::private;
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
@@ -15,7 +14,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tempfile::TempDir;
 
 pub use manifest::digest;
 
@@ -39,7 +37,7 @@ impl Cache {
     /// The user's own cache; else a directory in `run`, which is removed with the run.
     pub fn open(run: &Path) -> Cache {
         let cache = Cache::at(place::find(place::CACHE).unwrap_or_else(|| run.join("cache")), run);
-        cache.sweep();
+        private::sweep(&cache.root, UNFINISHED);
         cache
     }
 
@@ -65,7 +63,7 @@ impl Cache {
             return Ok(target);
         }
         private::make(&self.root)?;
-        let (fresh, _lock) = self.begin()?;
+        let (fresh, _lock) = private::begin(&self.root, UNFINISHED)?;
         build(fresh.path())?;
         manifest::write(fresh.path())?;
         // Losing the race leaves the other run's directory, which holds the same.
@@ -77,7 +75,6 @@ impl Cache {
         Ok(target)
     }
 
-    /// The directory of all builds.
     pub fn directory(&self) -> &Path {
         &self.root
     }
@@ -100,27 +97,6 @@ impl Cache {
         remove(target).with_context(|| format!("cannot remove {}", target.display()))?;
         Ok(false)
     }
-
-    /// A directory to build in, and the lock that marks it as in use. Until that is held, the lock of the whole cache keeps
-    /// sweepers out.
-    fn begin(&self) -> Result<(TempDir, Option<Locked>)> {
-        let _gate = open::directory(&self.root).ok().and_then(lock::shared);
-        let fresh = private::temporary(&self.root, UNFINISHED)?;
-        let lock = open::directory(fresh.path()).ok().and_then(lock::alone);
-        Ok((fresh, lock))
-    }
-
-    /// Removes the unfinished builds of killed runs.
-    fn sweep(&self) {
-        let Some(_gate) = open::directory(&self.root).ok().and_then(lock::alone) else { return };
-        let Ok(entries) = fs::read_dir(&self.root) else { return };
-        let unfinished = entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with(UNFINISHED));
-        for path in unfinished.map(|entry| entry.path()) {
-            if let Some(_lock) = open::directory(&path).ok().and_then(lock::alone) {
-                let _ = fs::remove_dir_all(&path);
-            }
-        }
-    }
 }
 
 fn remove(path: &Path) -> std::io::Result<()> {
@@ -142,6 +118,7 @@ fn key(parts: &[&[u8]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tempfile::TempDir;
 
     fn cache() -> (TempDir, Cache) {
         let directory = tempfile::tempdir().unwrap();
@@ -201,11 +178,11 @@ mod tests {
     fn only_builds_of_dead_runs_are_swept() {
         let (_keep, cache) = cache();
         get(&cache, "a", "1").unwrap();
-        let (living, lock) = cache.begin().unwrap();
+        let (living, lock) = private::begin(&cache.root, UNFINISHED).unwrap();
         assert!(lock.is_some(), "the file system has no locks");
-        let dead = cache.begin().unwrap().0.keep();
+        let dead = private::begin(&cache.root, UNFINISHED).unwrap().0.keep();
         fs::write(dead.join("x"), "").unwrap();
-        cache.sweep();
+        private::sweep(&cache.root, UNFINISHED);
         assert!(living.path().exists() && !dead.exists());
         assert_eq!(names(&cache), 2);
     }

@@ -1,5 +1,10 @@
 //! One worker process: writes lines to its input, reads lines from its output within a timeout, and ends it.
 
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "unless they say otherwise, they fail with the probe's error, that it ended, or that it took longer than `timeout`"
+)]
+
 mod ended;
 
 use super::RunDirectory;
@@ -11,10 +16,11 @@ use super::single_calls::Singles;
 use crate::kernel::libraries;
 use crate::kernel::limits;
 use crate::kernel::private::RUN_VARIABLE;
-use crate::kernel::proc_stat;
-use crate::kernel::process::{kill_group, wait_for_end, wait_readable};
+use crate::kernel::proc_stat::{self, ProcStat};
+use crate::kernel::process::{ending_text, kill_group, wait_readable};
+use crate::kernel::tracee::wait_for_end;
 use crate::model::{Facts, Failure, FailureKind, ModeSamples, Reply, SingleCalls};
-use ended::{PROBE_ENDED, describe, of_command, read_errors, wait_for_exit};
+use ended::{PROBE_ENDED, of_command, read_errors, wait_for_exit};
 use std::cell::RefCell;
 use std::fs::{self};
 use std::io::{Read, Write};
@@ -100,7 +106,6 @@ impl Child {
         self.process.id()
     }
 
-    /// The worker's directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -166,9 +171,6 @@ impl Child {
     }
 
     /// Sends a request that is answered by lines until one that is just `end`, and returns those before.
-    ///
-    /// # Errors
-    /// As `request`.
     pub fn ask(&mut self, request: &str, end: &str, timeout: Duration) -> Result<Vec<String>, Failure> {
         self.send(request)?;
         let deadline = Deadline::after(timeout);
@@ -192,26 +194,17 @@ impl Child {
     }
 
     /// Reads the `ready` line and its facts.
-    ///
-    /// # Errors
-    /// The probe's error, that it ended, or that it took longer than `timeout`.
     pub fn ready(&mut self, timeout: Duration) -> Result<Facts, Failure> {
         parse_ready(&self.line(Deadline::after(timeout))?)
     }
 
     /// Sends the request for k batches of n iterations and reads the reply.
-    ///
-    /// # Errors
-    /// The probe's error, that it ended, or that it took longer than `timeout`.
     pub fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
         self.send(&format!("{n} {k}"))?;
         self.reply(timeout)
     }
 
     /// Reads the reply to a request that was sent.
-    ///
-    /// # Errors
-    /// As `request`.
     pub fn reply(&mut self, timeout: Duration) -> Result<Reply, Failure> {
         let deadline = Deadline::after(timeout);
         let mut reply = Reply::default();
@@ -224,36 +217,24 @@ impl Child {
     }
 
     /// Lets a timer sample the mode of the operation for about `time` of CPU time, in whole milliseconds.
-    ///
-    /// # Errors
-    /// As `request`.
     pub fn sample(&mut self, time: Duration, timeout: Duration) -> Result<ModeSamples, Failure> {
         self.send(&format!("sample {}", time.as_millis()))?;
         parse_sampled(&self.line(Deadline::after(timeout))?)
     }
 
     /// Lets a native probe prepare n iterations, whose run is to be counted; it then waits.
-    ///
-    /// # Errors
-    /// As `request`.
     pub fn prepare_count(&mut self, n: u64, timeout: Duration) -> Result<(), Failure> {
         self.send(&format!("count {n}"))?;
         expect("prepared", &self.line(Deadline::after(timeout))?)
     }
 
     /// Runs the iterations that were prepared.
-    ///
-    /// # Errors
-    /// As `request`.
     pub fn run_count(&mut self, timeout: Duration) -> Result<(), Failure> {
         self.send("run")?;
         expect("counted", &self.line(Deadline::after(timeout))?)
     }
 
     /// Times up to `calls` single calls, for at most `time`, in whole milliseconds; `timeout` is for all else.
-    ///
-    /// # Errors
-    /// As `request`.
     pub fn singles(&mut self, calls: u64, time: Duration, timeout: Duration) -> Result<SingleCalls, Failure> {
         self.send(&format!("single {calls} {}", time.as_millis()))?;
         let deadline = Deadline::after(time + timeout);
@@ -263,9 +244,6 @@ impl Child {
     }
 
     /// Reads one line.
-    ///
-    /// # Errors
-    /// As `request`.
     pub fn line_within(&mut self, timeout: Duration) -> Result<String, Failure> {
         self.line(Deadline::after(timeout))
     }
@@ -335,8 +313,9 @@ impl Child {
         self.end_input();
         self.let_exit();
         kill_group(self.process.id());
-        let status = wait_for_end(self.process.id());
-        let how = status.map(|status| format!(" ({})", describe(status))).unwrap_or_default();
+        // Not reaped: until then, its ID and that of its group are not reused.
+        let ending = wait_for_end(self.process.id().cast_signed(), libc::WNOWAIT);
+        let how = ending.map(|ending| format!(" ({})", ending_text(ending))).unwrap_or_default();
         let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
         let said = (!errors.trim().is_empty()).then(|| match &self.wording {
             Some(wording) => wording(&errors),
@@ -349,10 +328,8 @@ impl Child {
 
     /// Gives a process that has closed its pipes a moment to exit by itself, so that its own status is reported.
     fn let_exit(&self) {
-        let ended =
-            || proc_stat::text(self.process.id()).rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'));
         for _ in 0..20 {
-            if ended() {
+            if ProcStat::parse(&proc_stat::text(self.process.id())).is_none_or(|stat| stat.state() == Some("Z")) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(5));

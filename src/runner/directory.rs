@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 /// A directory below the temporary directory. Dropping it ends everything that runs in it, and removes it.
 pub struct RunDirectory {
     path: PathBuf,
-    /// The run's number.
     number: String,
     janitor: Janitor,
     /// Locked while open.
@@ -32,7 +31,10 @@ impl RunDirectory {
     /// # Errors
     /// If no candidate is a directory that is safe, has room, and permits executing programs; it names all of them.
     pub fn create() -> Result<RunDirectory> {
-        check_loader()?;
+        // What is built with the probe starts everywhere or nowhere, whatever the directory.
+        if let Some(loader) = missing_loader(JANITOR) {
+            bail!("the probe cannot run: {}; a static syscost needs none (see README.md)", lacks(&loader));
+        }
         let mut reasons = Vec::new();
         for (name, parent) in candidates() {
             match Self::create_in(&parent, true) {
@@ -55,7 +57,7 @@ impl RunDirectory {
     fn create_in(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
         let parent = parent.canonicalize()?;
         // Whoever can rename entries there could make us execute their program.
-        ensure_safe(&parent)?;
+        owner::doubt_place(&parent, Trust::Group).map_or(Ok(()), |doubt| bail!(doubt))?;
         let (janitor, name) = Janitor::start(&parent)?;
         let path = parent.join(&name);
         let number = name.rsplit('-').next().unwrap_or_default().to_string();
@@ -162,12 +164,6 @@ impl Drop for RunDirectory {
     }
 }
 
-/// What is built with the probe starts everywhere or nowhere, whatever the directory.
-fn check_loader() -> Result<()> {
-    let Some(loader) = missing_loader(JANITOR) else { return Ok(()) };
-    bail!("the probe cannot run: {}; a static syscost needs none (see README.md)", lacks(&loader))
-}
-
 /// Possible parent directories, each with where it comes from. TMPDIR has no alternative: times of file operations depend on
 /// the file system that the user chose.
 fn candidates() -> Vec<(&'static str, PathBuf)> {
@@ -176,10 +172,6 @@ fn candidates() -> Vec<(&'static str, PathBuf)> {
         Some(chosen) => vec![chosen],
         None => [("TMPDIR is not set;", "/tmp".into())].into_iter().chain(variable("XDG_RUNTIME_DIR")).collect(),
     }
-}
-
-fn ensure_safe(parent: &Path) -> Result<()> {
-    owner::doubt_place(parent, Trust::Group).map_or(Ok(()), |doubt| bail!(doubt))
 }
 
 /// Locks the directory while the file is open and this process lives; children do not inherit the lock. A file system

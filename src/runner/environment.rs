@@ -20,7 +20,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub use header::Header;
+pub use header::image_architecture;
+#[cfg(test)]
+pub use header::least_image;
 pub use name::Kernel;
 
 include!("../probe_build.rs");
@@ -31,80 +33,53 @@ static PROBE: Dir = include_dir!("$CARGO_MANIFEST_DIR/probe");
 /// The environment that this tool was built in.
 pub const NATIVE: &str = "native";
 
-/// One environment.
+/// The keys of its file, which CONTRIBUTING.md describes, and what its name adds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     /// The name of its file.
     #[serde(skip)]
     pub name: String,
-    /// Its name in tables.
     pub title: String,
-    /// What it is, in one sentence.
     pub what: String,
-    /// C compilers with their first arguments, the best first; empty for the system's.
     #[serde(default)]
     pub compilers: Vec<String>,
-    /// The C compiler's flags.
     #[serde(default)]
     pub flags: Vec<String>,
-    /// Whether programs are linked statically.
     #[serde(default, rename = "static")]
     pub is_static: bool,
-    /// Whether the built-in probe must be the dynamically linked one, whatever this tool is.
     #[serde(default, rename = "dynamic")]
     pub is_dynamic: bool,
-    /// Whether it is a machine of its own, which `run` boots with the probe as its first program: `guest` has the holes.
     #[serde(default, rename = "guest")]
     pub is_guest: bool,
-    /// Of a guest that boots any kernel: which processor it has, as `uname -m` shows it there.
-    #[serde(default)]
     pub machine: Option<String>,
-    /// Of a guest whose kernel is a program of this system: that program, unless its name has the path of another one.
-    #[serde(default)]
     pub own_kernel: Option<String>,
     /// The kernel that its name asks for, for guests that boot any.
     #[serde(skip)]
     pub kernel: Option<Kernel>,
-    /// The emulated processor, if its name does not choose another one.
-    #[serde(default)]
     pub cpu: Option<String>,
     /// The boot parameters in its name; may be empty.
     #[serde(skip)]
     pub append: String,
-    /// The command that starts a program. `{program}` is the program with its arguments, `{dir}` the worker's directory, in
-    /// which it is started, `{run}` the run's directory, which holds the probe and all workers' directories, `{confine}`
-    /// the launcher in it (probe/extra/confine.c), and `{cache}` the directory of all programs that were built.
     #[serde(default = "unchanged")]
     pub run: Vec<String>,
-    /// Whether the command translates the program alone, and a program that this one becomes would not be translated.
     #[serde(default)]
     pub translates: bool,
     /// Whether podman keeps what it starts until it is asked to remove it, by the label `syscost={run}`.
     #[serde(default)]
     pub keeps_containers: bool,
-    /// Whether its programs may use all CPUs, because one that they talk to for each call needs its own.
     #[serde(default)]
     pub unpinned: bool,
-    /// Seconds after the start during which its times are not those of later.
     #[serde(default)]
     pub settle_s: f64,
-    /// Programs that must be on PATH.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// What to install if one of them is missing, or if the compiler cannot build with these flags.
-    #[serde(default)]
     pub package: Option<String>,
-    /// Why kernel entries cannot be counted in it; nothing if they can.
-    #[serde(default)]
     pub unverified: Option<String>,
-    /// Whether other processes take part in every call, so that context switches are part of it, whatever the operation.
     #[serde(default)]
     pub switches: bool,
-    /// The unit of its figures.
     #[serde(default)]
     pub unit: Unit,
-    /// What to know before believing its figures, a sentence each.
     #[serde(default)]
     pub misleads: Vec<String>,
     /// How its probe is met; those that a file describes are known.
@@ -163,7 +138,7 @@ impl Environment {
     /// The one whose machine has the processor that the kernel image at `path` is for: this one, or another one that takes
     /// kernels. This one too if there is none, or no image: whoever boots it says so.
     fn for_image(self, path: &Path) -> Result<Environment> {
-        let Ok(Header { architecture, .. }) = Header::read(path) else { return Ok(self) };
+        let Ok(architecture) = image_architecture(path) else { return Ok(self) };
         let is_for = |found: &Environment| found.machine.as_deref() == Some(architecture);
         if self.machine.is_none() || is_for(&self) {
             return Ok(self);
@@ -177,7 +152,6 @@ impl Environment {
         self.run.iter().any(|word| word.contains("{kernel}"))
     }
 
-    /// The names of all environments.
     pub fn names() -> Vec<&'static str> {
         let stem = |file: &'static include_dir::File| file.path().file_stem()?.to_str();
         let mut names: Vec<&str> = ENVIRONMENTS.files().filter_map(stem).collect();
@@ -318,7 +292,6 @@ fn file(stem: &str) -> Option<&'static include_dir::File<'static>> {
     ENVIRONMENTS.get_file(format!("{stem}.toml"))
 }
 
-/// The probe's sources, by path.
 pub fn probe_sources() -> Vec<(String, &'static str)> {
     sources(&PROBE)
 }

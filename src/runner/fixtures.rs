@@ -83,7 +83,10 @@ impl Fixture {
         match self {
             Fixture::File { name, size, line_length } => {
                 let path = directory.join(name);
-                let written = make_parent(&path).and_then(|()| write_lines(&path, *size, *line_length, interrupt));
+                let written = path
+                    .parent()
+                    .map_or(Ok(()), fs::create_dir_all)
+                    .and_then(|()| write_lines(&path, *size, *line_length, interrupt));
                 written.with_context(|| format!("cannot make the fixture '{name}' of {size} bytes"))
             }
             Fixture::Directory { name, depth, .. } if *depth > DEEPEST => {
@@ -112,10 +115,6 @@ impl Fixture {
             Fixture::Directory { entries, depth, .. } => entries.saturating_add(*depth),
         }
     }
-}
-
-fn make_parent(path: &Path) -> std::io::Result<()> {
-    path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
 fn write_lines(path: &Path, size: u64, line_length: u64, interrupt: &Interrupt) -> std::io::Result<()> {

@@ -16,7 +16,6 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// A running janitor.
 pub struct Janitor {
     process: Child,
     input: Option<ChildStdin>,
@@ -73,14 +72,10 @@ fn from_file(parent: &Path) -> Result<Child> {
     spawn(&file.into_temp_path(), parent)
 }
 
-/// A bare root has no /dev/null.
-fn silence() -> Stdio {
-    OpenOptions::new().write(true).open("/dev/null").map_or_else(|_| Stdio::inherit(), Stdio::from)
-}
-
 fn spawn(program: &Path, parent: &Path) -> Result<Child> {
     let mut command = Command::new(program);
     command.arg0("syscost-janitor").arg(parent).current_dir("/").process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(silence());
-    Ok(command.spawn()?)
+    // A bare root has no /dev/null.
+    let silence = OpenOptions::new().write(true).open("/dev/null").map_or_else(|_| Stdio::inherit(), Stdio::from);
+    Ok(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(silence).spawn()?)
 }

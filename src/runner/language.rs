@@ -9,51 +9,32 @@ use std::path::PathBuf;
 
 static LANGUAGES: Dir = include_dir!("$CARGO_MANIFEST_DIR/languages");
 
-/// One language, as in its `language.toml`.
+/// One language: the keys of its `language.toml`, which languages/README.md describes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Language {
-    /// What comes before the colon in `perl:time()`.
     pub name: String,
-    /// Its name in tables.
     pub title: String,
-    /// File extensions of snippets.
     #[serde(default)]
     pub extensions: Vec<String>,
-    /// Compilers or interpreters; the first found on PATH is used.
     pub programs: Vec<String>,
-    /// The usual name of the package.
     pub package: String,
-    /// Arguments that make the program print its version.
     pub version: Vec<String>,
-    /// The loop's file name.
     pub template: String,
-    /// The file name of the filled-in loop.
     pub source: String,
-    /// Commands that build the program; empty for an interpreter.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
-    /// The command that runs it.
     pub run: Vec<String>,
-    /// Whether environments (compiler flags) apply.
     #[serde(default)]
     pub environments: bool,
-    /// Wraps a body that is one expression, so that its value is kept alive.
-    #[serde(default)]
     pub expression: Option<String>,
-    /// Wraps any other body.
     pub statement: String,
-    /// The regular expression that finds the line in the language's messages.
     pub error: String,
-    /// Whether that line number already refers to the user's own text.
     #[serde(default)]
     pub error_is_user_line: bool,
-    /// Whether the loop warms up a JIT compiler before it is ready.
     #[serde(default)]
     pub warm_up: bool,
-    /// Upper bound of the cost of a clock reading, in nanoseconds.
     pub clock_cost_ns: f64,
-    /// Upper bound of the clock's step, in nanoseconds.
     pub clock_step_ns: f64,
     /// The loop itself.
     #[serde(skip)]

@@ -27,7 +27,9 @@ pub use cache::{digest, state_directory};
 pub use catalogue::{parse_catalogue, read_catalogue};
 pub use child::Child;
 pub use directory::RunDirectory;
-pub use environment::{Environment, Header, Kernel, Meeting, NATIVE};
+#[cfg(test)]
+pub use environment::least_image;
+pub use environment::{Environment, Kernel, Meeting, NATIVE, image_architecture};
 pub use files::COMPILER;
 pub use fixtures::{Fixture, check_room, names_fixtures};
 pub use holes::replaced;

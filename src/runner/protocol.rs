@@ -1,19 +1,18 @@
 //! The probe's text protocol: parses its lines. Pure; `child` moves the bytes.
 
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "they fail with that of an `error` line, or that the line is not part of the protocol"
+)]
+
 use crate::model::{Batch, Facts, Failure, FailureKind, ModeSamples, Reply};
 
 /// Reads `ready name=value ...`.
-///
-/// # Errors
-/// The failure in an `error` line, or that the line is not part of the protocol.
 pub fn parse_ready(line: &str) -> Result<Facts, Failure> {
     parse_facts("ready", line)
 }
 
 /// Reads `WORD name=value ...`.
-///
-/// # Errors
-/// As `parse_ready`.
 pub fn parse_facts(word: &str, line: &str) -> Result<Facts, Failure> {
     let words = line.strip_prefix(word).ok_or_else(|| failure_in(line))?;
     let pairs = words.split_whitespace().filter_map(|word| word.split_once('='));
@@ -21,9 +20,6 @@ pub fn parse_facts(word: &str, line: &str) -> Result<Facts, Failure> {
 }
 
 /// Adds a line to a reply; true if it was the last.
-///
-/// # Errors
-/// As `parse_ready`.
 pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
     if let Some(totals) = line.strip_prefix("total ") {
         let numbers: Vec<u64> = totals.split(' ').filter_map(|word| word.parse().ok()).collect();
@@ -48,9 +44,6 @@ fn set_back(line: &str) -> Failure {
 }
 
 /// Reads `sampled USER SYSTEM`.
-///
-/// # Errors
-/// As `parse_ready`.
 pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
     let counts = line.strip_prefix("sampled ").and_then(|rest| rest.split_once(' '));
     let counts = counts.and_then(|(user, system)| Some((user.parse().ok()?, system.parse().ok()?)));
@@ -59,9 +52,6 @@ pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
 }
 
 /// Reads a line that is just this word.
-///
-/// # Errors
-/// As `parse_ready`.
 pub fn expect(word: &str, line: &str) -> Result<(), Failure> {
     if line == word { Ok(()) } else { Err(failure_in(line)) }
 }

@@ -1,6 +1,6 @@
 //! The probe's reply to `single`: its lines, parsed. Pure; `child` moves the bytes. `probe/single.h` says what they mean.
 
-use super::protocol::failure_in;
+use super::protocol::{failure_in, parse_facts};
 use crate::model::{CallTimes, Facts, Failure, LONGEST_NS, Nanos, SingleCalls, TimeBucket};
 
 /// A reply as far as it has been read.
@@ -18,9 +18,8 @@ impl Singles {
     /// # Errors
     /// The failure in an `error` line, or that the line is not part of the protocol.
     pub fn add_line(&mut self, line: &str) -> Result<bool, Failure> {
-        if let Some(facts) = line.strip_prefix("singles ") {
-            let pairs = facts.split(' ').filter_map(|word| word.split_once('='));
-            self.facts = pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        if line.starts_with("singles ") {
+            self.facts = parse_facts("singles", line)?;
             return if self.is_sound() { Ok(true) } else { Err(failure_in(line)) };
         }
         let words: Vec<&str> = line.split(' ').collect();

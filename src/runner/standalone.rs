@@ -112,7 +112,6 @@ fn cross_compiler(target: &str) -> Result<Vec<String>> {
         .ok_or_else(|| anyhow!("no compiler for {target}: {GET_ZIG}, or {names}"))
 }
 
-/// A Python that has the package `ziglang`.
 fn python_with_zig() -> Option<PathBuf> {
     let python = on_path("python3")?;
     let version = output(private::asking(&python).args(["-m", "ziglang", "version"])).ok()?;

@@ -17,7 +17,6 @@ use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Starts workers.
 pub struct Workers {
     /// The CPUs of workers and of this process.
     pub placement: Placement,
@@ -98,12 +97,10 @@ impl Workers {
         Rc::clone(&self.strayed)
     }
 
-    /// The path of the embedded probe.
     pub fn probe(&self) -> PathBuf {
         self.directory.borrow().probe()
     }
 
-    /// The run's directory.
     pub fn directory(&self) -> PathBuf {
         self.directory.borrow().path().to_path_buf()
     }
@@ -212,7 +209,7 @@ impl Workers {
 
     /// The probe that launches `built`, if it needs one: it must run where the program is to run.
     fn launcher(&self, built: Option<&Built>, environment: &Environment) -> Result<Option<PathBuf>, Failure> {
-        if !built.is_some_and(Built::needs_launcher) {
+        if !matches!(built, Some(Built::Snippet(_))) {
             return Ok(None);
         }
         let own = environment.has_starter() && !environment.translates && !environment.is_built_natively();

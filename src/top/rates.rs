@@ -56,13 +56,10 @@ pub struct Focus {
 }
 
 impl Focus {
-    fn has_group(&self, group: &ProcessGroup) -> bool {
+    fn has(&self, group: &ProcessGroup, count: &CallCount) -> bool {
         self.process.as_ref().is_none_or(|who| who.name == group.name && who.pid == group.pid)
             && self.cgroup.as_ref().is_none_or(|cgroup| group.cgroup.as_ref() == Some(cgroup))
-    }
-
-    fn has_call(&self, count: &CallCount) -> bool {
-        self.call.as_ref().is_none_or(|call| *call == count.call)
+            && self.call.as_ref().is_none_or(|call| *call == count.call)
     }
 }
 
@@ -136,7 +133,7 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
             }
             called = true;
             all.add(&count);
-            if focus.has_group(group) && focus.has_call(&count) {
+            if focus.has(group, &count) {
                 total.add(&count);
                 add(&mut rows, by, group, &count);
             }
@@ -268,7 +265,6 @@ impl Interval<'_> {
 }
 
 impl Row {
-    /// What the row is of.
     pub fn key(&self) -> impl Ord + '_ {
         (&self.process, self.pid, &self.cgroup, &self.call, &self.class, &self.error)
     }

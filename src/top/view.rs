@@ -103,7 +103,6 @@ impl View {
         }
     }
 
-    /// Sorts rows as they are shown.
     pub fn sorted(&self, mut rows: Vec<Row>) -> Vec<Row> {
         let value = |row: &Row| match self.sort {
             Sort::Calls => Some(row.calls_per_s),

@@ -112,7 +112,6 @@ pub fn threads(pid: u32) -> Result<Vec<u32>> {
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// A way to trace.
 #[derive(Clone, Copy, Debug)]
 pub struct TracerKind {
     /// The value of `--tracer`.

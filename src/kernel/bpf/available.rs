@@ -1,7 +1,7 @@
 //! Whether BPF tracing is available here; if not, why, in one line.
 
 use super::btf::TYPES;
-use super::maps;
+use super::maps::{self, MapSpec};
 use crate::kernel::Sources;
 use crate::kernel::sources::capability::{BPF, PERFMON, SYS_ADMIN};
 use nix::errno::Errno;
@@ -49,7 +49,8 @@ fn check_capabilities(sources: &Sources) -> Result<(), String> {
 
 /// The decisive test: a sandbox may refuse what the capabilities promise.
 fn try_map() -> Result<(), String> {
-    match maps::try_create() {
+    let spec = MapSpec { name: "syscost_try", kind: maps::ARRAY, max_entries: 1, flags: 0, types: None };
+    match maps::create(&spec, 4, 8) {
         Ok(_) => Ok(()),
         Err(Errno::EPERM) => Err("bpf(2) is refused here (EPERM), by a container or sandbox".to_string()),
         Err(Errno::ENOSYS) => Err("this kernel has no bpf(2) (ENOSYS)".to_string()),

@@ -38,11 +38,11 @@ pub struct Btf<'a> {
 /// What is found by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypeKind {
-    Struct,
-    Typedef,
-    Function,
+    Struct = STRUCT as isize,
+    Typedef = TYPEDEF as isize,
+    Function = FUNC as isize,
     /// A section of variables.
-    Section,
+    Section = DATASEC as isize,
 }
 
 /// One step from a type to a part of it.
@@ -72,10 +72,10 @@ impl<'a> Btf<'a> {
             let id = u32::try_from(self.offsets.len()).ok()?;
             self.offsets.push(u32::try_from(offset).ok()?);
             let head = self.head(offset)?;
-            let kind = findable(head.kind);
-            let found =
-                wanted.iter().find(|(k, text)| Some(*k) == kind && is(self.strings, head.name, text.as_bytes()));
-            if let Some((kind, text)) = found {
+            let is_it = |(kind, text): &&(TypeKind, &str)| {
+                *kind as u32 == head.kind && is(self.strings, head.name, text.as_bytes())
+            };
+            if let Some((kind, text)) = wanted.iter().find(is_it) {
                 self.named.entry((*kind, text.as_bytes())).or_insert(id);
             }
             offset += 12 + head.extra()?;
@@ -83,7 +83,6 @@ impl<'a> Btf<'a> {
         (offset == self.types.len()).then_some(())
     }
 
-    /// The ID of a type.
     pub fn id(&self, kind: TypeKind, name: &str) -> Option<u32> {
         self.named.get(&(kind, name.as_bytes())).copied()
     }
@@ -130,12 +129,10 @@ impl<'a> Btf<'a> {
         Some((of, steps))
     }
 
-    /// The name of a type.
     pub fn name(&self, id: u32) -> Option<&'a str> {
         std::str::from_utf8(string(self.strings, self.type_of(id)?.name)?).ok()
     }
 
-    /// The string at an offset.
     pub fn string(&self, at: u32) -> Option<&'a str> {
         std::str::from_utf8(string(self.strings, at)?).ok()
     }
@@ -161,7 +158,6 @@ impl<'a> Btf<'a> {
         (0..if head.kind == STRUCT { head.count } else { 0 }).map(member).collect()
     }
 
-    /// The type that a pointer points to.
     pub fn pointee(&self, id: u32) -> Option<u32> {
         let head = self.type_of(self.resolved(id)?)?;
         (head.kind == POINTER).then_some(head.size_or_type)
@@ -269,16 +265,6 @@ impl Head {
             0..=19 => Some(0),
             _ => None,
         }
-    }
-}
-
-fn findable(kind: u32) -> Option<TypeKind> {
-    match kind {
-        STRUCT => Some(TypeKind::Struct),
-        TYPEDEF => Some(TypeKind::Typedef),
-        FUNC => Some(TypeKind::Function),
-        DATASEC => Some(TypeKind::Section),
-        _ => None,
     }
 }
 

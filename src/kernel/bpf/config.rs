@@ -57,7 +57,6 @@ pub struct Numbers {
     pub exec: [[u16; 2]; 2],
     /// exit and exit_group.
     pub exit: [[u16; 2]; 2],
-    /// rt_sigreturn.
     pub sigreturn: [u16; 2],
     pub close: [u16; 2],
     /// mmap, and mmap2 of 32-bit calls.

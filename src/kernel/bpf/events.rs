@@ -64,7 +64,6 @@ pub struct Executed {
     pub root: [u8; MAPPED_BYTES],
 }
 
-/// A process has forked.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Forked {

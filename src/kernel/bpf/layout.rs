@@ -21,7 +21,6 @@ const HISTOGRAMS: usize = 64;
 const STEP_BITS: u32 = 5;
 pub const BUCKETS: usize = 38 << STEP_BITS;
 
-/// States of a task.
 pub mod state {
     pub const HELD: u64 = 1;
     pub const LIVE: u64 = 2;

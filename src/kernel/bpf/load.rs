@@ -1,14 +1,16 @@
 //! The loaded programs of one trace and their maps. Nothing is pinned and each attachment is a file descriptor, so they
 //! are gone when this is dropped or the process ends, however it ends.
 
+#![allow(clippy::missing_errors_doc, reason = "unless they say otherwise, they fail with what the kernel refuses")]
+
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
 use super::config::{Config, Numbers, Scope};
-use super::layout::{Details, Globals, Live, Settings, Window};
+use super::layout::{Details, DurationKey, Globals, Live, Settings, Window};
 use super::object::{self, Object};
-use super::relocate::{self};
+use super::relocate;
 use super::ring::Ring;
-use super::rows::Raw;
+use super::rows::{Durations, Raw};
 use super::sys;
 use super::tables::{ONLY, Tables};
 use anyhow::{Context, Result, anyhow, bail};
@@ -22,7 +24,6 @@ use zerocopy::{FromBytes, FromZeros};
 const TASK_BITS: u32 = 15;
 /// The same if tasks are not those of one tree.
 const ALL_TASK_BITS: u32 = 17;
-/// The size of a ring that is not used.
 /// The names of the programs, in the order in which they are attached: those that track tasks first.
 const ORDER: [&str; 8] = [
     "syscost_switch",
@@ -86,9 +87,6 @@ impl Programs {
     }
 
     /// Attaches all programs to their tracepoints.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn attach(&mut self) -> Result<()> {
         for program in &self.programs[self.links.len()..] {
             self.links.push(sys::attach(program.as_fd()).context("the kernel refuses to attach a BPF program")?);
@@ -113,9 +111,6 @@ impl Programs {
     }
 
     /// From now on, all tasks of the scope are traced; before, only those that are marked.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn begin(&self) -> Result<()> {
         self.maps.globals.set(&ONLY, &Globals { begun: 1, ..Globals::default() })
     }
@@ -123,25 +118,16 @@ impl Programs {
     /// Marks a process: `state::HELD` before its execve, `state::LIVE` for one all of whose threads are to be traced, or
     /// `state::EXCLUDED`. A file descriptor means the same process in every PID namespace, and never a later one that
     /// reuses its PID. False if the process is marked already, or has ended.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn mark(&self, pidfd: BorrowedFd, mark: u64) -> Result<bool> {
         self.maps.marks.insert(&pidfd.as_raw_fd(), &mark)
     }
 
     /// Begins to trace the tasks that are already there and belong to the scope, with the calls that they wait in.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn begin_present(&self) -> Result<()> {
         self.call(&self.begin).map(drop)
     }
 
     /// The traced tasks that have not ended.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn live(&self) -> Result<Vec<Live>> {
         let bytes = self.call(&self.list)?;
         Ok(bytes.chunks_exact(size_of::<Live>()).filter_map(|row| Live::read_from_bytes(row).ok()).collect())
@@ -156,17 +142,11 @@ impl Programs {
     }
 
     /// The counters as they are now.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn globals(&self) -> Result<Globals> {
         self.maps.globals.get(&ONLY)?.context("BPF map 'globals' is empty")
     }
 
     /// Resets everything that was counted. Nothing may be traced meanwhile.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn reset(&mut self) -> Result<()> {
         self.maps.events.drain(&mut |_| ());
         let empty = Window::new_box_zeroed().ok().context("no memory")?;
@@ -189,9 +169,6 @@ impl Programs {
     }
 
     /// The histogram of a call's durations on one CPU; `None` if it has none there.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn durations_on(&self, cpu: u32, number: u16) -> Result<Option<Vec<u32>>> {
         let window = self.maps.windows.get_large(&cpu)?;
         let window = window.with_context(|| format!("BPF map 'windows' has no CPU {cpu}"))?;
@@ -200,18 +177,14 @@ impl Programs {
     }
 
     /// Everything that was counted so far. Programs may count meanwhile.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn read(&self) -> Result<Raw> {
         let maps = &self.maps;
         let mut raw = Raw { now_ns: now_ns()?, globals: self.globals()?, live: self.live()?, ..Raw::default() };
         raw.globals.lost += self.missed()?;
         let windows = self.read_calls(&mut raw)?;
         windows.iter().for_each(|window| raw.add_window(window));
-        for (key, calls) in maps.durations.entries()? {
-            raw.add_durations(key, calls);
-        }
+        let row = |(DurationKey { number, gate, bucket }, calls)| Durations { number, gate: gate as u8, bucket, calls };
+        raw.durations.extend(maps.durations.entries()?.into_iter().map(row));
         for (key, number) in maps.groups.entries()? {
             raw.add_group(&key, number);
         }

@@ -1,6 +1,7 @@
 //! Maps: memory shared with the programs. Key and value types determine the lengths that the kernel copies, so that no
 //! buffer passed to it can be too short. Source: bpf(2), kernel/bpf/syscall.c.
 
+#![allow(clippy::missing_errors_doc, reason = "they fail with what the kernel refuses")]
 #![allow(unsafe_code)]
 
 use super::sys;
@@ -124,18 +125,11 @@ impl<K: Plain, V: Plain> Map<K, V> {
         self.entries
     }
 
-    /// The value of `key`.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn get(&self, key: &K) -> Result<Option<V>> {
         Ok(self.get_large(key)?.map(|value| *value))
     }
 
     /// The value of `key`, where it has no room on a stack.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn get_large(&self, key: &K) -> Result<Option<Box<V>>> {
         let mut value = V::new_box_zeroed().ok().with_context(|| self.failed("read: no memory"))?;
         // SAFETY: the kernel writes one value of the map's length, which is V's (`create` refuses kinds with more than one);
@@ -146,18 +140,11 @@ impl<K: Plain, V: Plain> Map<K, V> {
         }
     }
 
-    /// Writes the value of `key`.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn set(&self, key: &K, value: &V) -> Result<()> {
         self.update(key, value, ANY).with_context(|| self.failed("written"))
     }
 
     /// From now on, nobody but programs can write to the map.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn freeze(&self) -> Result<()> {
         // SAFETY: the command reads only the descriptor.
         unsafe { self.command(MAP_FREEZE, None, 0, ANY) }.with_context(|| self.failed("frozen"))
@@ -166,9 +153,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
     /// The values of an array that was created as `MAPPABLE`. Programs may write to them meanwhile: each word is one that
     /// was there, but words need not fit together. The first word of a value is read last: if it counts what replaces
     /// others, it shows whether something did.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn values(&self) -> Result<Vec<V>> {
         let mut values = V::new_vec_zeroed(self.entries).ok().with_context(|| self.failed("read: no memory"))?;
         let length =
@@ -195,9 +179,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
 
     /// Writes the value of a key that has none, atomically; false, with nothing written, if it has one or what the key
     /// refers to has ended.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn insert(&self, key: &K, value: &V) -> Result<bool> {
         match self.update(key, value, NOEXIST) {
             Err(Errno::EEXIST | Errno::ENOENT) => Ok(false),
@@ -206,9 +187,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 
     /// All keys with their values, in the kernel's order. Nothing may delete from the map meanwhile.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn entries(&self) -> Result<Vec<(K, V)>> {
         match (self.kind == HASH).then(|| self.batch()).flatten() {
             Some(entries) => Ok(entries),
@@ -256,9 +234,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 
     /// Deletes all entries of a hash.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn clear(&self) -> Result<()> {
         while let Some(key) = self.next_key(None)? {
             // SAFETY: a deletion reads the key and ignores the value.
@@ -296,15 +271,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 }
 
-/// Creates a small map and closes it again, to find out whether this process may use bpf(2) at all.
-///
-/// # Errors
-/// What the kernel refuses with.
-pub fn try_create() -> Result<(), Errno> {
-    let spec = MapSpec { name: "syscost_try", kind: ARRAY, max_entries: 1, flags: 0, types: None };
-    create(&spec, 4, 8).map(drop)
-}
-
 pub(super) fn create(spec: &MapSpec, key_size: u32, value_size: u32) -> Result<OwnedFd, Errno> {
     let (btf, key_type, value_type) =
         spec.types.map_or((0, 0, 0), |(fd, key, value)| (fd.as_raw_fd().cast_unsigned(), key, value));
@@ -335,8 +301,7 @@ mod tests {
     #[test]
     fn typed_entries_come_back_as_they_were_written() {
         if let Err(why) = crate::kernel::bpf::available() {
-            eprintln!("SKIPPED: {why}");
-            return;
+            return eprintln!("SKIPPED: {why}");
         }
         let map = Map::<[u8; 16], [u64; 2]>::create(&hash()).unwrap();
         let (key, other) = ([7; 16], [8; 16]);
@@ -353,8 +318,7 @@ mod tests {
     #[test]
     fn values_of_an_array_are_read_at_once() {
         if let Err(why) = crate::kernel::bpf::available() {
-            eprintln!("SKIPPED: {why}");
-            return;
+            return eprintln!("SKIPPED: {why}");
         }
         let spec = MapSpec { kind: ARRAY, max_entries: 3, flags: MAPPABLE, ..hash() };
         let map = Map::<u32, [u8; 4104]>::create(&spec).unwrap();
@@ -369,8 +333,7 @@ mod tests {
     #[test]
     fn a_hash_is_read_whole_by_batches_as_one_by_one() {
         if let Err(why) = crate::kernel::bpf::available() {
-            eprintln!("SKIPPED: {why}");
-            return;
+            return eprintln!("SKIPPED: {why}");
         }
         for count in [0, 1, 1000, 3000] {
             let map = Map::<u64, [u64; 3]>::create(&MapSpec { max_entries: 3000, ..hash() }).unwrap();

@@ -45,7 +45,6 @@ pub fn is_loaded(id: u32) -> bool {
 pub fn programs_of(pid: u32) -> Vec<u32> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
     let texts = entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
-    let numbers =
-        texts.filter_map(|text| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok()));
-    numbers.collect::<std::collections::BTreeSet<u32>>().into_iter().collect()
+    let number = |text: String| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok());
+    texts.filter_map(number).collect::<std::collections::BTreeSet<u32>>().into_iter().collect()
 }

@@ -22,7 +22,6 @@ pub struct Object {
     pub maps: Vec<MapDefinition>,
 }
 
-/// One program.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub name: String,
@@ -48,7 +47,6 @@ pub struct Access {
     pub path: Vec<Step>,
 }
 
-/// A map as the programs define it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapDefinition {
     pub name: String,
@@ -93,7 +91,6 @@ impl Object {
         Ok(Object { programs: programs.collect::<Result<_, _>>()?, maps })
     }
 
-    /// The map of that name.
     pub fn map(&self, name: &str) -> Option<&MapDefinition> {
         self.maps.iter().find(|map| map.name == name)
     }

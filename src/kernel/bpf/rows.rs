@@ -1,8 +1,6 @@
 //! What the programs counted, as typed rows: values of the maps in, rows out. Pure. Read by `trace::bpf`.
 
-use super::layout::{
-    Counted, DurationKey, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Slow, StackKey, Window,
-};
+use super::layout::{Counted, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Slow, StackKey, Window};
 use crate::kernel::usage::Used;
 use std::collections::BTreeMap;
 
@@ -72,10 +70,6 @@ impl Raw {
             self.durations.extend(counts.map(row));
         }
         self.peak_pages = self.peak_pages.max(window.peak_pages);
-    }
-
-    pub(super) fn add_durations(&mut self, key: DurationKey, calls: u64) {
-        self.durations.push(Durations { number: key.number, gate: key.gate as u8, bucket: key.bucket, calls });
     }
 
     /// The same, counted by names alone: groups of one name have the number of the first of them.

@@ -1,6 +1,10 @@
 //! The bpf(2) call, and one function each for programs, tracepoints and types. `maps` makes its calls through `call`
 //! too. Sources: bpf(2), linux/bpf.h.
 
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "unless they say otherwise, they fail with the errno with which the kernel refuses"
+)]
 #![allow(unsafe_code)]
 
 use crate::kernel::linux::system_call;
@@ -66,44 +70,10 @@ struct BtfLoad {
 
 #[repr(C)]
 #[derive(Default)]
-struct RawTracepoint {
-    name: u64,
-    prog_fd: u64,
-}
-
-#[repr(C)]
-#[derive(Default)]
-struct GetId {
-    start: u32,
-    next: u32,
-    flags: u32,
-}
-
-#[repr(C)]
-#[derive(Default)]
 struct GetInfo {
     fd: u32,
     length: u32,
     info: u64,
-}
-
-#[repr(C)]
-#[derive(Default)]
-struct LinkCreate {
-    prog_fd: u32,
-    target_fd: u32,
-    attach_type: u32,
-    flags: u32,
-    info: u64,
-    info_length: u32,
-    padding: u32,
-}
-
-#[repr(C)]
-#[derive(Default)]
-struct IterCreate {
-    link_fd: u32,
-    flags: u32,
 }
 
 /// What to load a program for: how it is attached, and the ID of the type that says to what.
@@ -145,35 +115,25 @@ pub fn load_program(name: &str, code: &[u64], target: Target, log: &mut [u8]) ->
 }
 
 /// Attaches a loaded program to its tracepoint, until the file descriptor is closed.
-///
-/// # Errors
-/// The errno with which the kernel refuses.
 pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
-    let mut request = RawTracepoint { name: 0, prog_fd: program.as_raw_fd() as u64 };
+    // `name` and `prog_fd`.
+    let mut request = [0, program.as_raw_fd() as u64];
     // SAFETY: the request holds no pointers: the program itself knows its tracepoint.
     unsafe { call_for_fd(RAW_TRACEPOINT_OPEN, &mut request) }
 }
 
 /// A link by which a loaded iterator can be called, until the file descriptor is closed.
-///
-/// # Errors
-/// The errno with which the kernel refuses.
 pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
-    let mut request = LinkCreate {
-        prog_fd: program.as_raw_fd().cast_unsigned(),
-        attach_type: Attachment::Iterator as u32,
-        ..LinkCreate::default()
-    };
+    // `prog_fd`, `target_fd`, `attach_type`, and no options.
+    let mut request = [program.as_raw_fd().cast_unsigned(), 0, Attachment::Iterator as u32, 0, 0, 0, 0, 0];
     // SAFETY: the request holds no pointers.
     unsafe { call_for_fd(LINK_CREATE, &mut request) }
 }
 
 /// A file whose reading calls the iterator of a link and returns what that writes.
-///
-/// # Errors
-/// The errno with which the kernel refuses.
 pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
-    let mut request = IterCreate { link_fd: link.as_raw_fd().cast_unsigned(), flags: 0 };
+    // `link_fd` and `flags`.
+    let mut request = [link.as_raw_fd().cast_unsigned(), 0];
     // SAFETY: the request holds no pointers.
     unsafe { call_for_fd(ITER_CREATE, &mut request) }
 }
@@ -191,15 +151,13 @@ pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
 
 /// A loaded program by its ID; `None` if there is none.
 pub fn program_by_id(id: u32) -> Option<OwnedFd> {
-    let mut request = GetId { start: id, ..GetId::default() };
+    // `prog_id`, `next_id` and `open_flags`.
+    let mut request = [id, 0, 0];
     // SAFETY: the request holds no pointers.
     unsafe { call_for_fd(PROG_GET_FD_BY_ID, &mut request) }.ok()
 }
 
 /// How often a program was skipped because it was already running on that CPU.
-///
-/// # Errors
-/// The errno with which the kernel refuses.
 pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
     let mut info = [0u64; PROG_INFO_WORDS];
     let mut request = GetInfo {

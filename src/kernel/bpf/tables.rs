@@ -83,26 +83,19 @@ impl Tables {
 
     /// What a name in a program leads to.
     pub fn place(&self, name: &str) -> Option<MapReference> {
-        let (descriptor, value) = match name {
-            "windows" => (self.windows.descriptor(), false),
-            "tasks" => (self.tasks.descriptor(), false),
-            "marks" => (self.marks.descriptor(), false),
-            "calls" => (self.calls.descriptor(), false),
-            "durations" => (self.durations.descriptor(), false),
-            "groups" => (self.groups.descriptor(), false),
-            "usage" => (self.usage.descriptor(), false),
-            "started" => (self.started.descriptor(), false),
-            "objects" => (self.objects.descriptor(), false),
-            "names" => (self.names.descriptor(), false),
-            "stack_counts" => (self.stack_counts.descriptor(), false),
-            "samples" => (self.samples.descriptor(), false),
-            "events" => (self.events.descriptor(), false),
-            "details" => (self.details.descriptor(), false),
-            "globals" => (self.globals.descriptor(), true),
-            "config" => (self.settings.descriptor(), true),
-            _ => return None,
-        };
-        Some(MapReference { descriptor, value })
+        macro_rules! descriptor_of {
+            ($($map:ident)*) => {
+                match name {
+                    $(stringify!($map) => self.$map.descriptor(),)*
+                    "config" => self.settings.descriptor(),
+                    _ => return None,
+                }
+            };
+        }
+        let descriptor = descriptor_of!(
+            windows tasks marks calls durations groups usage started objects names stack_counts samples events details globals
+        );
+        Some(MapReference { descriptor, value: matches!(name, "globals" | "config") })
     }
 }
 

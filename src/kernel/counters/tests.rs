@@ -1,9 +1,6 @@
 use super::*;
 use crate::kernel::fake::tree;
-
-fn errno(errno: Errno) -> Result<(), Refused> {
-    Err(Refused::Errno(errno))
-}
+use crate::kernel::perf::PARANOID;
 
 fn names(offer: &AvailableEvents) -> Vec<Vec<String>> {
     offer.groups.iter().map(|group| group.iter().map(Countable::name).collect()).collect()
@@ -53,7 +50,7 @@ fn numbers_are_those_of_the_header() {
 
 #[test]
 fn groups_fit_into_four_counters_and_software_is_apart() {
-    let offer = AvailableEvents::of(&tree(&[CPU]).1, |_| Ok(()));
+    let offer = AvailableEvents::of(&tree(&[CPU]).1, |_| Ok(true));
     let groups = names(&offer);
     assert_eq!(groups[0], ["instructions:k", "instructions:u", "cycles:k", "cycles:u"]);
     assert_eq!(groups[3], ["page-faults", "context-switches", "cpu-migrations"]);
@@ -63,7 +60,7 @@ fn groups_fit_into_four_counters_and_software_is_apart() {
 #[test]
 fn a_machine_without_counters_counts_in_software() {
     let (_keep, sources) = tree(&[("sys/bus/event_source/devices/software/type", "1\n")]);
-    let opens = |countable: &Countable| if countable.event.hardware { errno(Errno::ENOENT) } else { Ok(()) };
+    let opens = |countable: &Countable| if countable.event.hardware { Err(Errno::ENOENT) } else { Ok(true) };
     let offer = AvailableEvents::of(&sources, opens);
     assert_eq!(names(&offer), [["page-faults", "context-switches", "cpu-migrations"]]);
     assert!(offer.refused.iter().all(|(_, refusal)| *refusal == Refusal::NoCounters) && !offer.has_hardware());
@@ -73,9 +70,9 @@ fn a_machine_without_counters_counts_in_software() {
 fn where_kernel_mode_is_refused_user_mode_remains() {
     let (_keep, sources) = tree(&[CPU, (PARANOID, "2\n")]);
     let opens = |countable: &Countable| match countable.event.name {
-        "instructions:u" | "cycles:u" => Ok(()),
-        _ if countable.user_only => Ok(()),
-        _ => errno(Errno::EACCES),
+        "instructions:u" | "cycles:u" => Ok(true),
+        _ if countable.user_only => Ok(true),
+        _ => Err(Errno::EACCES),
     };
     let offer = AvailableEvents::of(&sources, opens);
     let counted: Vec<String> = names(&offer).concat();
@@ -90,14 +87,9 @@ fn where_kernel_mode_is_refused_user_mode_remains() {
 fn permission_is_no_matter_where_there_are_no_counters() {
     let (_keep, sources) = tree(&[(PARANOID, "2\n")]);
     let opens = |countable: &Countable| match countable.event {
-        event if event.name.ends_with(":u") || countable.user_only => {
-            if event.hardware {
-                errno(Errno::ENOENT)
-            } else {
-                Ok(())
-            }
-        }
-        _ => errno(Errno::EACCES),
+        event if !event.name.ends_with(":u") && !countable.user_only => Err(Errno::EACCES),
+        event if event.hardware => Err(Errno::ENOENT),
+        _ => Ok(true),
     };
     let offer = AvailableEvents::of(&sources, opens);
     assert_eq!(names(&offer), [["page-faults:u"]]);
@@ -110,7 +102,7 @@ fn permission_is_no_matter_where_there_are_no_counters() {
 fn each_errno_has_its_reason() {
     let (_keep, with) = tree(&[CPU]);
     let (_keep_too, without) = tree(&[("x", "y")]);
-    let of = |sources: &Sources, errno: Errno| Refused::Errno(errno).explained(&EVENTS[0], sources);
+    let of = |sources: &Sources, errno: Errno| explained(errno, &EVENTS[0], sources);
     assert_eq!(of(&without, Errno::EOPNOTSUPP), Refusal::NoCounters);
     assert_eq!(of(&with, Errno::EOPNOTSUPP), Refusal::NotSupported);
     assert_eq!(of(&with, Errno::ENOENT), Refusal::NoSuchEvent);
@@ -124,7 +116,7 @@ fn each_errno_has_its_reason() {
 
 #[test]
 fn a_group_is_halved_until_events_are_alone() {
-    let mut offer = AvailableEvents::of(&tree(&[CPU]).1, |_| Ok(()));
+    let mut offer = AvailableEvents::of(&tree(&[CPU]).1, |_| Ok(true));
     let first = offer.groups[0].clone();
     assert!(offer.split(&first) && !offer.split(&first));
     assert_eq!(names(&offer)[..2], [["instructions:k", "instructions:u"], ["cycles:k", "cycles:u"]]);
@@ -162,8 +154,7 @@ fn faults_of_a_child_are_counted() {
     let sources = Sources::default();
     let offer = AvailableEvents::here(&sources, None);
     if !names(&offer).concat().iter().any(|name| name.starts_with("page-faults")) {
-        eprintln!("SKIPPED faults_of_a_child_are_counted: {:?}", offer.refused);
-        return;
+        return eprintln!("SKIPPED faults_of_a_child_are_counted: {:?}", offer.refused);
     }
     // It starts another process once its input ends.
     let mut shell = std::process::Command::new("sh");

@@ -95,13 +95,9 @@ fn sandbox(sources: &Sources) -> Option<String> {
 /// nothing.
 fn by_mark(sources: &Sources) -> Option<String> {
     let mark = MARKS.iter().find(|(path, _)| sources.exists(path))?;
-    (!in_first_namespaces(sources)).then(|| mark.1.to_string())
-}
-
-fn in_first_namespaces(sources: &Sources) -> bool {
     let is_first =
         |(kind, first): &(&str, &str)| sources.link(&format!("proc/self/ns/{kind}")).as_deref() == Some(*first);
-    FIRST_NAMESPACES.iter().all(is_first)
+    (!FIRST_NAMESPACES.iter().all(is_first)).then(|| mark.1.to_string())
 }
 
 fn by_group(sources: &Sources) -> Option<String> {

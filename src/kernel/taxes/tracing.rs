@@ -44,15 +44,12 @@ fn tracer(sources: &Sources, place: &str, directory: &str) -> Option<Tax> {
 
 fn events(sources: &Sources, place: &str, directory: &str) -> Vec<Tax> {
     let text = sources.text(&format!("{directory}/set_event")).unwrap_or_default();
-    let (calls, others): (Vec<&str>, Vec<&str>) = text.lines().partition(|event| at_every_call(event));
+    let (calls, others): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|event| EVERY_CALL.iter().any(|group| event.starts_with(group)));
     let listed = |kind, events: Vec<&str>| {
         (!events.is_empty()).then(|| tax(kind, format!("{} enabled{place}", some(&events, SHOWN))))
     };
     [listed(kind::TRACEPOINTS, calls), listed(kind::OTHER_TRACEPOINTS, others)].into_iter().flatten().collect()
-}
-
-fn at_every_call(event: &str) -> bool {
-    EVERY_CALL.iter().any(|group| event.starts_with(group))
 }
 
 /// Probes of all origins; those of disabled ones cost nothing. Which calls pass them is not known here.

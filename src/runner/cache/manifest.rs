@@ -74,7 +74,6 @@ pub fn digest(path: &Path) -> io::Result<String> {
     }
 }
 
-/// `bytes` in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -4,9 +4,8 @@ use crate::kernel::process::wait_readable;
 use crate::model::Failure;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{ChildStdout, ExitStatus};
+use std::process::ChildStdout;
 use std::time::{Duration, Instant};
 
 /// Bytes of standard error that are read from its beginning, and from its end.
@@ -22,15 +21,6 @@ pub fn read_errors(path: &Path) -> std::io::Result<String> {
     file.seek(SeekFrom::Start(rest))?;
     file.take(MOST_OF_ERRORS).read_to_end(&mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
-}
-
-/// `exit status 1`, or the signal.
-pub fn describe(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit status {code}"),
-        (None, Some(signal)) => format!("killed by {}", crate::kernel::process::signal_name(signal)),
-        (None, None) => "status unknown".to_string(),
-    }
 }
 
 /// Before a greeting is answered, it is unknown whether there is a probe.

@@ -12,7 +12,6 @@ pub enum Kernel {
     File(PathBuf),
 }
 
-/// What a name says.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Name {
     /// The name of the environment's file.

@@ -159,13 +159,10 @@ pub(super) fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
 /// Subtracts the tracer's own share of each call, `ns`, from the calls' time on the CPU.
 pub fn subtract(ns: f64, from: &mut Profile) {
     let by_class = from.groups.iter_mut().flat_map(|group| &mut group.calls);
-    for count in by_class.chain(from.objects.iter_mut().map(|object| &mut object.count)) {
-        let own = |measured: u64| (measured as f64 - count.calls as f64 * ns).max(0.0).round() as u64;
-        count.on_cpu_ns = count.on_cpu_ns.map(own);
-    }
-    for stack in &mut from.stacks {
-        let own = |measured: u64| (measured as f64 - stack.calls as f64 * ns).max(0.0).round() as u64;
-        stack.on_cpu_ns = stack.on_cpu_ns.map(own);
+    let counts = by_class.chain(from.objects.iter_mut().map(|object| &mut object.count));
+    let counts = counts.map(|count| (count.calls, &mut count.on_cpu_ns));
+    for (calls, on_cpu_ns) in counts.chain(from.stacks.iter_mut().map(|stack| (stack.calls, &mut stack.on_cpu_ns))) {
+        *on_cpu_ns = on_cpu_ns.map(|measured| (measured as f64 - calls as f64 * ns).max(0.0).round() as u64);
     }
 }
 
@@ -293,8 +290,7 @@ mod tests {
     #[test]
     fn wholly_32_bit_programs_have_plain_names() {
         if cfg!(not(target_arch = "x86_64")) {
-            eprintln!("SKIPPED: numbers of x86_64");
-            return;
+            return eprintln!("SKIPPED: numbers of x86_64");
         }
         let once = counted(1, 0, 0);
         let calls = vec![

@@ -57,7 +57,7 @@ impl PtraceTracer {
             stops,
             times,
             calibration,
-            follower: Follower::new(stops),
+            follower: Follower::new(stops, None),
             tree: Tree::default(),
             root: 0,
             held: false,
@@ -66,26 +66,6 @@ impl PtraceTracer {
             ending: None,
             warnings: Vec::new(),
         }
-    }
-
-    /// Attaches to a held command or to running processes.
-    ///
-    /// # Errors
-    /// Why the kernel refuses, and what to do.
-    fn attach_root(&mut self, root: &Root) -> Result<()> {
-        self.held = matches!(root, Root::Held(_));
-        for pid in root.processes() {
-            let pid = i32::try_from(*pid).map_err(|_| anyhow!("no process {pid}"))?;
-            if !self.held {
-                self.attach_threads(pid)?;
-                self.counting = true;
-                continue;
-            }
-            self.root = pid;
-            self.follower.attach(pid).map_err(|errno| refused(pid, errno))?;
-            self.tree.started(pid, None);
-        }
-        Ok(())
     }
 
     /// Attaches to all threads of a process; repeats until there is no new one, as they may start more meanwhile.
@@ -112,7 +92,10 @@ impl PtraceTracer {
     fn take(&mut self, notice: &Notice) {
         let tid = notice.tid;
         match &notice.what {
-            Event::Entered(call) => self.entered(notice, call),
+            Event::Entered(call) if self.counts(tid, call) => {
+                self.tree.enter(tid, call, self.times.then_some(notice.stops));
+            }
+            Event::Entered(_) => {}
             Event::Filtered(call) => self.filtered(tid, call),
             Event::Left { result, failed } => {
                 let outcome = if *failed { Outcome::Failed((-result) as i32) } else { Outcome::Returned(*result) };
@@ -131,12 +114,6 @@ impl PtraceTracer {
     fn counts(&mut self, tid: i32, call: &Call) -> bool {
         self.counting = self.counting || self.tree.is_execve(tid, call);
         self.counting
-    }
-
-    fn entered(&mut self, notice: &Notice, call: &Call) {
-        if self.counts(notice.tid, call) {
-            self.tree.enter(notice.tid, call, self.times.then_some(notice.stops));
-        }
     }
 
     /// Counts a call at its only stop. Calls that never return are recognised by name.
@@ -279,7 +256,19 @@ impl Tracer for PtraceTracer {
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
-        self.attach_root(&root)
+        self.held = matches!(root, Root::Held(_));
+        for pid in root.processes() {
+            let pid = i32::try_from(*pid).map_err(|_| anyhow!("no process {pid}"))?;
+            if !self.held {
+                self.attach_threads(pid)?;
+                self.counting = true;
+                continue;
+            }
+            self.root = pid;
+            self.follower.attach(pid).map_err(|errno| refused(pid, errno))?;
+            self.tree.started(pid, None);
+        }
+        Ok(())
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {

@@ -64,13 +64,9 @@ pub struct Tree {
 const OPEN_CLOCKS: usize = 400;
 
 impl Tree {
-    pub fn has(&self, tid: i32) -> bool {
-        self.tasks.contains_key(&tid)
-    }
-
     /// Adds a new task, started by `by` if that is known.
     pub fn started(&mut self, tid: i32, by: Option<i32>) {
-        if self.has(tid) {
+        if self.tasks.contains_key(&tid) {
             return;
         }
         let maker = by.and_then(|by| self.tasks.get(&by)).map(|task| task.process);
@@ -121,11 +117,9 @@ impl Tree {
 
     /// A task enters a call. The call is timed if `stops`, the task's number of stops so far, is given.
     pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
-        let Some(task) = self.tasks.get_mut(&tid) else {
-            self.lost += 1;
-            return;
-        };
-        let Some(process) = self.processes.get_mut(&task.process) else {
+        let task = self.tasks.get_mut(&tid);
+        let process = task.as_ref().and_then(|task| self.processes.get_mut(&task.process));
+        let (Some(task), Some(process)) = (task, process) else {
             self.lost += 1;
             return;
         };

@@ -7,6 +7,7 @@
 use super::image::Image;
 use crate::kernel::bpf::{Executed, MappedFile};
 use crate::kernel::regular::{self, Links};
+use crate::kernel::step::{Mapping as Line, parse_mapping};
 use crate::trace::mounts;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -30,16 +31,6 @@ pub struct Files {
     opened: RefCell<HashMap<Opened, Rc<Image>>>,
     /// Files that cannot be opened, by name.
     unread: RefCell<HashMap<String, Rc<Image>>>,
-}
-
-/// An executable line of /proc/PID/maps (proc(5)).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
-    pub start: u64,
-    pub end: u64,
-    pub offset: u64,
-    pub inode: u64,
-    pub path: &'a str,
 }
 
 impl Files {
@@ -76,11 +67,11 @@ impl Files {
         let place = through_process(pid, line.start, line.end).or_else(|| {
             // Without privileges.
             let root = regular::place(Path::new(&format!("/proc/{pid}/root"))).ok()?;
-            regular::place_in(&root, Path::new(line.path), Links::Refused).ok()
+            regular::place_in(&root, Path::new(&line.path), Links::Refused).ok()
         });
         let opened =
             place.and_then(|place| regular::open(&place, LARGEST)).filter(|(_, facts)| facts.ino() == line.inode);
-        opened.map_or_else(|| self.unread(line.path), |(file, facts)| self.opened(line.path, file, &facts))
+        opened.map_or_else(|| self.unread(&line.path), |(file, facts)| self.opened(&line.path, file, &facts))
     }
 
     fn opened(&self, path: &str, file: File, facts: &Metadata) -> Rc<Image> {
@@ -131,22 +122,12 @@ fn place_here(device: u32, path: &str) -> Option<File> {
     })
 }
 
-/// The parts of a line of /proc/PID/maps; `None` for one that is not executable or has no file.
-pub fn line(line: &str) -> Option<Line<'_>> {
-    let mut rest = line;
-    let mut word = || {
-        let (word, after) = rest.trim_start().split_once(' ').unwrap_or((rest.trim_start(), ""));
-        rest = after;
-        word
-    };
-    let (start, end) = word().split_once('-')?;
-    let is_executable = word().as_bytes().get(2) == Some(&b'x');
-    let hex = |word: &str| u64::from_str_radix(word, 16).ok();
-    let (offset, _device, inode) = (hex(word())?, word(), word().parse().ok()?);
-    // A path may have spaces, and is followed by a mark if the file is gone.
-    let path = rest.trim_start();
-    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
-    (is_executable && path.starts_with('/')).then_some(Line { start: hex(start)?, end: hex(end)?, offset, inode, path })
+/// An executable line of /proc/PID/maps; `None` for one without a file.
+pub fn line(line: &str) -> Option<Line> {
+    let line = parse_mapping(line).filter(|line| line.path.starts_with('/'))?;
+    // A mark if the file is gone.
+    let path = line.path.strip_suffix(" (deleted)").unwrap_or(&line.path).to_string();
+    Some(Line { path, ..line })
 }
 
 #[cfg(test)]
@@ -156,7 +137,7 @@ mod tests {
     #[test]
     fn lines_are_those_of_files_that_can_be_executed() {
         let text = "7f00-7f80 r-xp 00001000 08:01 42   /usr/lib/a b.so (deleted)";
-        let expected = Line { start: 0x7f00, end: 0x7f80, offset: 0x1000, inode: 42, path: "/usr/lib/a b.so" };
+        let expected = Line { start: 0x7f00, end: 0x7f80, offset: 0x1000, inode: 42, path: "/usr/lib/a b.so".into() };
         assert_eq!(line(text), Some(expected));
         assert_eq!(line(&text.replace("r-xp", "rw-p")), None);
         assert_eq!(line("7f00-7f80 r-xp 0 00:00 0"), None);
@@ -182,8 +163,7 @@ mod tests {
         let mut files = Files::default();
         let found = files.mapped(&file, &names, None);
         if found.frames.is_none() {
-            eprintln!("SKIPPED: the path within the file system is not the path here");
-            return;
+            return eprintln!("SKIPPED: the path within the file system is not the path here");
         }
         assert_eq!(found.name, "program");
         assert!(Rc::ptr_eq(&found, &files.mapped(&file, &names, None)));

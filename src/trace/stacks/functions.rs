@@ -154,10 +154,7 @@ fn text<'a>(names: &'a [u8], function: &Function) -> &'a [u8] {
 /// Where gdb(1) looks for it too.
 fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
     let (first, rest) = build_id.split_first().filter(|(_, rest)| !rest.is_empty())?;
-    let rest = rest.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
+    let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
     Some(format!("/usr/lib/debug/.build-id/{first:02x}/{rest}.debug").into())
 }
 

@@ -13,6 +13,7 @@ mod process;
 use crate::kernel::bpf::events::event;
 use crate::kernel::bpf::layout::gate;
 use crate::kernel::bpf::{Event, Executed, Forked, Mapped, Sample, StackKey};
+use crate::kernel::step::{self, parse_mapping};
 use files::Files;
 use functions::Functions;
 use image::Image;
@@ -63,7 +64,6 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// Takes in one event.
     pub fn take(&mut self, record: &[u8]) {
         let Ok((head, _)) = Event::ref_from_prefix(record) else { return };
         match head.kind {
@@ -227,9 +227,8 @@ fn auxiliary(executed: &Executed, kind: u64, is_64_bit: bool) -> Option<u64> {
 /// The code that the kernel maps into each process, and its size: the same as in ours.
 fn vdso() -> Option<(Rc<Image>, u64)> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let (range, _) = maps.lines().find(|line| line.ends_with("[vdso]"))?.split_once(' ')?;
-    let (start, end) = range.split_once('-')?;
-    let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+    let step::Mapping { start, end, .. } =
+        maps.lines().filter_map(parse_mapping).find(|found| found.path == "[vdso]")?;
     let mut bytes = vec![0; usize::try_from(end - start).ok()?];
     File::open("/proc/self/mem").ok()?.read_exact_at(&mut bytes, start).ok()?;
     Some((Rc::new(Image::from_bytes("[vdso]", &bytes)), end - start))

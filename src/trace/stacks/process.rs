@@ -102,7 +102,6 @@ impl Process {
         true
     }
 
-    /// The mapping that an address is in.
     pub fn at(&self, address: u64) -> Option<&Mapping> {
         let at = self.mappings.partition_point(|mapping| mapping.end <= address);
         self.mappings.get(at).filter(|mapping| mapping.start <= address)

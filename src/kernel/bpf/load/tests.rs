@@ -28,8 +28,7 @@ fn what_changes_while_it_is_read_is_read_again_and_told() {
 #[test]
 fn the_verifier_takes_every_variant() {
     if let Err(why) = crate::kernel::bpf::available() {
-        eprintln!("SKIPPED: {why}");
-        return;
+        return eprintln!("SKIPPED: {why}");
     }
     let calls = Rows::new_box_zeroed().unwrap();
     let numbers = Numbers::default();
