@@ -1,6 +1,7 @@
 //! CPU time of other processes, to the nanosecond; exact for a stopped tracee. Called by `trace`.
 
 use nix::errno::Errno;
+use nix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -10,16 +11,12 @@ use std::os::unix::fs::FileExt;
 ///
 /// # Errors
 /// `EINVAL` if the process has ended.
-#[allow(unsafe_code)]
 pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
     // A process's CPU clock as in clock_getcpuclockid(3): the inverted PID, and 2 for scheduler time.
-    let clock = (!pid << 3) | 2;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     #[allow(clippy::unnecessary_cast, reason = "the type differs by system")]
-    let clock = clock as libc::clockid_t;
-    // SAFETY: clock_gettime(2) writes one timespec, which `time` is.
-    Errno::result(unsafe { libc::clock_gettime(clock, &raw mut time) })?;
-    Ok(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs())
+    let clock = ClockId::from_raw(((!pid << 3) | 2) as libc::clockid_t);
+    let time = clock_gettime(clock)?;
+    Ok(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
 /// The scheduler's accounting of one thread: its schedstat (Documentation/scheduler/sched-stats.rst). The file stays

@@ -79,11 +79,8 @@ pub fn is_unknown_user(uid: u32) -> bool {
 /// Makes orphaned descendants our children instead of init's, so that they can be waited for (prctl(2),
 /// PR_SET_CHILD_SUBREAPER, Linux 3.4). Older kernels refuse; then orphans are not waited for.
 #[cfg(target_os = "linux")]
-#[allow(unsafe_code)]
 pub fn adopt_orphans() {
-    const ON: libc::c_ulong = 1;
-    // SAFETY: this option takes a number and touches no memory.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, ON) };
+    let _ = nix::sys::prctl::set_child_subreaper(true);
 }
 
 /// Other systems give orphans to init.

@@ -63,12 +63,6 @@ pub struct Stepper {
     bounds: Bounds,
 }
 
-/// A breakpoint: its address, and the word that it replaced.
-struct Breakpoint {
-    address: u64,
-    word: i64,
-}
-
 /// Instruction and stack pointer of a stopped process.
 #[derive(Clone, Copy)]
 struct Position {
@@ -101,9 +95,13 @@ impl Stepper {
     /// # Errors
     /// If the bounds are exceeded or the process ends; it must then be killed.
     pub fn record(&mut self, address: u64, request: impl FnOnce()) -> Result<Vec<u64>, StepError> {
-        let breakpoint = self.set_breakpoint(address)?;
+        // Replaces the first byte with `int3`. By ptrace, not /proc/PID/mem, which hardened kernels make read-only.
+        let word = ptrace::read(self.pid, pointer(address))?;
+        ptrace::write(self.pid, pointer(address), (word & !0xff) | 0xcc)?;
         request();
-        self.run_to(&breakpoint)?;
+        self.run_to(address.wrapping_add(1))?;
+        ptrace::write(self.pid, pointer(address), word)?;
+        self.go_to(address)?;
         self.step_to_return(address)
     }
 
@@ -115,24 +113,16 @@ impl Stepper {
         Ok(ptrace::detach(self.pid, None)?)
     }
 
-    /// Replaces the first byte with `int3`. By ptrace, not /proc/PID/mem, which hardened kernels make read-only.
-    fn set_breakpoint(&self, address: u64) -> Result<Breakpoint, StepError> {
-        let word = ptrace::read(self.pid, pointer(address))?;
-        ptrace::write(self.pid, pointer(address), (word & !0xff) | 0xcc)?;
-        Ok(Breakpoint { address, word })
-    }
-
-    fn run_to(&self, breakpoint: &Breakpoint) -> Result<(), StepError> {
+    /// Lets it run until a breakpoint traps, `after` which it is then.
+    fn run_to(&self, after: u64) -> Result<(), StepError> {
         let mut signal = None;
         loop {
             ptrace::cont(self.pid, signal)?;
             signal = match self.stop()? {
-                Some(Signal::SIGTRAP) if self.position()?.instruction == breakpoint.address.wrapping_add(1) => break,
+                Some(Signal::SIGTRAP) if self.position()?.instruction == after => return Ok(()),
                 other => other,
             };
         }
-        ptrace::write(self.pid, pointer(breakpoint.address), breakpoint.word)?;
-        self.go_to(breakpoint.address)
     }
 
     fn step_to_return(&self, address: u64) -> Result<Vec<u64>, StepError> {

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::kernel::fake::tree;
 
-    fn found(files: &[(&str, &str)]) -> Vec<(String, String)> {
+    pub fn found(files: &[(&str, &str)]) -> Vec<(String, String)> {
         let (_keep, sources) = tree(files);
         taxes(&sources).into_iter().map(|tax| (tax.kind, tax.detail)).collect()
     }

@@ -72,17 +72,18 @@ pub fn of_children() -> Usage {
     Usage { peak_rss_kib: Some(usage.max_rss().unsigned_abs()), ..Used::from(usage.as_ref()).into() }
 }
 
-/// CPU time of this process alone, in nanoseconds.
-pub fn own_cpu_ns() -> u64 {
-    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| Used::from(usage.as_ref()).cpu_ns())
+fn cpu_ns(who: UsageWho) -> u64 {
+    getrusage(who).map_or(0, |usage| Used::from(usage.as_ref()).cpu_ns())
 }
 
-/// This process and all children that were waited for so far.
-pub fn of_self_and_children() -> Used {
-    let of = |who| getrusage(who).map(|usage| Used::from(usage.as_ref())).unwrap_or_default();
-    let mut sum = of(UsageWho::RUSAGE_SELF);
-    sum.add(&of(UsageWho::RUSAGE_CHILDREN), 1.0);
-    sum
+/// CPU time of this process alone, in nanoseconds.
+pub fn own_cpu_ns() -> u64 {
+    cpu_ns(UsageWho::RUSAGE_SELF)
+}
+
+/// CPU time of this process and all children that were waited for so far, in nanoseconds.
+pub fn cpu_ns_with_children() -> u64 {
+    own_cpu_ns() + cpu_ns(UsageWho::RUSAGE_CHILDREN)
 }
 
 /// One process so far, without its children, by its stat file (proc_pid_stat(5)): its times usually have a resolution

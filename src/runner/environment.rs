@@ -18,7 +18,7 @@ use serde::Deserialize;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 pub use header::image_architecture;
 #[cfg(test)]
@@ -252,11 +252,7 @@ impl Environment {
     }
 
     fn build(&self, cache: &Cache, compiler: &[OsString], sources: &[(String, &str)], directory: &Path) -> Result<()> {
-        for (path, text) in sources {
-            let path = directory.join(path);
-            std::fs::create_dir_all(path.parent().unwrap_or(directory))?;
-            write_program(&path, text.as_bytes())?;
-        }
+        write_sources(sources, directory)?;
         let c_files = sources.iter().map(|(path, _)| path.clone());
         let c_files: Vec<String> = c_files.filter(|p| p.ends_with(".c") && !p.starts_with("extra/")).collect();
         for program in programs(".", &c_files, ".", self.is_static) {
@@ -276,9 +272,7 @@ impl Environment {
         if output.status.success() || optional {
             return Ok(());
         }
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        let line = errors.lines().find(|l| l.contains("error")).or(errors.lines().next()).unwrap_or("no message");
-        bail!("{}", self.cannot_build(line));
+        bail!("{}", self.cannot_build(&first_error(&output)));
     }
 
     /// The message that the compiler, which reported `said`, cannot build for it.
@@ -302,6 +296,26 @@ fn sources(directory: &'static Dir) -> Vec<(String, &'static str)> {
     let mut all: Vec<_> = own.chain(below).collect();
     all.sort();
     all
+}
+
+/// The line in which a compiler reports an error, else its first one.
+pub fn first_error(output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let line = errors.lines().find(|line| line.contains("error")).or(errors.lines().next());
+    line.unwrap_or("no message").trim().to_string()
+}
+
+/// Writes the probe's sources below `directory`.
+///
+/// # Errors
+/// If one cannot be written.
+pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()> {
+    for (path, text) in sources {
+        let path = directory.join(path);
+        std::fs::create_dir_all(path.parent().unwrap_or(directory))?;
+        write_program(&path, text.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// The system's C compiler.

@@ -20,7 +20,6 @@ mod protocol;
 mod single_calls;
 mod snippet;
 pub mod standalone;
-mod variant;
 mod workers;
 
 pub use cache::{digest, state_directory};
@@ -42,5 +41,4 @@ pub use protocol::{add_line, parse_sampled};
 pub use single_calls::Singles;
 #[doc(hidden)]
 pub use snippet::{fill, forms};
-pub use variant::Variant;
 pub use workers::Workers;

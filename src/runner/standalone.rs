@@ -2,8 +2,7 @@
 //! operations, but none of the programs that some of them start. Called by `syscost probe` and by tests.
 
 use super::directory::RunDirectory;
-use super::environment::{c_compiler, probe_sources};
-use super::files::write_program;
+use super::environment::{c_compiler, first_error, probe_sources, write_sources};
 use super::language::on_path;
 use crate::kernel::output::output;
 use crate::kernel::private;
@@ -54,19 +53,14 @@ pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     };
     let run = RunDirectory::create()?;
     let directory = private::temporary(run.path(), "build-")?;
-    let mut sources = Vec::new();
-    for (path, text) in probe_sources() {
-        let at = directory.path().join(&path);
-        fs::create_dir_all(at.parent().unwrap_or(directory.path()))?;
-        write_program(&at, text.as_bytes())?;
-        if path.ends_with(".c") && (!path.starts_with("extra/") || path == "extra/cross.c") {
-            sources.push(path);
-        }
-    }
+    let sources = probe_sources();
+    write_sources(&sources, directory.path())?;
+    let is_part = |path: &&String| path.ends_with(".c") && (!path.starts_with("extra/") || *path == "extra/cross.c");
+    let sources = sources.iter().map(|(path, _)| path).filter(is_part);
     let made = directory.path().join("probe");
     let mut command = private::helper(&compiler[0], run.path());
     command.args(&compiler[1..]).args(["-std=c11", "-O2"]).args(is_static.then_some("-static"));
-    command.args(["-pthread", "-s", "-o"]).arg(&made).args(&sources).current_dir(directory.path());
+    command.args(["-pthread", "-s", "-o"]).arg(&made).args(sources).current_dir(directory.path());
     compile(&mut command, &compiler, target)?;
     place(&made, file)?;
     Ok(compiler.join(" "))
@@ -78,13 +72,11 @@ fn compile(command: &mut Command, compiler: &[String], target: Option<&str>) -> 
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let line = said.lines().find(|line| line.contains("error")).or(said.lines().next()).unwrap_or("no message");
     let advice = match target {
         None => "; a static probe takes the static C library (Debian: libc6-dev, Fedora: glibc-static)",
         Some(_) => "; 'syscost probe list-targets' shows those that are known to work",
     };
-    bail!("{name} cannot build the probe: {}{advice}", line.trim())
+    bail!("{name} cannot build the probe: {}{advice}", first_error(&output))
 }
 
 /// Replaces `file` only by a whole program.

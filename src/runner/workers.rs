@@ -4,7 +4,6 @@ use super::builds::{Builds, Built};
 use super::child::Child;
 use super::files::DYNAMIC_PROBE;
 use super::interrupt::Interrupt;
-use super::variant::Variant;
 use super::{Environment, Meeting, NATIVE, RunDirectory};
 use crate::kernel::affinity::Placement;
 use crate::kernel::limits::{self, Raised};
@@ -38,6 +37,14 @@ pub struct Workers {
     strayed: Rc<Cell<bool>>,
 }
 
+/// What can stand beside the native environment in the same rounds without being one of `environments/`.
+struct Variant {
+    /// The probe of its operations, if it is not the embedded one.
+    probe: Option<PathBuf>,
+    /// Where its workers run, if not in the run's own directory.
+    directory: Option<Rc<RefCell<RunDirectory>>>,
+}
+
 /// Pipes to each worker, and room for other files.
 const DESCRIPTORS_PER_WORKER: u64 = 2;
 const SPARE_DESCRIPTORS: u64 = 32;
@@ -61,9 +68,10 @@ impl Workers {
         }
     }
 
-    /// Cases in the environment `name` are from now on native ones run as `variant` says.
-    pub fn add_variant(&mut self, name: &str, variant: Variant) {
-        self.variants.insert(name.to_string(), variant);
+    /// Cases in the environment `name` are from now on native ones run in `directory`, if not in the run's own.
+    pub fn add_directory(&mut self, name: &str, directory: Option<RunDirectory>) {
+        let directory = directory.map(|directory| Rc::new(RefCell::new(directory)));
+        self.variants.insert(name.to_string(), Variant { probe: None, directory });
     }
 
     /// From now on, `environment` is one of those that cases may name.
@@ -77,7 +85,7 @@ impl Workers {
     /// If it is not an executable file, or cannot be copied.
     pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
         let probe = self.directory.borrow().add_program("probe-versus", path)?;
-        self.add_variant(name, Variant { probe: Some(probe), directory: None });
+        self.variants.insert(name.to_string(), Variant { probe: Some(probe), directory: None });
         Ok(())
     }
 

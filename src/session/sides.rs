@@ -2,7 +2,7 @@
 //! name, which stands for an environment's.
 
 use crate::model::Case;
-use crate::runner::{Environment, NATIVE, RunDirectory, Variant, Workers};
+use crate::runner::{Environment, NATIVE, RunDirectory, Workers};
 use anyhow::{Context, Result, anyhow};
 use std::path::{Path, PathBuf};
 
@@ -84,8 +84,8 @@ impl Sides {
                 .map_err(|error| anyhow!("--versus-probe {}: {error:#}", path.display())),
             Sides::Directories(paths) => {
                 for (i, (name, path)) in names.iter().zip(paths).enumerate() {
-                    let other = || RunDirectory::create_below(path, false).map(Variant::within);
-                    workers.add_variant(name, if i == 0 { Variant::default() } else { other()? });
+                    let other = (i > 0).then(|| RunDirectory::create_below(path, false));
+                    workers.add_directory(name, other.transpose()?);
                 }
                 Ok(())
             }

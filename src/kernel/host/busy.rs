@@ -2,7 +2,7 @@
 
 use super::Sources;
 use crate::kernel::proc_stat;
-use crate::kernel::usage;
+use crate::kernel::usage::cpu_ns_with_children;
 use std::time::Instant;
 
 /// The time on CPU at one point, to compare a later one with.
@@ -16,24 +16,20 @@ pub struct BusyClock {
 impl BusyClock {
     /// Starts counting; `None` if the system has no such counters.
     pub fn start(sources: &Sources) -> Option<BusyClock> {
-        Some(BusyClock { began: Instant::now(), ticks: busy_ticks(sources)?, own_ns: own_ns() })
+        Some(BusyClock { began: Instant::now(), ticks: busy_ticks(sources)?, own_ns: cpu_ns_with_children() })
     }
 
     /// CPUs that others kept busy since then on average. Workers that have not been waited for count as others.
     pub fn cpus_since(&self, sources: &Sources) -> Option<f64> {
         let wall = self.began.elapsed().as_secs_f64();
         let ns = busy_ticks(sources)?.saturating_sub(self.ticks).saturating_mul(proc_stat::tick_ns());
-        let own = own_ns().saturating_sub(self.own_ns) as f64 / 1e9;
+        let own = cpu_ns_with_children().saturating_sub(self.own_ns) as f64 / 1e9;
         (wall > 0.0).then(|| others(ns as f64 / 1e9, own, wall))
     }
 }
 
 fn others(busy_s: f64, own_s: f64, wall_s: f64) -> f64 {
     ((busy_s - own_s) / wall_s).max(0.0)
-}
-
-fn own_ns() -> u64 {
-    usage::of_self_and_children().cpu_ns()
 }
 
 /// Ticks of all CPUs in user, nice, system, irq and softirq time.

@@ -62,13 +62,8 @@ fn probes(sources: &Sources) -> Option<Tax> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::found;
     use super::*;
-    use crate::kernel::fake::tree;
-
-    fn found(files: &[(&str, &str)]) -> Vec<(String, String)> {
-        let (_keep, sources) = tree(files);
-        taxes(&sources).into_iter().map(|tax| (tax.kind, tax.detail)).collect()
-    }
 
     #[test]
     fn quiet_tracing_costs_nothing() {
