@@ -68,6 +68,8 @@ mod tests {
     use crate::cli::list::{LanguageList, OperationList, StudyList};
     use crate::compare::{Comparison, KernelSteps, Plan, ProfileComparison};
     use crate::fleet::FleetCheck;
+    use crate::model::explained::{KernelExplanation, KernelVersus};
+    use crate::model::{Profile, Run};
     use crate::report::rows;
     use crate::report::top::TopDocument;
     use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument, json_schema};
@@ -79,20 +81,20 @@ mod tests {
     fn of(kind: SchemaKind) -> Value {
         match kind {
             SchemaKind::Summary => json_schema::<SummaryDocument>(),
-            SchemaKind::Result => store::schema(),
+            SchemaKind::Result => store::schema::<Run>(),
             SchemaKind::Row => rows::schema(),
             SchemaKind::Comparison => json_schema::<Comparison>(),
             SchemaKind::ComparisonPlan => json_schema::<Plan>(),
             SchemaKind::ProfileComparison => json_schema::<ProfileComparison>(),
             SchemaKind::History => json_schema::<HistoryDocument>(),
-            SchemaKind::Profile => store::profile_schema(),
+            SchemaKind::Profile => store::schema::<Profile>(),
             SchemaKind::ProfileSummary => json_schema::<ProfileDocument>(),
             SchemaKind::Attribution => json_schema::<AttributionDocument>(),
             SchemaKind::List => json_schema::<OperationList>(),
             SchemaKind::Kernels => json_schema::<KernelList>(),
             SchemaKind::KernelSteps => json_schema::<KernelSteps>(),
-            SchemaKind::ExplainKernel => store::explained_schema(),
-            SchemaKind::ExplainKernelVersus => store::explained_versus_schema(),
+            SchemaKind::ExplainKernel => store::schema::<KernelExplanation>(),
+            SchemaKind::ExplainKernelVersus => store::schema::<KernelVersus>(),
             SchemaKind::FleetCheck => json_schema::<FleetCheck>(),
             SchemaKind::Languages => json_schema::<LanguageList>(),
             SchemaKind::Environments => json_schema::<EnvironmentList>(),

@@ -1,7 +1,8 @@
 //! Runs and records of known costs, for the tests of every module.
 
 use super::explained::{
-    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus,
+    Call, Change, EXPLAINED, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus,
+    VERSUS,
 };
 use super::{
     Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Measurement, Nanos, Outcome, Record, Run, Tool, Unit,
@@ -90,6 +91,7 @@ pub fn explained(work: u64) -> KernelExplanation {
     let tree = Call { calls: 0, ..call("area.op", Group::Caller, 0, vec![probe]) };
     let function = |name: &str, group, own| FunctionSum { name: name.into(), group, calls: 1, own };
     KernelExplanation {
+        schema: EXPLAINED.into(),
         operation: "area.op".into(),
         what: "op()".into(),
         environment: "linux-6.1".into(),
@@ -118,6 +120,7 @@ pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
         (explained(before), KernelExplanation { environment: "linux-6.12".into(), ..explained(after) });
     let own = |of: &KernelExplanation| of.functions[0].own;
     KernelVersus {
+        schema: VERSUS.into(),
         operation: before.operation.clone(),
         what: before.what.clone(),
         params: before.params.clone(),

@@ -23,10 +23,10 @@ pub trait Wire<M>: Serialize + DeserializeOwned + JsonSchema {
     /// The file of `model`.
     fn from_model(model: &M) -> Self;
 
-    /// Checks, and converts to the model.
+    /// The model of a file that was checked.
     ///
     /// # Errors
-    /// As [`Wire::check`].
+    /// The first value that makes no sense.
     fn into_model(self) -> Result<M, Invalid>;
 }
 

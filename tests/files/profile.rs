@@ -168,7 +168,7 @@ proptest! {
     fn every_profile_is_read_as_it_was_written(profile in any_profile()) {
         let text = json(&profile);
         prop_assert_eq!(read_bytes(text.as_bytes()).unwrap(), profile);
-        valid(&store::profile_schema(), &text);
+        valid(&store::schema::<Profile>(), &text);
     }
 
     #[test]
@@ -235,7 +235,7 @@ fn a_profile_by_hand_needs_names_and_counts_only() {
     assert!(profile.complete && profile.usage == Usage::default());
     let total = &profile.totals(By::Call)[0].count;
     assert_eq!((total.call.as_str(), total.calls, total.on_cpu_ns), ("read", 15, None));
-    valid(&store::profile_schema(), &hand_written());
+    valid(&store::schema::<Profile>(), &hand_written());
 }
 
 #[test]
@@ -440,7 +440,7 @@ fn traces_of_other_programs_are_imported() {
         let output = place.run(&["import", kind, name, "-o", "p.json"]);
         assert!(output.status.success(), "{name}: {}", stderr(&output));
         let written = fs::read_to_string(place.path().join("p.json")).unwrap();
-        valid(&store::profile_schema(), &written);
+        valid(&store::schema::<Profile>(), &written);
         let by = if name.contains("table") { "call" } else { "process" };
         let table = stdout(&place.command(&["show", "p.json", "--by", by]).env("COLUMNS", "80").output().unwrap());
         expect_file(fixture(&name.replace(".txt", ".golden")), &table);
@@ -544,7 +544,7 @@ fn format_md_names_every_field() {
     }
     let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
     let mut found = Vec::new();
-    for schema in [store::profile_schema(), json_schema::<ProfileDocument>(), json_schema::<AttributionDocument>()] {
+    for schema in [store::schema::<Profile>(), json_schema::<ProfileDocument>(), json_schema::<AttributionDocument>()] {
         names(&schema, &mut found);
     }
     assert!(found.len() > 90, "{found:?}");
@@ -555,7 +555,7 @@ fn format_md_names_every_field() {
 #[test]
 fn shipped_profiles_are_sound() {
     let path = root().join("studies/mercurial.profile.json");
-    valid(&store::profile_schema(), &fs::read_to_string(&path).unwrap());
+    valid(&store::schema::<Profile>(), &fs::read_to_string(&path).unwrap());
     assert_eq!(store::read_profile(&path).unwrap().all_calls().calls, 60_397_978);
     assert!(store::read(&path).unwrap_err().to_string().contains("not a result file"));
 }

@@ -50,7 +50,7 @@ fn published_files_are_as_the_store_writes_them() {
         let mut written = Vec::new();
         store::write_to(&store::read(&file(name)).unwrap(), &mut written).unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), text, "{name}");
-        jsonschema::validate(&store::schema(), &serde_json::from_str(&text).unwrap()).unwrap();
+        jsonschema::validate(&store::schema::<Run>(), &serde_json::from_str(&text).unwrap()).unwrap();
     }
 }
 

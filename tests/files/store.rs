@@ -32,7 +32,7 @@ fn read_bytes(bytes: &[u8]) -> Result<Run, String> {
 
 fn validate(text: &str) {
     static VALIDATOR: LazyLock<jsonschema::Validator> =
-        LazyLock::new(|| jsonschema::validator_for(&store::schema()).unwrap());
+        LazyLock::new(|| jsonschema::validator_for(&store::schema::<Run>()).unwrap());
     let value = serde_json::from_str(text).unwrap();
     let errors: Vec<String> = VALIDATOR.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}\n{text}");
@@ -389,7 +389,7 @@ fn format_md_names_every_field() {
     }
     let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
     let mut found = Vec::new();
-    names(&store::schema(), &mut found);
+    names(&store::schema::<Run>(), &mut found);
     assert!(found.len() > 70, "{found:?}");
     found.retain(|name| !page.contains(&format!("`{name}`")));
     assert!(found.is_empty(), "FORMAT.md does not tell of {found:?}");

@@ -3,7 +3,7 @@
 
 use super::names::in_source;
 use crate::model::explained::{
-    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus,
+    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus, VERSUS,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -73,6 +73,7 @@ pub(super) fn notes(instructions: u64, counted: Option<f64>, iterations: &Iterat
 /// Compares two explanations of the same operation.
 pub fn versus(before: KernelExplanation, after: KernelExplanation) -> KernelVersus {
     KernelVersus {
+        schema: VERSUS.to_string(),
         operation: before.operation.clone(),
         what: before.what.clone(),
         params: before.params.clone(),

@@ -3,8 +3,7 @@
 //! All sums over an explanation must be at most its instructions, so that everything that reads one can add and subtract
 //! without checking.
 
-use super::{ExplainedFile, MOST, VersusFile};
-use crate::model::explained::{Call, Change};
+use crate::model::explained::{Call, Change, KernelExplanation, KernelVersus, MOST_INSTRUCTIONS as MOST};
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, name, positive, wrong};
 
@@ -15,7 +14,7 @@ const DEEPEST: usize = 56;
 ///
 /// # Errors
 /// The first value that makes no sense.
-pub fn explained(file: &ExplainedFile) -> Checked {
+pub fn explained(file: &KernelExplanation) -> Checked {
     name("operation", &file.operation)?;
     name("environment", &file.environment)?;
     file.counted.map_or(Ok(()), |counted| positive("counted", counted))?;
@@ -40,7 +39,7 @@ pub fn explained(file: &ExplainedFile) -> Checked {
 ///
 /// # Errors
 /// The first value that makes no sense.
-pub fn versus(file: &VersusFile) -> Checked {
+pub fn versus(file: &KernelVersus) -> Checked {
     name("operation", &file.operation)?;
     for (side, own) in [("before", &file.before), ("after", &file.after)] {
         explained(own).map_err(|error| Invalid { place: format!("{side}.{}", error.place), ..error })?;
