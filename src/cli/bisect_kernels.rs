@@ -83,10 +83,8 @@ impl std::str::FromStr for Level {
     }
 }
 
-/// Compares kernels, or judges one.
-///
-/// # Errors
-/// A usage error if nothing can be compared; else what cannot be measured or read.
+/// Compares kernels, or judges one. Errors: a usage error if nothing can be compared; else what cannot be measured or
+/// read.
 pub fn run(args: &BisectArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     if let (Some(image), Some(good), Some(bad)) = (&args.image, &args.good, &args.bad) {
         // Whatever goes wrong, git must not take it for a verdict.

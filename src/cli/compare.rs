@@ -89,10 +89,7 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
-    /// The same with only those files whose runs have the labels that are asked for.
-    ///
-    /// # Errors
-    /// If none is left.
+    /// The same with only those files whose runs have the labels that are asked for. Errors: if none is left.
     fn chosen(&self) -> Result<CompareArgs> {
         let mut chosen = self.clone();
         self.filter.keep(&mut chosen.files)?;
@@ -124,10 +121,8 @@ a ratio of single runs rests on how launches scatter and on what moves whole run
 earlier runs or assumed (1.5%). Several runs a side ('run --runs N', or --versus) show smaller
 differences by their own scatter. Where kernel entries differ, there is no ratio.";
 
-/// Compares; with --bisect the exit status is for git, whatever happens.
-///
-/// # Errors
-/// A usage error where the question has no answer; else what cannot be read or written.
+/// Compares; with --bisect the exit status is for git, whatever happens. Errors: a usage error where the question has
+/// no answer; else what cannot be read or written.
 pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let done = args.chosen().and_then(|args| compared(&args, notes, out));
     if args.gate.bisects() { gate::for_git(done, &args.files) } else { done }

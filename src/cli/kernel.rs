@@ -86,10 +86,8 @@ impl ForArgs {
     }
 }
 
-/// Runs the subcommand.
-///
-/// # Errors
-/// A usage error where a version or release does not exist; else what apt or the file system refused.
+/// Runs the subcommand. Errors: a usage error where a version or release does not exist; else what apt or the file
+/// system refused.
 pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let interrupt = Interrupt::on_signals()?;
     let done = match &args.command {

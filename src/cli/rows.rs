@@ -50,10 +50,7 @@ Examples:
 Every line has every column, null where it is unknown; the labels are those of all files together, as label_KEY.
 FORMAT.md describes the columns (syscost.row/1).";
 
-/// Writes the rows of all files.
-///
-/// # Errors
-/// If a directory cannot be read, or `out` cannot be written.
+/// Writes the rows of all files. Errors: if a directory cannot be read, or `out` cannot be written.
 pub fn run(args: &RowsArgs, out: &mut dyn Write) -> Result<Exit> {
     usage(check_labels(&args.inputs, &[]))?;
     let mut skipped = Skipped::default();

@@ -69,10 +69,7 @@ impl RunArgs {
         RunArgs::from_words(["run"])
     }
 
-    /// What `syscost` with these words does; the first is `run`.
-    ///
-    /// # Errors
-    /// What the parser says of them.
+    /// What `syscost` with these words does; the first is `run`. Errors: what the parser says of them.
     pub fn from_words<T: Into<OsString> + Clone>(words: impl IntoIterator<Item = T>) -> Result<RunArgs> {
         let matches = RunArgs::augment_args(clap::Command::new("run")).try_get_matches_from(words);
         usage(matches.and_then(|matches| RunArgs::from_arg_matches(&matches)).map_err(Into::into))
@@ -276,10 +273,7 @@ pub(super) struct Measured {
     pub stored: Result<(), StoreError>,
 }
 
-/// Measures what `args` ask for.
-///
-/// # Errors
-/// A usage error if there is no such thing; else what the tool failed at.
+/// Measures what `args` ask for. Errors: a usage error if there is no such thing; else what the tool failed at.
 pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let progress = Progress::new(notes.quiet);
     usage(args.check_cold())?;

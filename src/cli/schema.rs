@@ -42,10 +42,7 @@ pub enum SchemaKind {
     Top,
 }
 
-/// Prints a schema.
-///
-/// # Errors
-/// If `out` cannot be written.
+/// Prints a schema. Errors: if `out` cannot be written.
 pub fn run(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
     let name = args.kind.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string());
     let of_kind = |file: &&File| named(file.path()).is_some_and(|(kind, _)| kind == name);

@@ -98,10 +98,7 @@ fn interval(text: &str) -> Result<f64, String> {
     if seconds < SHORTEST_S { Err(format!("at least {SHORTEST_S} seconds")) } else { Ok(seconds) }
 }
 
-/// Traces, and shows.
-///
-/// # Errors
-/// Why there is no such target, why it cannot be traced, or what cannot be written.
+/// Traces, and shows. Errors: why there is no such target, why it cannot be traced, or what cannot be written.
 pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     usage(args.target.check())?;
     let metrics = Metrics::open(args.textfile.clone(), args.listen.as_deref())?;

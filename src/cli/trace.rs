@@ -96,10 +96,8 @@ Standard output is the command's. The table goes to standard error, or to the fi
 Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found;
 1 if tracing failed, lost data, or a budget was exceeded, 2 usage; 130 if a SIGINT to syscost alone ended the tracing: the command goes on.";
 
-/// Traces and reports.
-///
-/// # Errors
-/// `trace::LaunchError` if the command cannot be run; otherwise why no tracer works, or what cannot be written.
+/// Traces and reports. Errors: `trace::LaunchError` if the command cannot be run; otherwise why no tracer works, or
+/// what cannot be written.
 pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
     let options = args.options()?;
     // Before the command runs: a long run must not end with a report that cannot be written.

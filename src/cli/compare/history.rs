@@ -55,10 +55,8 @@ pub struct Question<'a> {
     pub format: HistoryFormat,
 }
 
-/// Writes the history of `directory`. Exit status 3 where a file had to be skipped.
-///
-/// # Errors
-/// When the directory cannot be read, or holds no result file that is of use.
+/// Writes the history of `directory`. Exit status 3 where a file had to be skipped. Errors: when the directory cannot
+/// be read, or holds no result file that is of use.
 pub fn run(question: &Question, out: &mut dyn Write) -> Result<Exit> {
     let Question { directory, by, selection, margin, format } = *question;
     let mut skipped = Skipped::default();

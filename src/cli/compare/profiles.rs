@@ -23,10 +23,7 @@ pub fn are_meant(files: &[PathBuf]) -> bool {
     files.first().is_some_and(|file| file != Path::new("-") && store::is_profile(file))
 }
 
-/// Compares profiles.
-///
-/// # Errors
-/// A usage error for flags that are for runs; what cannot be read or written.
+/// Compares profiles. Errors: a usage error for flags that are for runs; what cannot be read or written.
 pub fn run(args: &Asked, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let patterns = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>())?;
     let takes = |call: &str| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches_id(call));

@@ -12,10 +12,8 @@ use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::Path;
 
-/// Shows the ratios of the run in `file` and judges them.
-///
-/// # Errors
-/// A usage error if there is none; what cannot be read or written.
+/// Shows the ratios of the run in `file` and judges them. Errors: a usage error if there is none; what cannot be read
+/// or written.
 pub fn run(args: &Asked, file: &Path, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let column = Column::new("", &store::read(file)?);
     let rows = within(&column, &args.gate.gate());

@@ -25,10 +25,8 @@ pub struct Kernels<'a> {
     pub all: bool,
 }
 
-/// Explains an operation or a snippet in a guest, or compares two guests.
-///
-/// # Errors
-/// Why there is no such guest, the operation's failure in it, or that `out` cannot be written.
+/// Explains an operation or a snippet in a guest, or compares two guests. Errors: why there is no such guest, the
+/// operation's failure in it, or that `out` cannot be written.
 pub fn run(
     kernels: &Kernels,
     session: &Session,

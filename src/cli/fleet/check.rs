@@ -45,10 +45,7 @@ Exit status:
   3  files were skipped: unreadable, half-written, or no result files; regardless of the nodes
 A run that was disturbed is named and does not change the status.";
 
-/// Checks the directory.
-///
-/// # Errors
-/// A usage error if the directory or the list of nodes cannot be read.
+/// Checks the directory. Errors: a usage error if the directory or the list of nodes cannot be read.
 pub fn run(args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     let expected = usage(args.expect.as_deref().map(node_file).transpose().context("--expect"))?;
     let mut gathered = Gathered::read(&args.directory)?;

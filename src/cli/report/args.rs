@@ -63,10 +63,7 @@ pub struct FleetArgs {
 }
 
 impl ReportArgs {
-    /// The same with only those files whose runs have the labels that are asked for.
-    ///
-    /// # Errors
-    /// If none is left.
+    /// The same with only those files whose runs have the labels that are asked for. Errors: if none is left.
     pub fn chosen(mut self) -> Result<ReportArgs> {
         self.filter.keep(&mut self.files)?;
         Ok(self)
@@ -158,10 +155,7 @@ pub enum FlameWeight {
 }
 
 impl ProfileArgs {
-    /// Checks that none is given for result files.
-    ///
-    /// # Errors
-    /// If one is.
+    /// Checks that none is given for result files. Errors: if one is.
     pub fn check_for_runs(&self) -> Result<()> {
         if self.costs.is_some() || self.weight.is_some() || self.secrets.any() {
             bail!(
@@ -181,10 +175,7 @@ pub fn destination(args: &ReportArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(|| PathBuf::from(name))
 }
 
-/// Writes the document whole or not at all; says where, past a pipe.
-///
-/// # Errors
-/// If it cannot be written.
+/// Writes the document whole or not at all; says where, past a pipe. Errors: if it cannot be written.
 pub fn deliver(path: &Path, made: &[u8], notes: Notes, out: &mut dyn Write) -> Result<()> {
     if path == Path::new("-") {
         return Ok(out.write_all(made)?);

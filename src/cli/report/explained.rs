@@ -20,10 +20,7 @@ pub fn of(stored: Stored) -> Result<Explained, Stored> {
     }
 }
 
-/// The files with their explanations read, and the others.
-///
-/// # Errors
-/// The first explanation that cannot be read.
+/// The files with their explanations read, and the others. Errors: the first explanation that cannot be read.
 pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreError> {
     let (explained, others): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| begins_as_explained(file));
     let mut read = Vec::new();
@@ -33,10 +30,8 @@ pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreE
     Ok((read, others.into_iter().cloned().collect()))
 }
 
-/// Makes the page, or the flame graph, of explanations alone.
-///
-/// # Errors
-/// If options do not apply, or the output cannot be written.
+/// Makes the page, or the flame graph, of explanations alone. Errors: if options do not apply, or the output cannot be
+/// written.
 pub fn run(explained: &[Explained], args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let made = match args.format {

@@ -19,19 +19,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Whether the page is that of many hosts.
-///
-/// # Errors
-/// If that depends on what a file is, which cannot be found out.
+/// Whether the page is that of many hosts. Errors: if that depends on what a file is, which cannot be found out.
 pub fn is_asked(args: &ReportArgs) -> Result<bool> {
     let asked = args.of_fleet.fleet || !args.of_fleet.group_by.is_empty();
     args.files.iter().try_fold(asked, |asked, file| Ok(asked || is_directory(file)?))
 }
 
-/// Writes the page.
-///
-/// # Errors
-/// If flags do not fit, a directory cannot be read, or nothing in it can.
+/// Writes the page. Errors: if flags do not fit, a directory cannot be read, or nothing in it can.
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let columns = columns(args);

@@ -14,10 +14,7 @@ use crate::report::{Weight, flame_figure, latency_histograms, svg, time_figure};
 use anyhow::{Result, anyhow, bail};
 use std::io::Write;
 
-/// Makes the page or the figure of a profile.
-///
-/// # Errors
-/// If options do not apply, or files cannot be read or written.
+/// Makes the page or the figure of a profile. Errors: if options do not apply, or files cannot be read or written.
 pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let of_profile = &args.of_profile;

@@ -92,10 +92,7 @@ impl View {
         (of_profile || self.view == Some(ViewKind::Latency)) && ours && self.sort == Sort::Asked
     }
 
-    /// Checks that a run has the view.
-    ///
-    /// # Errors
-    /// If only profiles have it.
+    /// Checks that a run has the view. Errors: if only profiles have it.
     pub fn check_for_run(&self) -> Result<()> {
         match self.view.filter(|view| view.is_of_profiles()) {
             Some(_) => usage(Err(anyhow!("this --view is for profiles, of 'syscost trace': choose another one"))),
@@ -103,10 +100,7 @@ impl View {
         }
     }
 
-    /// Checks, before anything is read or measured, that the options are compatible.
-    ///
-    /// # Errors
-    /// Which are not.
+    /// Checks, before anything is read or measured, that the options are compatible. Errors: which are not.
     pub fn check(&self) -> Result<()> {
         if self.view.is_none_or(|view| view == ViewKind::Table) || self.is_other_table() {
             return Ok(());

@@ -16,10 +16,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Listens, and writes the first file; `None` if neither is wanted.
-    ///
-    /// # Errors
-    /// What cannot be written or listened on.
+    /// Listens, and writes the first file; `None` if neither is wanted. Errors: what cannot be written or listened on.
     pub fn open(file: Option<PathBuf>, address: Option<&str>) -> Result<Option<Metrics>> {
         if file.is_none() && address.is_none() {
             return Ok(None);
@@ -30,10 +27,7 @@ impl Metrics {
         Ok(Some(metrics))
     }
 
-    /// Replaces what was published.
-    ///
-    /// # Errors
-    /// If the file cannot be replaced.
+    /// Replaces what was published. Errors: if the file cannot be replaced.
     pub fn publish(&mut self, counts: &Counts, scope: &str) -> Result<()> {
         let mut text = Vec::new();
         self.series.write(counts, scope, &mut text)?;

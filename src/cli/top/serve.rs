@@ -36,10 +36,8 @@ impl Served {
     }
 }
 
-/// Serves what is put into the result, from a thread that ends with the process.
-///
-/// # Errors
-/// If that is no address, or cannot be listened on.
+/// Serves what is put into the result, from a thread that ends with the process. Errors: if that is no address, or
+/// cannot be listened on.
 pub fn serve(address: &str) -> Result<Served> {
     let whole = if address.contains(':') { address.to_string() } else { format!("127.0.0.1:{address}") };
     let wrong = |error: &dyn std::fmt::Display| {

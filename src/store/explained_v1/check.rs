@@ -10,10 +10,7 @@ use crate::store::rules::{Checked, name, positive, wrong};
 /// Levels of a tree: JSON is read to a depth of 128, and a level is a map in a list. Real ones have 30.
 const DEEPEST: usize = 56;
 
-/// Checks an explanation.
-///
-/// # Errors
-/// The first value that makes no sense.
+/// Checks an explanation. Errors: the first value that makes no sense.
 pub fn explained(file: &KernelExplanation) -> Checked {
     name("operation", &file.operation)?;
     name("environment", &file.environment)?;
@@ -35,10 +32,7 @@ pub fn explained(file: &KernelExplanation) -> Checked {
     calls.map_or_else(|| wrong("tree", "has more calls than can be"), |_| Ok(()))
 }
 
-/// Checks a comparison.
-///
-/// # Errors
-/// The first value that makes no sense.
+/// Checks a comparison. Errors: the first value that makes no sense.
 pub fn versus(file: &KernelVersus) -> Checked {
     name("operation", &file.operation)?;
     for (side, own) in [("before", &file.before), ("after", &file.after)] {
