@@ -189,12 +189,7 @@ pub enum Gate {
 
 impl std::fmt::Display for Gate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Gate::Syscall => "syscall",
-            Gate::Sysenter => "sysenter",
-            Gate::Int80 => "int 0x80",
-            Gate::PageFault => "page fault",
-        })
+        self.serialize(f)
     }
 }
 

@@ -167,39 +167,25 @@ pub enum Group {
 }
 
 impl Group {
-    /// All, in the order in which they are shown.
-    pub const ALL: [Group; 13] = [
-        Group::Caller,
-        Group::Entry,
-        Group::Mitigations,
-        Group::Tracing,
-        Group::PathWalk,
-        Group::Permissions,
-        Group::UserCopy,
-        Group::Memory,
-        Group::Faults,
-        Group::Scheduling,
-        Group::Work,
-        Group::Interrupts,
-        Group::Exit,
+    /// All, in the order in which they are shown, with their names in tables.
+    pub const ALL: [(Group, &str); 13] = [
+        (Group::Caller, "caller (user mode)"),
+        (Group::Entry, "entry"),
+        (Group::Mitigations, "spectre mitigations"),
+        (Group::Tracing, "audit, seccomp, tracing"),
+        (Group::PathWalk, "path walk"),
+        (Group::Permissions, "permission checks"),
+        (Group::UserCopy, "copy to and from user"),
+        (Group::Memory, "memory allocation"),
+        (Group::Faults, "page faults and tables"),
+        (Group::Scheduling, "scheduling"),
+        (Group::Work, "the call's own work"),
+        (Group::Interrupts, "interrupts"),
+        (Group::Exit, "exit work"),
     ];
 
     /// In tables.
     pub fn title(self) -> &'static str {
-        match self {
-            Group::Caller => "caller (user mode)",
-            Group::Entry => "entry",
-            Group::Mitigations => "spectre mitigations",
-            Group::Tracing => "audit, seccomp, tracing",
-            Group::PathWalk => "path walk",
-            Group::Permissions => "permission checks",
-            Group::UserCopy => "copy to and from user",
-            Group::Memory => "memory allocation",
-            Group::Faults => "page faults and tables",
-            Group::Scheduling => "scheduling",
-            Group::Work => "the call's own work",
-            Group::Interrupts => "interrupts",
-            Group::Exit => "exit work",
-        }
+        Group::ALL[self as usize].1
     }
 }

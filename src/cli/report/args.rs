@@ -6,6 +6,7 @@ use crate::cli::messages::Notes;
 use crate::cli::show::Secrets;
 use crate::report::write_lines;
 use anyhow::{Result, bail};
+use clap::ValueEnum;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -83,7 +84,7 @@ Examples:
   syscost report profile.json --format svg --figure stacks --weight on-cpu -o stacks.svg";
 
 /// What is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
     /// One page with everything.
     Html,
@@ -92,7 +93,7 @@ pub enum Kind {
 }
 
 /// A figure of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FigureKind {
     /// Costs by area, on a logarithmic axis.
     Bars,
@@ -108,20 +109,6 @@ pub enum FigureKind {
     Time,
     /// Of a profile: who makes the calls, as a flame graph.
     Stacks,
-}
-
-impl FigureKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            FigureKind::Bars => "bars",
-            FigureKind::Distribution => "distribution",
-            FigureKind::Fit => "fit",
-            FigureKind::Ratios => "ratios",
-            FigureKind::Latency => "latency",
-            FigureKind::Time => "time",
-            FigureKind::Stacks => "stacks",
-        }
-    }
 }
 
 /// Options for profiles.
@@ -141,7 +128,7 @@ pub struct ProfileArgs {
 }
 
 /// What the width of a frame is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FlameWeight {
     /// Calls.
     #[default]
@@ -168,9 +155,10 @@ impl ProfileArgs {
 
 /// Where the document goes.
 pub fn destination(args: &ReportArgs) -> PathBuf {
+    let figure = || args.figure.unwrap_or(FigureKind::Bars).to_possible_value();
     let name = match args.format {
         Kind::Html => "report.html".to_string(),
-        Kind::Svg => format!("{}.svg", args.figure.unwrap_or(FigureKind::Bars).name()),
+        Kind::Svg => figure().map_or_else(String::new, |figure| format!("{}.svg", figure.get_name())),
     };
     args.output.clone().unwrap_or_else(|| PathBuf::from(name))
 }
