@@ -10,11 +10,11 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::output::Output;
 use super::run::check_destination;
+use super::show::Secrets;
 use super::target::TargetArgs;
 use super::{messages, terminal};
 use crate::compare::Budget;
 use crate::model::{By, Ending, Profile};
-
 use crate::report::{Format, ProfileDocument, Screen, profile_table, unknown_overhead, write_answer};
 use crate::trace::{Detail, Grouping, More, TraceOptions, TracerKind};
 use anyhow::{Context, Result, anyhow};
@@ -179,8 +179,7 @@ impl TraceArgs {
 
     /// The profile without what is to be kept private.
     fn private(&self, profile: Profile) -> Profile {
-        let profile = if self.no_arguments || self.anonymous { profile.without_arguments() } else { profile };
-        if self.anonymous { profile.anonymous() } else { profile }
+        Secrets { no_arguments: self.no_arguments, anonymous: self.anonymous }.hide(profile)
     }
 
     /// What counts are kept for; rows by control group need that of them.

@@ -1,13 +1,16 @@
 //! The options of `syscost report`, and where its document goes.
 
 use crate::cli::complete;
+use crate::cli::error::usage;
+use crate::cli::exit::Exit;
 use crate::cli::labels::Where;
 use crate::cli::messages::Notes;
 use crate::cli::show::Secrets;
-use crate::report::write_lines;
+use crate::report::figure::Figure;
+use crate::report::{svg, write_lines};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Make a self-contained HTML page from result files or a profile: it opens offline in any browser and loads nothing.
@@ -153,24 +156,43 @@ impl ProfileArgs {
     }
 }
 
-/// Where the document goes.
-pub fn destination(args: &ReportArgs) -> PathBuf {
-    let figure = || args.figure.unwrap_or(FigureKind::Bars).to_possible_value();
-    let name = match args.format {
-        Kind::Html => "report.html".to_string(),
-        Kind::Svg => figure().map_or_else(String::new, |figure| format!("{}.svg", figure.get_name())),
-    };
-    args.output.clone().unwrap_or_else(|| PathBuf::from(name))
-}
-
-/// Writes the document whole or not at all; says where, past a pipe. Errors: if it cannot be written.
-pub fn deliver(path: &Path, made: &[u8], notes: Notes, out: &mut dyn Write) -> Result<()> {
-    if path == Path::new("-") {
-        return Ok(out.write_all(made)?);
+impl ReportArgs {
+    /// Where the document goes.
+    pub fn destination(&self) -> PathBuf {
+        let figure = || self.figure.unwrap_or(FigureKind::Bars).to_possible_value();
+        let name = match self.format {
+            Kind::Html => "report.html".to_string(),
+            Kind::Svg => figure().map_or_else(String::new, |figure| format!("{}.svg", figure.get_name())),
+        };
+        self.output.clone().unwrap_or_else(|| PathBuf::from(name))
     }
-    crate::store::write_bytes(path, made)?;
-    match notes.quiet {
-        true => Ok(()),
-        false => write_lines([format!("wrote {}", path.display())], out),
+
+    /// Makes the page or the figure, and writes it.
+    pub fn deliver(
+        &self,
+        page: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        figure: impl FnOnce() -> Result<Figure>,
+        (notes, out): (Notes, &mut dyn Write),
+    ) -> Result<Exit> {
+        let mut made = Vec::new();
+        match self.format {
+            Kind::Html => page(&mut made)?,
+            Kind::Svg => made.extend(svg::document(&usage(figure())?).as_str().as_bytes()),
+        }
+        self.deliver_page(&made, notes, out)
+    }
+
+    /// Writes the document whole or not at all; says where, past a pipe. Errors: if it cannot be written.
+    pub fn deliver_page(&self, made: &[u8], notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+        let path = self.destination();
+        if path == Path::new("-") {
+            out.write_all(made)?;
+            return Ok(Exit::Success);
+        }
+        crate::store::write_bytes(&path, made)?;
+        if !notes.quiet {
+            write_lines([format!("wrote {}", path.display())], out)?;
+        }
+        Ok(Exit::Success)
     }
 }

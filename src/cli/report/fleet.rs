@@ -3,7 +3,7 @@
 use super::super::directory::{Skipped, expanded, is_directory};
 use super::super::exit::Exit;
 use super::super::messages::Notes;
-use super::args::{Kind, ReportArgs, deliver, destination};
+use super::args::{Kind, ReportArgs};
 use crate::cli::error::usage;
 use crate::fleet::questions::{CaseName, Observation, Origin, survey};
 use crate::fleet::sql;
@@ -50,7 +50,7 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     };
     let mut html = Vec::new();
     write_fleet_page(&page, &mut html)?;
-    deliver(&destination(args), &html, notes, out)?;
+    args.deliver_page(&html, notes, out)?;
     Ok(exit)
 }
 

@@ -144,10 +144,10 @@ impl From<StackWeight> for Weight {
 pub struct Secrets {
     /// Of a profile's command, show the program's name only.
     #[arg(long)]
-    no_arguments: bool,
+    pub no_arguments: bool,
     /// Leave out of a profile what names its owner: host, user, command, processes, paths, functions.
     #[arg(long)]
-    anonymous: bool,
+    pub anonymous: bool,
 }
 
 impl Secrets {
