@@ -47,7 +47,6 @@ pub struct AttributeArgs {
     top: Option<usize>,
 }
 
-/// What each row is.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Rows {
     /// A system call.

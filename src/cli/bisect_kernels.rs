@@ -128,7 +128,6 @@ fn steps(args: &BisectArgs, notes: Notes) -> Result<KernelSteps> {
     usage(kernel_steps(&runs, &environments, args.threshold).map_err(|why| anyhow!(why)))
 }
 
-/// Counts the operations in `environments`.
 fn measured(args: &BisectArgs, environments: &[String], notes: Notes) -> Result<Run> {
     let list = environments.join(",");
     let mut words: Vec<OsString> = ["run", "--env", &list].map(OsString::from).to_vec();

@@ -71,7 +71,6 @@ fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exi
 /// A change and the margin below which it does not matter, as shares; and how to write the plan.
 type Planned = ((f64, f64), Format);
 
-/// All files are runs of one thing.
 fn plan(
     args: &CompareArgs,
     selection: &Selection,
@@ -92,7 +91,6 @@ fn plan(
     Ok(Exit::Success)
 }
 
-/// The columns, and which of them is the baseline.
 fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, usize)> {
     let condense = |_, run| result_files::column(selection.study.as_ref(), &args.metric, run);
     let baseline = args.baseline.as_deref();

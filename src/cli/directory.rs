@@ -108,22 +108,18 @@ pub fn shown(path: &Path) -> String {
 pub struct Skipped(IndexMap<String, (usize, String)>);
 
 impl Skipped {
-    /// Adds the file called `name`.
     pub fn add(&mut self, name: &str, reason: &str) {
         self.0.entry(reason.to_string()).or_insert_with(|| (0, name.to_string())).0 += 1;
     }
 
-    /// Adds a file that could not be read.
     pub fn add_unread(&mut self, error: &StoreError) {
         self.add(error.file(), &error.reason());
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.0.values().map(|(count, _)| count).sum()
     }
 
-    /// A line for each reason.
     pub fn lines(&self) -> Vec<String> {
         let line = |(reason, (count, first)): (&String, &(usize, String))| match count {
             1 => format!("{first}: {reason}"),

@@ -2,7 +2,6 @@
 
 use crate::model::{Failure, FailureKind};
 
-/// What is wrong with the command line.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:#}")]
 pub struct UsageError(anyhow::Error);

@@ -159,7 +159,6 @@ fn is_emulated(name: &str) -> bool {
     Environment::find(name).is_ok_and(|found| found.is_guest && found.unit == Unit::Instructions)
 }
 
-/// What a table is about.
 #[derive(Default)]
 struct Heading<'a> {
     /// The family of its operations, if it has all of one.
@@ -167,7 +166,6 @@ struct Heading<'a> {
     text: String,
 }
 
-/// Whether several things are compared in a table.
 fn is_table(args: &ExplainArgs) -> bool {
     args.variants || args.operations.len() > 1 || !args.environments.is_empty()
 }
@@ -293,7 +291,6 @@ fn explained(session: &Session, operations: &[&Operation], planned: &Planned) ->
     Some(Variant { operation: case.operation.clone(), environment: case.environment.clone(), cost: None, explained })
 }
 
-/// The family of an operation and all its members.
 fn family<'a>(catalogue: &'a [Operation], operation: &'a Operation) -> Result<(&'a str, Vec<&'a Operation>)> {
     let of = |family: &str| catalogue.iter().filter(|o| o.family.as_deref() == Some(family)).collect::<Vec<_>>();
     let members = operation.family.as_deref().map(|family| (family, of(family)));

@@ -44,7 +44,6 @@ pub struct Where {
 }
 
 impl Where {
-    /// Whether a run with `labels` is taken.
     pub fn takes(&self, labels: &BTreeMap<String, String>) -> bool {
         let has = |label: &Label| labels.get(&label.key) == Some(&label.value);
         self.wanted.iter().all(|one| self.wanted.iter().any(|other| other.key == one.key && has(other)))

@@ -14,7 +14,6 @@ pub struct Output(BufWriter<Pipe>);
 /// Its file, perhaps a pipe.
 struct Pipe {
     file: File,
-    /// Whether the reader closed it.
     closed: bool,
 }
 

@@ -102,7 +102,6 @@ pub fn readable<'a, T: Send>(
     .collect()
 }
 
-/// Whether it is standard input.
 pub fn is_input(file: &Path) -> bool {
     file == Path::new("-")
 }
@@ -153,7 +152,6 @@ pub fn baseline<'a>(
     }
 }
 
-/// The index of the file at `path`.
 pub fn by_path(path: &str, files: &[PathBuf]) -> Option<usize> {
     files.iter().position(|file| file == Path::new(path))
 }

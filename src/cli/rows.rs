@@ -92,7 +92,6 @@ fn write_parquet(_: &mut Sources, _: &[Column], _: &mut dyn Write) -> Result<()>
     )))
 }
 
-/// Standard input, if it is one of the files.
 fn input(files: &[PathBuf]) -> Result<Option<Vec<u8>>> {
     Ok(files.iter().find(|file| is_input(file)).map(|file| store::bytes(file)).transpose()?)
 }

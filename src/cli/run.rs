@@ -140,7 +140,6 @@ impl RunArgs {
         Ok(own)
     }
 
-    /// Whether the result file goes to standard output.
     fn is_to_output(&self) -> bool {
         self.out.as_deref() == Some(Path::new("-"))
     }
@@ -154,7 +153,6 @@ impl RunArgs {
         Ok(folder.map_or_else(|| Keep::in_file(file), Keep::in_folder).anonymous(self.anonymous))
     }
 
-    /// What is measured side by side.
     fn sides(&self) -> Result<Sides> {
         let own = self.own_environments()?;
         if !own.is_empty() {
@@ -168,7 +166,6 @@ impl RunArgs {
         }
     }
 
-    /// The profile that the run is for.
     fn profile(&self) -> Result<Option<Profile>> {
         let Some(path) = &self.profile else { return Ok(None) };
         let profile = store::read_profile(path)?;

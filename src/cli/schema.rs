@@ -17,12 +17,10 @@ pub struct SchemaArgs {
     kind: String,
 }
 
-/// What has a schema.
 const KINDS: &str = "summary result row comparison comparison-plan profile-comparison history profile \
      profile-summary attribution list kernels kernel-steps explain-kernel explain-kernel-versus fleet-check \
      languages studies environments doctor top";
 
-/// Prints a schema. Errors: if `out` cannot be written.
 pub fn run(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
     let of_kind = |file: &&File| named(file.path()).is_some_and(|(kind, _)| kind == args.kind);
     let file = SCHEMAS.files().find(of_kind).with_context(|| format!("there is no schema of {}", args.kind))?;

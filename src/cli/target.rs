@@ -37,7 +37,6 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// The command in words.
     pub fn command(&self) -> String {
         self.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }

@@ -165,7 +165,6 @@ impl TopArgs {
     }
 }
 
-/// Where intervals are shown.
 enum Show {
     Live(Box<Live>),
     Plain(Box<Plain>),
@@ -177,7 +176,6 @@ enum Show {
 struct Session {
     begun: Instant,
     interval: Duration,
-    /// When the next counts are due.
     due: Instant,
     left: Option<u64>,
     before: Counts,
@@ -213,7 +211,6 @@ impl Session {
         }
     }
 
-    /// Shows an interval that has ended.
     fn show(&mut self) -> Result<bool> {
         if let Some(metrics) = &mut self.metrics {
             metrics.publish(&self.now, &self.scope)?;

@@ -177,7 +177,6 @@ impl TraceArgs {
         Ok((profile, ended))
     }
 
-    /// The profile without what is to be kept private.
     fn private(&self, profile: Profile) -> Profile {
         Secrets { no_arguments: self.no_arguments, anonymous: self.anonymous }.hide(profile)
     }

@@ -16,7 +16,6 @@ pub struct Imported {
     pub host: Host,
     /// What concerns the output as a whole.
     pub warnings: Vec<String>,
-    /// One per result.
     pub records: Vec<Record>,
 }
 
@@ -44,7 +43,6 @@ impl Malformed {
         Malformed(format!("expected {expected}, found {}", excerpt(found, SHOWN)))
     }
 
-    /// There is nothing to import.
     pub fn nothing(expected: &str) -> Malformed {
         Malformed::whole(expected, "nothing of the kind")
     }

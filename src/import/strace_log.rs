@@ -24,7 +24,6 @@ pub fn read(text: &str) -> Result<Profile, Malformed> {
     })
 }
 
-/// What has been read so far.
 #[derive(Default)]
 struct Log {
     /// First lines of calls that have not returned, by thread.

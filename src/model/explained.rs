@@ -184,7 +184,6 @@ impl Group {
         (Group::Exit, "exit work"),
     ];
 
-    /// In tables.
     pub fn title(self) -> &'static str {
         Group::ALL[self as usize].1
     }

@@ -39,7 +39,6 @@ pub fn varying(operation: &str, ns: impl Fn(u64) -> u64) -> Record {
     Record::new(Case::native(operation), measured(ns))
 }
 
-/// An operation with a name given by a study.
 pub fn named(name: &str, operation: &str, ns: u64) -> Record {
     let record = record(operation, ns);
     Record { case: Case { name: Some(name.to_string()), ..record.case }, ..record }

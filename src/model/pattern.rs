@@ -113,7 +113,6 @@ fn leaf(id: &str) -> &str {
     id.rsplit('.').next().unwrap_or_default()
 }
 
-/// Most names in a hint.
 const MOST_NAMES: usize = 3;
 
 /// Similarity from which a last part counts as a misspelling of what was typed.

@@ -139,9 +139,7 @@ fn read_document<D: Document>(path: &Path) -> Result<D, StoreError> {
 
 /// What a file holds.
 pub enum Stored {
-    /// A result file's.
     Run(Box<Run>),
-    /// A profile's.
     Profile(Box<Profile>),
     /// That of `explain` in an emulated kernel.
     Kernel(Box<KernelExplanation>),

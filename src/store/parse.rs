@@ -20,7 +20,6 @@ pub trait Wire<M>: Serialize + DeserializeOwned + JsonSchema {
     /// The first such value.
     fn check(&self) -> Checked;
 
-    /// The file of `model`.
     fn from_model(model: &M) -> Self;
 
     /// The model of a file that was checked.

@@ -5,7 +5,6 @@ use crate::store::error::Invalid;
 /// Most bytes in a name: enough for a long snippet.
 pub const MAX_NAME: usize = 4096;
 
-/// The result of checking a value.
 pub type Checked = Result<(), Invalid>;
 
 /// Fractions are bounded like whole numbers: products of three of them are far from the limits of a double.

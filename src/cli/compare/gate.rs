@@ -41,7 +41,6 @@ pub fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl GateArgs {
-    /// Whether anything is judged.
     pub fn is_set(&self) -> bool {
         self.gate().is_set()
     }

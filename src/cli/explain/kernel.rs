@@ -89,7 +89,6 @@ fn named(environment: &str, append: Option<&str>) -> String {
     format!("{environment} {}", append.unwrap_or_default()).trim().to_string()
 }
 
-/// What to compare with.
 fn other(environment: &str, kernels: &KernelArgs) -> Option<String> {
     if kernels.versus.is_none() && kernels.versus_append.is_none() {
         return None;

@@ -74,7 +74,6 @@ fn unix_s(text: &str) -> Result<u64, String> {
     text.parse().ok().or_else(second).ok_or_else(|| format!("'{text}' is not a time such as 2026-03-01"))
 }
 
-/// What a directory holds.
 #[derive(Default)]
 struct Gathered {
     runs: Vec<NodeRun>,

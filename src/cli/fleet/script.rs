@@ -114,7 +114,6 @@ fn nodes(text: &str) -> Result<Nodes> {
     }
 }
 
-/// The nodes that `file` names.
 pub(super) fn node_file(file: &Path) -> Result<NodeList> {
     let text = std::fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
     NodeList::from_lines(&text).with_context(|| format!("{}", file.display()))

@@ -86,7 +86,6 @@ Examples:
   syscost report results/ --group-by kernel -o fleet.html
   syscost report profile.json --format svg --figure stacks --weight on-cpu -o stacks.svg";
 
-/// What is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
     /// One page with everything.
@@ -95,7 +94,6 @@ pub enum Kind {
     Svg,
 }
 
-/// A figure of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FigureKind {
     /// Costs by area, on a logarithmic axis.

@@ -72,7 +72,6 @@ fn check(args: &ReportArgs) -> Result<()> {
     args.of_fleet.group_by.iter().filter(|column| *column != "host").try_for_each(|column| sql::check_column(column))
 }
 
-/// What was read.
 #[derive(Default)]
 struct Gathered {
     observations: Vec<Observation>,

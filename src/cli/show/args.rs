@@ -117,7 +117,6 @@ impl View {
     }
 }
 
-/// What a stack weighs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum StackWeight {
     /// Its calls.
@@ -155,7 +154,6 @@ impl Secrets {
         self.no_arguments || self.anonymous
     }
 
-    /// The profile without what is not to be shown.
     pub fn hide(&self, profile: Profile) -> Profile {
         let profile = if self.no_arguments { profile.without_arguments() } else { profile };
         if self.anonymous { profile.anonymous() } else { profile }

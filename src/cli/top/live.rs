@@ -14,7 +14,6 @@ use crossterm::{execute, queue};
 use std::io::{Stdout, Write, stdout};
 use std::time::Duration;
 
-/// The screen, and what is on it.
 pub struct Live {
     view: View,
     scope: String,

@@ -8,7 +8,6 @@ use crate::top::Counts;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
-/// Where counts are published.
 pub struct Metrics {
     file: Option<PathBuf>,
     served: Option<Served>,

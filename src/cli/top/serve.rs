@@ -22,7 +22,6 @@ const TICK: u16 = 250;
 
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The text that is served, which can be replaced.
 #[derive(Clone, Default)]
 pub struct Served(Arc<Mutex<Arc<Vec<u8>>>>);
 
@@ -76,7 +75,6 @@ fn turn(listener: &TcpListener, clients: &mut Vec<Client>, text: &Served) {
     }
 }
 
-/// Takes everybody who has come.
 fn accept(listener: &TcpListener, clients: &mut Vec<Client>) {
     loop {
         match listener.accept() {
