@@ -67,7 +67,6 @@ use machine::Sides;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Options of a comparison.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The column that the others are divided by.

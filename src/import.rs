@@ -19,11 +19,9 @@ use crate::model::{Profile, Run, Source, Tool};
 use crate::store::Stored;
 use imported::Imported;
 
-/// A program whose output can be imported.
 pub struct Importer {
     /// As on the command line.
     pub name: &'static str,
-    /// What is read, in a few words.
     pub what: &'static str,
     read: Read,
 }

@@ -47,7 +47,6 @@ pub struct AttributeArgs {
     top: Option<usize>,
 }
 
-/// What each row is.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Rows {
     /// A system call.
@@ -87,10 +86,8 @@ pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The unit costs of a file, or of one environment of it: `FILE` or `FILE@ENV`.
-///
-/// # Errors
-/// If the file cannot be read or has none.
+/// The unit costs of a file, or of one environment of it: `FILE` or `FILE@ENV`. Errors: if the file cannot be read or
+/// has none.
 pub fn costs(flag: &str, name: &str) -> Result<Costs> {
     let (path, environment) = split(name);
     let run = result_file(flag, path)?;

@@ -83,10 +83,8 @@ impl std::str::FromStr for Level {
     }
 }
 
-/// Compares kernels, or judges one.
-///
-/// # Errors
-/// A usage error if nothing can be compared; else what cannot be measured or read.
+/// Compares kernels, or judges one. Errors: a usage error if nothing can be compared; else what cannot be measured or
+/// read.
 pub fn run(args: &BisectArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     if let (Some(image), Some(good), Some(bad)) = (&args.image, &args.good, &args.bad) {
         // Whatever goes wrong, git must not take it for a verdict.
@@ -130,7 +128,6 @@ fn steps(args: &BisectArgs, notes: Notes) -> Result<KernelSteps> {
     usage(kernel_steps(&runs, &environments, args.threshold).map_err(|why| anyhow!(why)))
 }
 
-/// Counts the operations in `environments`.
 fn measured(args: &BisectArgs, environments: &[String], notes: Notes) -> Result<Run> {
     let list = environments.join(",");
     let mut words: Vec<OsString> = ["run", "--env", &list].map(OsString::from).to_vec();

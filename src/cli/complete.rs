@@ -19,10 +19,8 @@ const VARIABLE: &str = "SYSCOST_COMPLETE";
 /// The program as the shell finds it: the script may be installed on another machine than it was made on.
 const PROGRAM: &str = "syscost";
 
-/// Answers a shell that asks for a word of what `parser` reads; `false` where none does.
-///
-/// # Errors
-/// When it is an unknown shell, or standard output cannot be written.
+/// Answers a shell that asks for a word of what `parser` reads; `false` where none does. Errors: when it is an unknown
+/// shell, or standard output cannot be written.
 pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
     let directory = std::env::current_dir().ok();
     CompleteEnv::with_factory(|| with_manual_pages(parser()))
@@ -30,10 +28,7 @@ pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
         .try_complete(std::env::args_os(), directory.as_deref())
 }
 
-/// Writes what makes a shell ask.
-///
-/// # Errors
-/// When `out` cannot be written.
+/// Writes what makes a shell ask. Errors: when `out` cannot be written.
 pub fn write_script(shell: clap_complete::Shell, out: &mut dyn Write) -> io::Result<()> {
     let name = shell.to_string();
     match Shells::builtins().completer(&name) {

@@ -21,10 +21,6 @@ Examples:
   echo 'source <(syscost completions zsh)' >> ~/.zshrc
   syscost completions fish > ~/.config/fish/completions/syscost.fish";
 
-/// Prints the script.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Exit> {
     complete::write_script(args.shell, out)?;
     Ok(Exit::Success)

@@ -20,10 +20,8 @@ pub struct Listing {
     pub others: Vec<(PathBuf, String)>,
 }
 
-/// The files of `directory` that end with one of `endings`, without hidden ones.
-///
-/// # Errors
-/// If it cannot be read, wholly or in part.
+/// The files of `directory` that end with one of `endings`, without hidden ones. Errors: if it cannot be read, wholly
+/// or in part.
 pub fn list(directory: &Path, endings: &[&str]) -> io::Result<Listing> {
     let mut listing = Listing::default();
     for entry in fs::read_dir(directory)? {
@@ -61,9 +59,7 @@ fn no_file(entry: &DirEntry, path: &Path) -> Option<String> {
 }
 
 /// The files that `inputs` name, with those of directories in their place; what is left out of directories goes to `skipped`.
-///
-/// # Errors
-/// If a directory cannot be read or has no such file.
+/// Errors: if a directory cannot be read or has no such file.
 pub fn expanded(inputs: &[PathBuf], endings: &[&str], skipped: &mut Skipped) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for input in inputs {
@@ -75,10 +71,7 @@ pub fn expanded(inputs: &[PathBuf], endings: &[&str], skipped: &mut Skipped) -> 
     Ok(files)
 }
 
-/// Whether it is one. What does not exist is none: whoever reads it says so.
-///
-/// # Errors
-/// If that cannot be found out.
+/// Whether it is one. What does not exist is none: whoever reads it says so. Errors: if that cannot be found out.
 pub fn is_directory(path: &Path) -> Result<bool> {
     match fs::metadata(path) {
         Ok(facts) => Ok(facts.is_dir()),
@@ -88,10 +81,8 @@ pub fn is_directory(path: &Path) -> Result<bool> {
     }
 }
 
-/// The files of `directory`; what is left out goes to `skipped`.
-///
-/// # Errors
-/// If it cannot be read. A usage error where it has none and nothing was left out.
+/// The files of `directory`; what is left out goes to `skipped`. Errors: if it cannot be read. A usage error where it
+/// has none and nothing was left out.
 pub fn files_of(directory: &Path, endings: &[&str], skipped: &mut Skipped) -> Result<Vec<PathBuf>> {
     let name = shown(directory);
     let listing = usage(
@@ -117,22 +108,18 @@ pub fn shown(path: &Path) -> String {
 pub struct Skipped(IndexMap<String, (usize, String)>);
 
 impl Skipped {
-    /// Adds the file called `name`.
     pub fn add(&mut self, name: &str, reason: &str) {
         self.0.entry(reason.to_string()).or_insert_with(|| (0, name.to_string())).0 += 1;
     }
 
-    /// Adds a file that could not be read.
     pub fn add_unread(&mut self, error: &StoreError) {
         self.add(error.file(), &error.reason());
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.0.values().map(|(count, _)| count).sum()
     }
 
-    /// A line for each reason.
     pub fn lines(&self) -> Vec<String> {
         let line = |(reason, (count, first)): (&String, &(usize, String))| match count {
             1 => format!("{first}: {reason}"),

@@ -35,10 +35,7 @@ impl JsonDocument for DoctorDocument<'_> {
     const SCHEMA: &'static str = "syscost.doctor/1";
 }
 
-/// Checks this machine and writes the findings.
-///
-/// # Errors
-/// If `out` cannot be written.
+/// Checks this machine and writes the findings. Errors: if `out` cannot be written.
 pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let sources = Sources::default();
     let mut host = Host { file_system: file_system(&std::env::temp_dir()), ..facts(&sources, None) };

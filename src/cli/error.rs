@@ -2,7 +2,6 @@
 
 use crate::model::{Failure, FailureKind};
 
-/// What is wrong with the command line.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:#}")]
 pub struct UsageError(anyhow::Error);
@@ -12,10 +11,7 @@ pub fn is_interrupt(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Failure>().is_some_and(|failure| failure.kind == FailureKind::Interrupted)
 }
 
-/// Marks an error as a usage error, other than an interrupt.
-///
-/// # Errors
-/// That of `result`, marked.
+/// Marks an error as a usage error, other than an interrupt. Errors: that of `result`, marked.
 pub fn usage<T>(result: anyhow::Result<T>) -> anyhow::Result<T> {
     result.map_err(|error| if is_interrupt(&error) { error } else { UsageError(error).into() })
 }

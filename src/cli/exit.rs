@@ -1,15 +1,12 @@
 //! How a command ended, as an exit status.
 
-/// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything worked.
     Success,
     /// A cost grew by more than the user allows.
     CostGrown,
     /// Some cases failed; their rows say why.
     SomeFailed,
-    /// ^C or a signal ended the run.
     Interrupted,
     /// Nodes of a fleet are missing, or their runs cannot stand beside the others.
     NodesMissing,
@@ -19,7 +16,6 @@ pub enum Exit {
     NotCounted,
     /// git bisect should stop.
     NoBisection,
-    /// The status of a traced command.
     Command(u8),
 }
 
@@ -29,7 +25,6 @@ impl Exit {
         if self.status() == 0 { Exit::CostGrown } else { self }
     }
 
-    /// The exit status of the process.
     pub fn status(self) -> u8 {
         match self {
             Exit::Success => 0,

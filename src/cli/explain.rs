@@ -21,7 +21,7 @@ use crate::model::code::{Cost, Variant};
 use crate::model::pattern;
 use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
 use crate::plan::{self, Choices, Code, Setting, Subject, Surroundings};
-use crate::report::{self, Format, KernelView, Screen, write_answer};
+use crate::report::{self, Format, Screen, write_answer};
 use crate::runner::Environment;
 use crate::session::{Job, Keep, RunOptions, Session};
 use crate::summary::{Row, RowFigure, summarize};
@@ -61,21 +61,8 @@ pub struct ExplainArgs {
     /// Run @FILEs even if other users could have written them.
     #[arg(long)]
     pub trust_files: bool,
-    /// Boot parameters for the kernel of --env, e.g. 'audit=1'.
-    #[arg(long, value_name = "PARAMETERS", requires = "place")]
-    pub append: Option<String>,
-    /// Compare with another kernel, function by function.
-    #[arg(long, value_name = "NAME", requires = "place")]
-    pub versus: Option<String>,
-    /// Compare with the same kernel, or that of --versus, with these boot parameters.
-    #[arg(long, value_name = "PARAMETERS", requires = "place")]
-    pub versus_append: Option<String>,
-    /// Which part to write, with --env.
-    #[arg(long, value_enum, default_value_t, requires = "place")]
-    pub view: KernelView,
-    /// List everything, however small, with --env.
-    #[arg(long, requires = "place")]
-    pub all: bool,
+    #[command(flatten)]
+    pub kernels: kernel::KernelArgs,
     /// Output format; csv with --variants or --env only.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -117,7 +104,7 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
         let subject = usage(subject(args, &catalogue))?;
         let planned = usage(plan::select(&catalogue, std::slice::from_ref(&subject), &choices(args)))?;
         let wanted = wanted(&subject, &planned[0]);
-        return kernel::run(&kernels(args, environment), &session, &wanted, (args.format, screen), out);
+        return kernel::run((environment, &args.kernels), &session, &wanted, (args.format, screen), out);
     }
     let named = args.operations.iter().map(|id| find(&catalogue, id)).collect::<Result<Vec<_>>>();
     let named = usage(named)?;
@@ -172,7 +159,6 @@ fn is_emulated(name: &str) -> bool {
     Environment::find(name).is_ok_and(|found| found.is_guest && found.unit == Unit::Instructions)
 }
 
-/// What a table is about.
 #[derive(Default)]
 struct Heading<'a> {
     /// The family of its operations, if it has all of one.
@@ -180,7 +166,6 @@ struct Heading<'a> {
     text: String,
 }
 
-/// Whether several things are compared in a table.
 fn is_table(args: &ExplainArgs) -> bool {
     args.variants || args.operations.len() > 1 || !args.environments.is_empty()
 }
@@ -199,17 +184,6 @@ fn options(args: &ExplainArgs) -> RunOptions {
     }
 }
 
-fn kernels<'a>(args: &'a ExplainArgs, environment: &'a str) -> kernel::Kernels<'a> {
-    kernel::Kernels {
-        environment,
-        append: args.append.as_deref(),
-        versus: args.versus.as_deref(),
-        versus_append: args.versus_append.as_deref(),
-        view: args.view,
-        all: args.all,
-    }
-}
-
 fn choices(args: &ExplainArgs) -> Choices<'_> {
     Choices { settings: &args.params, environments: &args.environments, ..Choices::default() }
 }
@@ -220,8 +194,7 @@ fn check(args: &ExplainArgs) -> Result<()> {
         bail!("--env {name}: explain looks into one kernel, for one operation; --versus names another kernel");
     }
     check_snippets(args, emulated.is_some())?;
-    let for_kernels = args.append.is_some() || args.versus.is_some() || args.versus_append.is_some() || args.all;
-    if for_kernels && emulated.is_none() {
+    if args.kernels.any() && emulated.is_none() {
         bail!("--append, --versus, --versus-append and --all are about an emulated kernel: --env linux-6.1, say");
     }
     if args.format == Format::Csv && !is_table(args) {
@@ -318,7 +291,6 @@ fn explained(session: &Session, operations: &[&Operation], planned: &Planned) ->
     Some(Variant { operation: case.operation.clone(), environment: case.environment.clone(), cost: None, explained })
 }
 
-/// The family of an operation and all its members.
 fn family<'a>(catalogue: &'a [Operation], operation: &'a Operation) -> Result<(&'a str, Vec<&'a Operation>)> {
     let of = |family: &str| catalogue.iter().filter(|o| o.family.as_deref() == Some(family)).collect::<Vec<_>>();
     let members = operation.family.as_deref().map(|family| (family, of(family)));

@@ -25,10 +25,6 @@ enum FleetCommand {
     Sql(sql::SqlArgs),
 }
 
-/// Runs the subcommand.
-///
-/// # Errors
-/// Those of the subcommand.
 pub fn run(args: &FleetArgs, out: &mut dyn Write) -> Result<Exit> {
     match &args.command {
         FleetCommand::Script(args) => script::run(args, out),

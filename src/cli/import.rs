@@ -53,10 +53,7 @@ fn kinds() -> PossibleValuesParser {
     IMPORTERS.iter().map(|kind| PossibleValue::new(kind.name).help(kind.what)).collect::<Vec<_>>().into()
 }
 
-/// Imports one file.
-///
-/// # Errors
-/// If it cannot be read or is not what KIND prints, or the output cannot be written.
+/// Imports one file. Errors: if it cannot be read or is not what KIND prints, or the output cannot be written.
 pub fn run(args: &ImportArgs, out: &mut dyn Write) -> Result<Exit> {
     let name = name(&args.file);
     let importer = Importer::find(&args.kind).with_context(|| format!("'{}' is no kind of output", args.kind))?;

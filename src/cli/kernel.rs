@@ -86,10 +86,8 @@ impl ForArgs {
     }
 }
 
-/// Runs the subcommand.
-///
-/// # Errors
-/// A usage error where a version or release does not exist; else what apt or the file system refused.
+/// Runs the subcommand. Errors: a usage error where a version or release does not exist; else what apt or the file
+/// system refused.
 pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let interrupt = Interrupt::on_signals()?;
     let done = match &args.command {
@@ -159,7 +157,7 @@ impl JsonDocument for KernelList {
 }
 
 /// A kernel that was fetched or can be.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, JsonSchema)]
 struct Kernel {
     /// As `uname -r` shows it.
     release: String,
@@ -200,16 +198,13 @@ impl Kernel {
             package: Some(package.name.clone()),
             version: Some(package.version.clone()),
             suite: Some(package.suite.clone()),
-            bytes: None,
-            path: None,
-            error: None,
+            ..Kernel::default()
         }
     }
 
     fn damaged(release: String) -> Kernel {
         let error = Some("damaged: fetch it again, or remove it".to_string());
-        let (architecture, package, version, suite) = (None, None, None, None);
-        Kernel { release, architecture, package, version, suite, bytes: None, path: None, error }
+        Kernel { release, error, ..Kernel::default() }
     }
 
     fn state(&self) -> Cell {

@@ -12,10 +12,8 @@ use std::path::PathBuf;
 /// Environment variables that begin so are labels; the rest of the name, in lower case, is the key.
 const VARIABLE: &str = "SYSCOST_LABEL_";
 
-/// The labels of a run: those of the environment, and those that were `asked` for, which go first.
-///
-/// # Errors
-/// Which variable is no label.
+/// The labels of a run: those of the environment, and those that were `asked` for, which go first. Errors: which
+/// variable is no label.
 pub fn of_run(asked: &[Label]) -> Result<BTreeMap<String, String>> {
     let mut labels = usage(from_environment(std::env::vars_os()))?;
     labels.extend(asked.iter().map(|label| (label.key.clone(), label.value.clone())));
@@ -46,16 +44,13 @@ pub struct Where {
 }
 
 impl Where {
-    /// Whether a run with `labels` is taken.
     pub fn takes(&self, labels: &BTreeMap<String, String>) -> bool {
         let has = |label: &Label| labels.get(&label.key) == Some(&label.value);
         self.wanted.iter().all(|one| self.wanted.iter().any(|other| other.key == one.key && has(other)))
     }
 
-    /// Keeps those of `files` that are taken, and those that are no result files: whoever reads them says so.
-    ///
-    /// # Errors
-    /// If none is left, one cannot be read, or one is standard input, which can be read once only.
+    /// Keeps those of `files` that are taken, and those that are no result files: whoever reads them says so. Errors:
+    /// if none is left, one cannot be read, or one is standard input, which can be read once only.
     pub fn keep(&self, files: &mut Vec<PathBuf>) -> Result<()> {
         if self.wanted.is_empty() || files.is_empty() {
             return Ok(());

@@ -24,10 +24,7 @@ Examples:
   syscost man | man -l -
   syscost man run > syscost-run.1";
 
-/// Prints a page.
-///
-/// # Errors
-/// If there is no such command, or `out` cannot be written.
+/// Prints a page. Errors: if there is no such command, or `out` cannot be written.
 pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<Exit> {
     let mut all = all.disable_help_subcommand(true);
     all.build();

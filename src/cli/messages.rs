@@ -5,7 +5,6 @@ use crate::clean;
 use std::fmt::Display;
 use std::io::Write;
 
-/// Most characters in a message.
 const LONGEST: usize = 8000;
 
 /// Writes one line, cleaned.
@@ -20,7 +19,6 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// Writes one line, unless --quiet is set.
     pub fn tell(self, line: &dyn Display) {
         if !self.quiet {
             tell(line);

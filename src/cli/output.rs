@@ -14,7 +14,6 @@ pub struct Output(BufWriter<Pipe>);
 /// Its file, perhaps a pipe.
 struct Pipe {
     file: File,
-    /// Whether the reader closed it.
     closed: bool,
 }
 
@@ -24,10 +23,7 @@ impl Output {
         self.0.get_ref().closed
     }
 
-    /// Opens it.
-    ///
-    /// # Errors
-    /// If it is closed or not open for writing.
+    /// Opens it. Errors: if it is closed or not open for writing.
     pub fn open() -> io::Result<Output> {
         let file = standard_output::check().and_then(|()| io::stdout().as_fd().try_clone_to_owned());
         let pipe = Pipe { file: file.map_err(named)?.into(), closed: false };

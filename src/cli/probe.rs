@@ -43,10 +43,7 @@ struct BuildArgs {
     output: PathBuf,
 }
 
-/// Builds a probe, or lists what it can be built for.
-///
-/// # Errors
-/// What to install, or what the compiler says.
+/// Builds a probe, or lists what it can be built for. Errors: what to install, or what the compiler says.
 pub fn run(args: &ProbeArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     match &args.command {
         ProbeCommand::ListTargets => list(out)?,

@@ -12,7 +12,6 @@ pub struct Progress {
 
 const STEPS: u64 = 1000;
 
-/// Most characters of what is being done.
 const LONGEST: usize = 200;
 
 impl Progress {
@@ -26,7 +25,6 @@ impl Progress {
         Progress { bar: ProgressBar::with_draw_target(Some(STEPS), target) }
     }
 
-    /// Removes it from the screen.
     pub fn done(&self) {
         self.bar.finish_and_clear();
     }

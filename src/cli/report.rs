@@ -19,10 +19,10 @@ use crate::report::figure::Figure;
 use crate::report::figure::palette::SERIES;
 use crate::report::figures;
 use crate::report::html::{Explained, MOST_DETAILED, Page, write_page};
-use crate::report::{latency_figure, svg};
+use crate::report::latency_figure;
 use crate::store::Stored;
 use anyhow::{Result, anyhow, bail};
-use args::{FigureKind, Kind, deliver, destination};
+use args::{FigureKind, Kind};
 use std::io::Write;
 use std::mem::take;
 use std::os::unix::fs::MetadataExt;
@@ -73,19 +73,7 @@ fn of_runs(
     portraits.iter().try_for_each(|portrait| usage(has_rows(portrait, args)))?;
     let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, baseline, selection));
     let page = Page { files: &portraits, comparison: comparison.as_ref(), explained };
-    let made = match args.format {
-        Kind::Html => {
-            let mut html = Vec::new();
-            write_page(&page, &mut html)?;
-            html
-        }
-        Kind::Svg => {
-            let figure = usage(figure(args, &page))?;
-            svg::document(&figure).as_str().as_bytes().to_vec()
-        }
-    };
-    deliver(&destination(args), &made, notes, out)?;
-    Ok(Exit::Success)
+    args.deliver(|html| write_page(&page, html), || figure(args, &page), (notes, out))
 }
 
 /// Whether the parts of the question go together; asked before anything is read.
@@ -97,7 +85,7 @@ fn check(args: &ReportArgs) -> Result<()> {
     if args.figure == Some(FigureKind::Ratios) && args.files.len() < 2 {
         bail!("--figure ratios needs two files or more: name another one, or choose another figure");
     }
-    let output = destination(args);
+    let output = args.destination();
     let same = |file: &&PathBuf| output != Path::new("-") && is_same(file, &output);
     match args.files.iter().find(same) {
         Some(file) => bail!("--output {} would replace a result file: choose another name", file.display()),

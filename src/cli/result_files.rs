@@ -15,10 +15,7 @@ use std::path::{Path, PathBuf};
 /// Characters of a host's or a file's name that a label keeps.
 const LONGEST: usize = 24;
 
-/// Whether files and labels go together; asked before anything is read.
-///
-/// # Errors
-/// Which do not.
+/// Whether files and labels go together; asked before anything is read. Errors: which do not.
 pub fn check(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.len() < 2 {
         bail!("compare needs two files or more: name another one, or use 'syscost show' for one");
@@ -26,10 +23,7 @@ pub fn check(files: &[PathBuf], labels: &[String]) -> Result<()> {
     check_labels(files, labels)
 }
 
-/// The same where one file is enough.
-///
-/// # Errors
-/// Which labels do not fit.
+/// The same where one file is enough. Errors: which labels do not fit.
 pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
         bail!("standard input ('-') can be read once only: write the other runs to files");
@@ -47,10 +41,8 @@ pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     }
 }
 
-/// The files in their order, each condensed from the run of its index, and labelled in what `info` gives.
-///
-/// # Errors
-/// The first file that cannot be read.
+/// The files in their order, each condensed from the run of its index, and labelled in what `info` gives. Errors: the
+/// first file that cannot be read.
 pub fn read<T: Send>(
     files: &[PathBuf],
     asked: &[String],
@@ -110,7 +102,6 @@ pub fn readable<'a, T: Send>(
     .collect()
 }
 
-/// Whether it is standard input.
 pub fn is_input(file: &Path) -> bool {
     file == Path::new("-")
 }
@@ -144,10 +135,7 @@ pub fn shortened(name: &str) -> String {
     }
 }
 
-/// The index of the file that `wanted` names: by its label, else by its path.
-///
-/// # Errors
-/// When it is neither.
+/// The index of the file that `wanted` names: by its label, else by its path. Errors: when it is neither.
 pub fn baseline<'a>(
     wanted: Option<&str>,
     files: &[PathBuf],
@@ -164,7 +152,6 @@ pub fn baseline<'a>(
     }
 }
 
-/// The index of the file at `path`.
 pub fn by_path(path: &str, files: &[PathBuf]) -> Option<usize> {
     files.iter().position(|file| file == Path::new(path))
 }

@@ -50,10 +50,7 @@ Examples:
 Every line has every column, null where it is unknown; the labels are those of all files together, as label_KEY.
 FORMAT.md describes the columns (syscost.row/1).";
 
-/// Writes the rows of all files.
-///
-/// # Errors
-/// If a directory cannot be read, or `out` cannot be written.
+/// Writes the rows of all files. Errors: if a directory cannot be read, or `out` cannot be written.
 pub fn run(args: &RowsArgs, out: &mut dyn Write) -> Result<Exit> {
     usage(check_labels(&args.inputs, &[]))?;
     let mut skipped = Skipped::default();
@@ -95,7 +92,6 @@ fn write_parquet(_: &mut Sources, _: &[Column], _: &mut dyn Write) -> Result<()>
     )))
 }
 
-/// Standard input, if it is one of the files.
 fn input(files: &[PathBuf]) -> Result<Option<Vec<u8>>> {
     Ok(files.iter().find(|file| is_input(file)).map(|file| store::bytes(file)).transpose()?)
 }

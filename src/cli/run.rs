@@ -69,10 +69,7 @@ impl RunArgs {
         RunArgs::from_words(["run"])
     }
 
-    /// What `syscost` with these words does; the first is `run`.
-    ///
-    /// # Errors
-    /// What the parser says of them.
+    /// What `syscost` with these words does; the first is `run`. Errors: what the parser says of them.
     pub fn from_words<T: Into<OsString> + Clone>(words: impl IntoIterator<Item = T>) -> Result<RunArgs> {
         let matches = RunArgs::augment_args(clap::Command::new("run")).try_get_matches_from(words);
         usage(matches.and_then(|matches| RunArgs::from_arg_matches(&matches)).map_err(Into::into))
@@ -143,7 +140,6 @@ impl RunArgs {
         Ok(own)
     }
 
-    /// Whether the result file goes to standard output.
     fn is_to_output(&self) -> bool {
         self.out.as_deref() == Some(Path::new("-"))
     }
@@ -157,7 +153,6 @@ impl RunArgs {
         Ok(folder.map_or_else(|| Keep::in_file(file), Keep::in_folder).anonymous(self.anonymous))
     }
 
-    /// What is measured side by side.
     fn sides(&self) -> Result<Sides> {
         let own = self.own_environments()?;
         if !own.is_empty() {
@@ -171,7 +166,6 @@ impl RunArgs {
         }
     }
 
-    /// The profile that the run is for.
     fn profile(&self) -> Result<Option<Profile>> {
         let Some(path) = &self.profile else { return Ok(None) };
         let profile = store::read_profile(path)?;
@@ -276,10 +270,7 @@ pub(super) struct Measured {
     pub stored: Result<(), StoreError>,
 }
 
-/// Measures what `args` ask for.
-///
-/// # Errors
-/// A usage error if there is no such thing; else what the tool failed at.
+/// Measures what `args` ask for. Errors: a usage error if there is no such thing; else what the tool failed at.
 pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let progress = Progress::new(notes.quiet);
     usage(args.check_cold())?;

@@ -17,10 +17,7 @@ use crate::summary::summarize;
 use anyhow::{Result, anyhow};
 use std::io::Write;
 
-/// Shows one file.
-///
-/// # Errors
-/// If the file cannot be read, an option does not apply to it, or `out` cannot be written.
+/// Shows one file. Errors: if the file cannot be read, an option does not apply to it, or `out` cannot be written.
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
     let screen = terminal::screen();
@@ -57,10 +54,7 @@ fn only(mut run: Run, args: &ShowArgs) -> Result<Run> {
     Ok(run)
 }
 
-/// Writes a run in the format and the views of `view`.
-///
-/// # Errors
-/// If `out` cannot be written.
+/// Writes a run in the format and the views of `view`. Errors: if `out` cannot be written.
 pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let summary = summarize(run);
     let format = match view.format {

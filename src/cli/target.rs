@@ -37,15 +37,11 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// The command in words.
     pub fn command(&self) -> String {
         self.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Refuses flags that do not go together.
-    ///
-    /// # Errors
-    /// If --for goes with a command.
+    /// Refuses flags that do not go together. Errors: if --for goes with a command.
     pub fn check(&self) -> Result<()> {
         if self.seconds.is_some() && !self.command.is_empty() {
             return Err(anyhow!("--for applies to what already runs: --pid, --all, --cgroup or --container"));
@@ -53,10 +49,8 @@ impl TargetArgs {
         Ok(())
     }
 
-    /// Finds what is to be traced.
-    ///
-    /// # Errors
-    /// Why there is no such process, control group or container, and where it was looked for.
+    /// Finds what is to be traced. Errors: why there is no such process, control group or container, and where it was
+    /// looked for.
     pub fn resolve(&self) -> Result<Target> {
         let time = self.seconds.map(Duration::from_secs_f64);
         match (&self.cgroup, &self.container) {

@@ -98,10 +98,7 @@ fn interval(text: &str) -> Result<f64, String> {
     if seconds < SHORTEST_S { Err(format!("at least {SHORTEST_S} seconds")) } else { Ok(seconds) }
 }
 
-/// Traces, and shows.
-///
-/// # Errors
-/// Why there is no such target, why it cannot be traced, or what cannot be written.
+/// Traces, and shows. Errors: why there is no such target, why it cannot be traced, or what cannot be written.
 pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     usage(args.target.check())?;
     let metrics = Metrics::open(args.textfile.clone(), args.listen.as_deref())?;
@@ -168,7 +165,6 @@ impl TopArgs {
     }
 }
 
-/// Where intervals are shown.
 enum Show {
     Live(Box<Live>),
     Plain(Box<Plain>),
@@ -180,7 +176,6 @@ enum Show {
 struct Session {
     begun: Instant,
     interval: Duration,
-    /// When the next counts are due.
     due: Instant,
     left: Option<u64>,
     before: Counts,
@@ -216,7 +211,6 @@ impl Session {
         }
     }
 
-    /// Shows an interval that has ended.
     fn show(&mut self) -> Result<bool> {
         if let Some(metrics) = &mut self.metrics {
             metrics.publish(&self.now, &self.scope)?;

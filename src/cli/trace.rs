@@ -10,11 +10,11 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::output::Output;
 use super::run::check_destination;
+use super::show::Secrets;
 use super::target::TargetArgs;
 use super::{messages, terminal};
 use crate::compare::Budget;
 use crate::model::{By, Ending, Profile};
-
 use crate::report::{Format, ProfileDocument, Screen, profile_table, unknown_overhead, write_answer};
 use crate::trace::{Detail, Grouping, More, TraceOptions, TracerKind};
 use anyhow::{Context, Result, anyhow};
@@ -96,10 +96,8 @@ Standard output is the command's. The table goes to standard error, or to the fi
 Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found;
 1 if tracing failed, lost data, or a budget was exceeded, 2 usage; 130 if a SIGINT to syscost alone ended the tracing: the command goes on.";
 
-/// Traces and reports.
-///
-/// # Errors
-/// `trace::LaunchError` if the command cannot be run; otherwise why no tracer works, or what cannot be written.
+/// Traces and reports. Errors: `trace::LaunchError` if the command cannot be run; otherwise why no tracer works, or
+/// what cannot be written.
 pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
     let options = args.options()?;
     // Before the command runs: a long run must not end with a report that cannot be written.
@@ -179,10 +177,8 @@ impl TraceArgs {
         Ok((profile, ended))
     }
 
-    /// The profile without what is to be kept private.
     fn private(&self, profile: Profile) -> Profile {
-        let profile = if self.no_arguments || self.anonymous { profile.without_arguments() } else { profile };
-        if self.anonymous { profile.anonymous() } else { profile }
+        Secrets { no_arguments: self.no_arguments, anonymous: self.anonymous }.hide(profile)
     }
 
     /// What counts are kept for; rows by control group need that of them.

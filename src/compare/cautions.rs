@@ -12,7 +12,6 @@ use crate::summary::RunWarning;
 use indexmap::{IndexMap, IndexSet};
 use std::collections::BTreeSet;
 
-/// The cautions of a comparison.
 pub fn cautions(columns: &[Column], rows: &[ComparedRow], baseline: usize, reference: &[Verdict]) -> Vec<Caution> {
     let infos: Vec<&ColumnInfo> = columns.iter().map(|column| &column.info).collect();
     let mut found = Vec::new();
@@ -131,7 +130,6 @@ fn environments(infos: &[&ColumnInfo]) -> Vec<Caution> {
     found
 }
 
-/// The mitigations that some columns lack.
 fn mitigations(infos: &[&ColumnInfo]) -> Option<Caution> {
     let told = infos.iter().enumerate().filter(|(_, info)| info.is_measured());
     let told: Vec<(usize, BTreeSet<&String>)> =

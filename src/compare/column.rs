@@ -16,11 +16,9 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub info: ColumnInfo,
-    /// What the rows are compared by.
     pub metric: Metric,
     /// The requested records in the order of the run, then the baselines that were not requested.
     pub rows: Vec<ColumnRow>,
-    /// The derived rows of the run's study.
     pub derived: Vec<DerivedRow>,
     /// The panel's costs in each run.
     pub panel: Vec<PanelCosts>,

@@ -87,12 +87,10 @@ pub enum NotJudged {
 pub type Range = Result<(f64, f64, f64), NotJudged>;
 
 impl Gate {
-    /// Whether anything is judged.
     pub fn is_set(&self) -> bool {
         self.limit.is_some() || self.entries.is_some()
     }
 
-    /// Judges rows of costs.
     pub fn judge(&self, rows: &[ComparedRow], baseline: usize) -> Gated {
         let found = |row: &ComparedRow, column: usize| {
             let cell = |column: usize| row.cells[column].as_deref();

@@ -124,7 +124,6 @@ mod tests {
         Column::group(label, costs.iter().map(one).collect()).unwrap()
     }
 
-    /// The median of each run in nanoseconds.
     fn medians(row: &ColumnRow) -> Vec<f64> {
         row.runs.iter().flatten().map(|run| run.median_ns.round()).collect()
     }

@@ -8,7 +8,6 @@ const HOST: &str = "host";
 /// The value of runs that lack a fact or a label.
 const NONE: &str = "none";
 
-/// One key of a grouping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupBy {
     /// `host`, the name of a fact in any case, such as `cpu` or `kernel`, or else the key of a label.
@@ -20,7 +19,6 @@ impl GroupBy {
         GroupBy { key: key.trim().to_string() }
     }
 
-    /// The value of a run.
     pub fn value(&self, info: &ColumnInfo) -> String {
         if let Some(value) = info.labels.get(&self.key) {
             return value.clone();

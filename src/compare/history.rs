@@ -95,7 +95,6 @@ fn steps(logs: &[f64]) -> Option<f64> {
     median(logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect())
 }
 
-/// The runs of a machine or a group.
 struct Over<'a> {
     runs: &'a [ColumnInfo],
     host_of_run: &'a [usize],

@@ -77,10 +77,7 @@ impl Index {
     }
 
     /// The first free row of `case` with the same parameters, or else candidates, which include all free rows that have
-    /// the given parameters.
-    ///
-    /// # Errors
-    /// If there are more candidates than [`MOST_CANDIDATES`].
+    /// the given parameters. Errors: if there are more candidates than [`MOST_CANDIDATES`].
     pub fn find(
         &mut self,
         case: &Case,

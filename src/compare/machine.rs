@@ -27,7 +27,6 @@ pub struct MachineChange {
 /// User mode and kernel may be this much apart for it to be the machine that moved.
 const APART: f64 = 0.02;
 
-/// Two columns as sides of a comparison.
 pub struct Sides<'a> {
     columns: [&'a Column; 2],
     /// ln of how much slower the machine was in each run of the column, and of the baseline; empty if that is unknown.
@@ -36,7 +35,6 @@ pub struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    /// `own` compared with `base`.
     pub fn of(own: &'a Column, base: &'a Column) -> Sides<'a> {
         let unknown = Sides { columns: [own, base], shifts: [Vec::new(), Vec::new()], change: None };
         if own.metric != Metric::Time || !same_machine(own, base) {

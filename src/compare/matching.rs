@@ -7,7 +7,6 @@ use super::select::Selection;
 use crate::model::Case;
 use std::collections::BTreeMap;
 
-/// The rows of all columns.
 pub struct Matched {
     pub rows: Vec<ComparedRow>,
     /// Number of records with too many candidate rows to search; each got a row of its own.

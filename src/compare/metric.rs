@@ -13,7 +13,6 @@ pub const MARGIN: f64 = 0.01;
 const EXACT_MARGIN: f64 = 0.0025;
 const OTHER_MARGIN: f64 = 0.01;
 
-/// What runs are compared by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Metric {
     #[default]
@@ -90,7 +89,6 @@ impl Events {
         stats::between_counts(&counts(own)?, &counts(base)?, self.between_runs())
     }
 
-    /// The counts of one record, by launch.
     pub(super) fn launches<'a>(&self, counters: Option<&'a Counters>) -> Result<&'a Vec<Vec<f64>>, String> {
         let counters = counters.ok_or("not counted in this run: measure with --counters")?;
         let other = match self.name.strip_suffix(USER_ONLY) {

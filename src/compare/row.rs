@@ -128,7 +128,6 @@ impl ComparedRow {
         !(0..self.cells.len()).any(|column| self.cost_ns(column).is_some())
     }
 
-    /// The cost in `column` in nanoseconds per iteration.
     pub fn cost_ns(&self, column: usize) -> Option<f64> {
         self.cells.get(column)?.as_ref()?.cost_ns()
     }

@@ -64,7 +64,6 @@ impl StudyCases {
 }
 
 impl Selection {
-    /// Whether the row of `case` is shown.
     pub fn takes(&self, case: &Case) -> bool {
         let of_study =
             self.study.as_ref().is_none_or(|study| study.place(case.label(), case.language.as_ref()).is_some());

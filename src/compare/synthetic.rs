@@ -5,12 +5,10 @@ use super::row::{Cell, ComparedRow};
 use crate::model::Record;
 use crate::model::fixtures::{entering, record, run};
 
-/// A column with these records.
 pub fn column(label: &str, records: Vec<Record>) -> Column {
     Column::new(label, &run(records))
 }
 
-/// A cell with this cost and these entries.
 pub fn cell(ns: f64, entries: Option<&[(&str, f64)]>) -> Cell {
     let record = match entries {
         Some(entries) => entering("file.any", ns as u64, entries),

@@ -100,12 +100,10 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Slower, or more.
     pub fn is_worse(self) -> bool {
         matches!(self, Mark::Slower | Mark::More)
     }
 
-    /// Faster, or fewer.
     pub fn is_better(self) -> bool {
         matches!(self, Mark::Faster | Mark::Fewer)
     }

@@ -7,7 +7,6 @@ use super::same_work::{Work, work_of};
 use crate::derive::DerivedRow;
 use crate::model::{Combination, Entries};
 
-/// A ratio with what it is of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WithinRow {
     pub derived: DerivedRow,

@@ -7,7 +7,6 @@ use anyhow::{Result, bail, ensure};
 use std::collections::HashSet;
 use std::str::FromStr;
 
-/// The most nodes that a list may have.
 const MOST: usize = 100_000;
 /// The longest name, as of DNS.
 const LONGEST: usize = 253;

@@ -11,7 +11,6 @@ use std::fmt::Write;
 
 pub type Values = BTreeMap<&'static str, Value>;
 
-/// What a place is filled with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Text(String),

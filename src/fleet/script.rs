@@ -28,7 +28,6 @@ pub struct Job {
     pub out_dir: String,
     /// Seconds after which a node is stopped.
     pub limit_s: u32,
-    /// The job's name.
     pub name: String,
     /// Of Kubernetes: the image that has the program.
     pub image: Option<String>,

@@ -24,7 +24,6 @@ pub const QUESTIONS: [Question; 4] = [
     Question { name: "spread", template: include_str!("sql/spread.sql"), columns: &["cpu", "kernel"] },
 ];
 
-/// What a case is.
 const CASE: [&str; 4] = ["operation", "params", "environment", "language"];
 /// Columns of rows that describe a machine.
 const MACHINE: [&str; 7] = ["cpu", "kernel", "hypervisor", "container", "libc", "mitigations", "tool"];
@@ -87,7 +86,6 @@ pub fn check_column(column: &str) -> Result<()> {
     Ok(())
 }
 
-/// The text in place of `{name}`.
 fn value(name: &str, rows: &str, columns: &[&str]) -> String {
     let known =
         |columns: &[&str]| columns.iter().map(|c| format!("coalesce({c}, '') AS {c}")).collect::<Vec<_>>().join(", ");

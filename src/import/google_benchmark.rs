@@ -46,10 +46,7 @@ struct Entry {
     error_message: Option<String>,
 }
 
-/// Reads the JSON.
-///
-/// # Errors
-/// Where it differs from Google Benchmark's format, or that it has no result.
+/// Reads the JSON. Errors: where it differs from Google Benchmark's format, or that it has no result.
 pub fn parse(text: &str) -> Result<Imported, Malformed> {
     let document: Document = serde_json::from_str(text).map_err(|error| misfit(&error, text))?;
     let mut groups: IndexMap<&str, Vec<&Entry>> = IndexMap::new();

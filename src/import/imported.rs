@@ -16,7 +16,6 @@ pub struct Imported {
     pub host: Host,
     /// What concerns the output as a whole.
     pub warnings: Vec<String>,
-    /// One per result.
     pub records: Vec<Record>,
 }
 
@@ -44,7 +43,6 @@ impl Malformed {
         Malformed(format!("expected {expected}, found {}", excerpt(found, SHOWN)))
     }
 
-    /// There is nothing to import.
     pub fn nothing(expected: &str) -> Malformed {
         Malformed::whole(expected, "nothing of the kind")
     }
@@ -68,18 +66,12 @@ pub fn outcome(ns: f64, as_printed: String, count: Option<u64>) -> Outcome {
     Outcome::Failed(Failure::new(FailureKind::Failed, format!("no time: the source prints '{as_printed}'")))
 }
 
-/// `text` as a number, which need not be a valid time.
-///
-/// # Errors
-/// That it is not a number of `what`.
+/// `text` as a number, which need not be a valid time. Errors: that it is not a number of `what`.
 pub fn parse_number(line: usize, what: &str, text: &str) -> Result<f64, Malformed> {
     text.parse().map_err(|_| Malformed::at(line, &format!("a number of {what}"), text))
 }
 
-/// `text` as a count; commas between thousands are ignored.
-///
-/// # Errors
-/// That it is not a count of `what`.
+/// `text` as a count; commas between thousands are ignored. Errors: that it is not a count of `what`.
 pub fn parse_count(line: usize, what: &str, text: &str) -> Result<u64, Malformed> {
     let plain = text.replace(',', "");
     plain.parse().map_err(|_| Malformed::at(line, &format!("a count of {what}"), text))

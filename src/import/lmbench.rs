@@ -36,10 +36,7 @@ const DOUBTS: [(&str, &str); 4] = [
 const EXEC: &str =
     "lmbench does not report whether its program could be executed: if not, this is the time of a failed execve";
 
-/// Reads the output.
-///
-/// # Errors
-/// The first line with a unit of time but no number, or that there is no result.
+/// Reads the output. Errors: the first line with a unit of time but no number, or that there is no result.
 pub fn parse(text: &str) -> Result<Imported, Malformed> {
     let mut imported = Imported { program: "lmbench".into(), note: NOTE, ..Imported::default() };
     let mut size_kib = None;

@@ -19,10 +19,7 @@ struct Block {
     total: Option<String>,
 }
 
-/// Reads the output.
-///
-/// # Errors
-/// The first block that is not as perf prints it, or that there is no result.
+/// Reads the output. Errors: the first block that is not as perf prints it, or that there is no result.
 pub fn parse(text: &str) -> Result<Imported, Malformed> {
     let mut imported = Imported { program: "perf bench".into(), note: NOTE, ..Imported::default() };
     let mut open: Option<Block> = None;

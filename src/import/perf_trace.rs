@@ -11,10 +11,7 @@ use std::collections::BTreeMap;
 const NOTE: &str = "Elapsed times do not separate running from waiting. Unknown: classes except sizes, time on the CPU, page \
     faults, user and system time.";
 
-/// Reads a summary or a list of calls.
-///
-/// # Errors
-/// The first line that is neither, or that there is no call.
+/// Reads a summary or a list of calls. Errors: the first line that is neither, or that there is no call.
 pub fn read(text: &str) -> Result<Profile, Malformed> {
     let summary = text.lines().any(|line| line.trim() == "Summary of events:");
     let mut tally = Tally::default();

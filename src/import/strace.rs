@@ -11,10 +11,7 @@ use crate::model::{CallCount, Profile};
 const TABLE_NOTE: &str = "Times are system time as counted by strace -c, with the overhead of its stops; with -w they would be \
     elapsed time, which the table does not show. Unknown: classes, errors by name, blocked time, accounting.";
 
-/// Reads a table or a log.
-///
-/// # Errors
-/// The first line that is neither, or that there is no call.
+/// Reads a table or a log. Errors: the first line that is neither, or that there is no call.
 pub fn read(text: &str) -> Result<Profile, Malformed> {
     let remark = |line: &str| line.starts_with("System call usage") || other_mode(line).is_some();
     let first = text.lines().find(|line| !line.trim().is_empty() && !remark(line));

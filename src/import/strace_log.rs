@@ -9,10 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
     waiting. Unknown: time on the CPU, page faults, user and system time.";
 
-/// Reads a log.
-///
-/// # Errors
-/// The first line that does not belong in a log, or that there is no call.
+/// Reads a log. Errors: the first line that does not belong in a log, or that there is no call.
 pub fn read(text: &str) -> Result<Profile, Malformed> {
     let mut log = Log::default();
     for (i, line) in text.lines().enumerate() {
@@ -27,7 +24,6 @@ pub fn read(text: &str) -> Result<Profile, Malformed> {
     })
 }
 
-/// What has been read so far.
 #[derive(Default)]
 struct Log {
     /// First lines of calls that have not returned, by thread.

@@ -4,7 +4,6 @@ use crate::model::{CallCount, Class, Histogram, ProcessGroup, Profile, Source, T
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
 
-/// One call in a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     pub call: String,
@@ -15,7 +14,6 @@ pub struct Seen {
     pub unfinished: bool,
 }
 
-/// The calls so far.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counts: IndexMap<(String, String, Class), CallCount>,

@@ -102,7 +102,6 @@ impl Case {
         }
     }
 
-    /// A snippet with this body.
     pub fn snippet(language: &str, body: &str) -> Case {
         Case { language: Some(language.to_string()), ..Case::native(body) }
     }

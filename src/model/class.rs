@@ -72,141 +72,37 @@ pub enum Drives {
 use Drives::{Bytes, Descriptor, Length, Path, Set};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// Calls by what determines their class. Names are the kernel's, for all architectures.
-pub const TABLE: &[(Drives, &[&str])] = &[
+const TABLE: &[(Drives, &str)] = &[
     (
         Bytes { descriptor: 0 },
-        &[
-            "read",
-            "write",
-            "pread64",
-            "pwrite64",
-            "readv",
-            "writev",
-            "preadv",
-            "pwritev",
-            "preadv2",
-            "pwritev2",
-            "recvfrom",
-            "sendto",
-            "recvmsg",
-            "sendmsg",
-            "recv",
-            "send",
-            "getdents",
-            "getdents64",
-            "sendfile",
-            "sendfile64",
-            "splice",
-            "tee",
-            "vmsplice",
-            "copy_file_range",
-        ],
+        "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 recvfrom sendto recvmsg sendmsg \
+         recv send getdents getdents64 sendfile sendfile64 splice tee vmsplice copy_file_range",
     ),
     (
         Descriptor { argument: 0 },
-        &[
-            "close",
-            "fstat",
-            "lseek",
-            "fsync",
-            "fdatasync",
-            "ioctl",
-            "fcntl",
-            "fcntl64",
-            "dup",
-            "dup2",
-            "dup3",
-            "ftruncate",
-            "fchmod",
-            "fchown",
-            "fstatfs",
-            "flock",
-            "accept",
-            "accept4",
-            "connect",
-            "bind",
-            "listen",
-            "shutdown",
-            "getsockopt",
-            "setsockopt",
-            "getsockname",
-            "getpeername",
-            "fchdir",
-            "fallocate",
-            "fadvise64",
-            "sync_file_range",
-            "recvmmsg",
-            "sendmmsg",
-        ],
+        "close fstat lseek fsync fdatasync ioctl fcntl fcntl64 dup dup2 dup3 ftruncate fchmod fchown fstatfs flock \
+         accept accept4 connect bind listen shutdown getsockopt setsockopt getsockname getpeername fchdir fallocate \
+         fadvise64 sync_file_range recvmmsg sendmmsg",
     ),
     (
         Path { argument: 0 },
-        &[
-            "open",
-            "stat",
-            "stat64",
-            "lstat",
-            "lstat64",
-            "access",
-            "readlink",
-            "unlink",
-            "mkdir",
-            "rmdir",
-            "rename",
-            "link",
-            "symlink",
-            "chmod",
-            "chown",
-            "lchown",
-            "truncate",
-            "creat",
-            "execve",
-            "chdir",
-            "statfs",
-            "statfs64",
-            "getxattr",
-            "lgetxattr",
-            "setxattr",
-            "utime",
-            "utimes",
-            "mknod",
-        ],
+        "open stat stat64 lstat lstat64 access readlink unlink mkdir rmdir rename link symlink chmod chown lchown \
+         truncate creat execve chdir statfs statfs64 getxattr lgetxattr setxattr utime utimes mknod",
     ),
     (
         Path { argument: 1 },
-        &[
-            "openat",
-            "openat2",
-            "newfstatat",
-            "fstatat64",
-            "statx",
-            "faccessat",
-            "faccessat2",
-            "readlinkat",
-            "unlinkat",
-            "mkdirat",
-            "renameat",
-            "renameat2",
-            "linkat",
-            "fchmodat",
-            "fchmodat2",
-            "fchownat",
-            "utimensat",
-            "execveat",
-            "mknodat",
-            "inotify_add_watch",
-        ],
+        "openat openat2 newfstatat fstatat64 statx faccessat faccessat2 readlinkat unlinkat mkdirat renameat \
+         renameat2 linkat fchmodat fchmodat2 fchownat utimensat execveat mknodat inotify_add_watch",
     ),
-    (Path { argument: 2 }, &["symlinkat"]),
-    (
-        Length { argument: 1 },
-        &["mmap", "mmap2", "munmap", "mremap", "mprotect", "madvise", "msync", "mlock", "munlock"],
-    ),
-    (Set { argument: 1 }, &["poll", "ppoll", "ppoll_time64"]),
-    (Set { argument: 0 }, &["select", "pselect6", "_newselect"]),
-    (Set { argument: 2 }, &["epoll_wait", "epoll_pwait", "epoll_pwait2"]),
+    (Path { argument: 2 }, "symlinkat"),
+    (Length { argument: 1 }, "mmap mmap2 munmap mremap mprotect madvise msync mlock munlock"),
+    (Set { argument: 1 }, "poll ppoll ppoll_time64"),
+    (Set { argument: 0 }, "select pselect6 _newselect"),
+    (Set { argument: 2 }, "epoll_wait epoll_pwait epoll_pwait2"),
 ];
 
 impl Drives {
@@ -234,7 +130,12 @@ impl Drives {
 
 /// What determines the class of the call `name`, which must not include a gate such as `(i386)`.
 pub fn drives(name: &str) -> Option<Drives> {
-    TABLE.iter().find(|(_, names)| names.contains(&name)).map(|(drives, _)| *drives)
+    static BY_NAME: LazyLock<HashMap<&str, Drives>> = LazyLock::new(|| names().collect());
+    BY_NAME.get(name).copied()
+}
+
+fn names() -> impl Iterator<Item = (&'static str, Drives)> {
+    TABLE.iter().flat_map(|(drives, names)| names.split_whitespace().map(|name| (name, *drives)))
 }
 
 /// The number of names in a path: its non-empty parts between slashes.
@@ -249,7 +150,7 @@ mod tests {
 
     #[test]
     fn each_name_is_known_and_stands_once() {
-        let names: Vec<&str> = TABLE.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let names: Vec<&str> = names().map(|(name, _)| name).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         let unknown: Vec<&&str> = names.iter().filter(|name| !crate::syscall_names::is_known(name)).collect();
         // Socket calls that only other architectures have.

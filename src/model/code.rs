@@ -7,13 +7,9 @@ use std::collections::BTreeMap;
 /// Everything known about an operation except its cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
-    /// The operation's id.
     pub operation: String,
-    /// Its description.
     pub what: String,
-    /// The parameters that it ran with.
     pub params: BTreeMap<String, u64>,
-    /// Who answers.
     pub verdict: Verdict,
     /// Kernel entries per iteration; `None` if they could not be counted.
     pub entries: Option<Entries>,
@@ -84,7 +80,6 @@ pub enum Answer {
 /// Who answers, and how that is known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// Who answers.
     pub answer: Answer,
     /// In a sentence.
     pub text: String,
@@ -99,11 +94,8 @@ pub struct Verdict {
 /// An instruction that enters the kernel, and its function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GateUse {
-    /// The instruction.
     pub gate: Gate,
-    /// The function's name.
     pub function: String,
-    /// The function's object.
     pub object: String,
     /// Whether it is in the probe's loop itself.
     pub inline: bool,
@@ -118,7 +110,6 @@ pub struct Function {
     pub name: String,
     /// The file that it is mapped from, `probe`, `[vdso]` or `[vsyscall]`.
     pub object: String,
-    /// Its part in the operation.
     pub role: Role,
     /// By address.
     pub instructions: Vec<Instruction>,
@@ -137,15 +128,11 @@ pub enum Role {
     Stub,
     /// Anything else in the probe.
     Program,
-    /// A shared library.
     Library,
-    /// The vDSO.
     Vdso,
-    /// The vsyscall page.
     Vsyscall,
 }
 
-/// One instruction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Instruction {
     /// From the function's first byte.
@@ -159,7 +146,6 @@ pub struct Instruction {
     /// How it enters the kernel, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
-    /// Its virtual address.
     #[serde(skip)]
     pub address: u64,
     /// Where control goes next.
@@ -189,12 +175,7 @@ pub enum Gate {
 
 impl std::fmt::Display for Gate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Gate::Syscall => "syscall",
-            Gate::Sysenter => "sysenter",
-            Gate::Int80 => "int 0x80",
-            Gate::PageFault => "page fault",
-        })
+        self.serialize(f)
     }
 }
 
@@ -213,7 +194,6 @@ pub enum Flow {
 /// What a piece of code is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodeKind {
-    /// A function.
     #[default]
     Function,
     /// A stub of the procedure linkage table: jumps to a function in another object.
@@ -231,7 +211,6 @@ pub struct Symbol {
     pub object: String,
     /// Its first address, which identifies it.
     pub start: u64,
-    /// What it is.
     pub kind: CodeKind,
     /// Whether its start is unknown: it then stands for all such code of its mapping.
     pub guessed: bool,

@@ -17,14 +17,12 @@ pub struct Counters {
     pub not_counted: IndexMap<String, String>,
 }
 
-/// An event that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// As perf spells it; `:u` and `:k` are user and kernel mode alone.
     pub name: &'static str,
     /// In CSV, and in other names that allow no punctuation.
     pub field: &'static str,
-    /// What is counted.
     pub what: &'static str,
     /// Whether the processor counts it, or the kernel.
     pub hardware: bool,

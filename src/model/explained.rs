@@ -5,26 +5,41 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What an operation executes in a kernel, per iteration.
-#[derive(Clone, Debug, PartialEq)]
+/// What documents about one kernel, and about two, say that they are.
+pub const EXPLAINED: &str = "syscost.explain-kernel/1";
+pub const VERSUS: &str = "syscost.explain-kernel-versus/1";
+
+/// Most instructions of one iteration, so that differences and sums of them fit into numbers of all kinds.
+pub const MOST_INSTRUCTIONS: u64 = 1 << 53;
+
+/// What an operation executes in an emulated kernel, per iteration: instructions, never times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "syscost.explain-kernel/1", rename = "ExplainedFile")]
 pub struct KernelExplanation {
-    /// The operation's id, or the snippet.
+    /// Kind and version of the file.
+    #[schemars(extend("const" = EXPLAINED))]
+    pub schema: String,
+    /// The operation's id; of a snippet, its language, a colon and its text.
+    #[schemars(length(min = 1))]
     pub operation: String,
-    /// Its description.
+    /// One iteration in words; empty for a snippet.
     pub what: String,
-    /// The parameters that it ran with.
+    /// All parameters, defaults included.
     pub params: BTreeMap<String, u64>,
-    /// Where it ran, with boot parameters if there were any.
+    /// The emulated kernel as it was named, with boot parameters if there were any.
+    #[schemars(length(min = 1))]
     pub environment: String,
     /// The kernel's release.
     pub kernel: String,
-    /// Instructions of the iteration that is shown.
+    /// Instructions of the iteration that is shown, in user mode and in the kernel.
+    #[schemars(range(max = MOST_INSTRUCTIONS))]
     pub instructions: u64,
-    /// Instructions per iteration as counted by the emulator over many iterations; `None` if it could not count.
+    /// Instructions per iteration as `run` counts them in that kernel; null if a batch has room for one only.
+    #[schemars(range(min = 0))]
     pub counted: Option<f64>,
     /// How the iteration that is shown compares with those recorded with it.
     pub iterations: Iterations,
-    /// By what they are spent on.
+    /// By what they are spent on, in the order of a system call.
     pub groups: Vec<GroupSum>,
     /// By function, those with the most instructions of their own first.
     pub functions: Vec<FunctionSum>,
@@ -80,16 +95,22 @@ pub struct Call {
 }
 
 /// An operation in two kernels, or under two sets of boot parameters.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "syscost.explain-kernel-versus/1", rename = "VersusFile")]
 pub struct KernelVersus {
+    /// Kind and version of the file.
+    #[schemars(extend("const" = VERSUS))]
+    pub schema: String,
+    #[schemars(length(min = 1))]
     pub operation: String,
     pub what: String,
     pub params: BTreeMap<String, u64>,
+    /// Each of the two as a document of its own.
     pub before: KernelExplanation,
     pub after: KernelExplanation,
-    /// In the order of a system call.
+    /// By what instructions are spent on, in the order of a system call.
     pub groups: Vec<GroupChange>,
-    /// Those whose instructions changed, the largest change first.
+    /// Those whose own instructions changed, the largest change first.
     pub functions: Vec<Change>,
 }
 
@@ -146,39 +167,24 @@ pub enum Group {
 }
 
 impl Group {
-    /// All, in the order in which they are shown.
-    pub const ALL: [Group; 13] = [
-        Group::Caller,
-        Group::Entry,
-        Group::Mitigations,
-        Group::Tracing,
-        Group::PathWalk,
-        Group::Permissions,
-        Group::UserCopy,
-        Group::Memory,
-        Group::Faults,
-        Group::Scheduling,
-        Group::Work,
-        Group::Interrupts,
-        Group::Exit,
+    /// All, in the order in which they are shown, with their names in tables.
+    pub const ALL: [(Group, &str); 13] = [
+        (Group::Caller, "caller (user mode)"),
+        (Group::Entry, "entry"),
+        (Group::Mitigations, "spectre mitigations"),
+        (Group::Tracing, "audit, seccomp, tracing"),
+        (Group::PathWalk, "path walk"),
+        (Group::Permissions, "permission checks"),
+        (Group::UserCopy, "copy to and from user"),
+        (Group::Memory, "memory allocation"),
+        (Group::Faults, "page faults and tables"),
+        (Group::Scheduling, "scheduling"),
+        (Group::Work, "the call's own work"),
+        (Group::Interrupts, "interrupts"),
+        (Group::Exit, "exit work"),
     ];
 
-    /// In tables.
     pub fn title(self) -> &'static str {
-        match self {
-            Group::Caller => "caller (user mode)",
-            Group::Entry => "entry",
-            Group::Mitigations => "spectre mitigations",
-            Group::Tracing => "audit, seccomp, tracing",
-            Group::PathWalk => "path walk",
-            Group::Permissions => "permission checks",
-            Group::UserCopy => "copy to and from user",
-            Group::Memory => "memory allocation",
-            Group::Faults => "page faults and tables",
-            Group::Scheduling => "scheduling",
-            Group::Work => "the call's own work",
-            Group::Interrupts => "interrupts",
-            Group::Exit => "exit work",
-        }
+        Group::ALL[self as usize].1
     }
 }

@@ -1,7 +1,8 @@
 //! Runs and records of known costs, for the tests of every module.
 
 use super::explained::{
-    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus,
+    Call, Change, EXPLAINED, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus,
+    VERSUS,
 };
 use super::{
     Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Measurement, Nanos, Outcome, Record, Run, Tool, Unit,
@@ -38,7 +39,6 @@ pub fn varying(operation: &str, ns: impl Fn(u64) -> u64) -> Record {
     Record::new(Case::native(operation), measured(ns))
 }
 
-/// An operation with a name given by a study.
 pub fn named(name: &str, operation: &str, ns: u64) -> Record {
     let record = record(operation, ns);
     Record { case: Case { name: Some(name.to_string()), ..record.case }, ..record }
@@ -90,6 +90,7 @@ pub fn explained(work: u64) -> KernelExplanation {
     let tree = Call { calls: 0, ..call("area.op", Group::Caller, 0, vec![probe]) };
     let function = |name: &str, group, own| FunctionSum { name: name.into(), group, calls: 1, own };
     KernelExplanation {
+        schema: EXPLAINED.into(),
         operation: "area.op".into(),
         what: "op()".into(),
         environment: "linux-6.1".into(),
@@ -118,6 +119,7 @@ pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
         (explained(before), KernelExplanation { environment: "linux-6.12".into(), ..explained(after) });
     let own = |of: &KernelExplanation| of.functions[0].own;
     KernelVersus {
+        schema: VERSUS.into(),
         operation: before.operation.clone(),
         what: before.what.clone(),
         params: before.params.clone(),

@@ -6,10 +6,8 @@ use std::str::FromStr;
 /// case only.
 const KEY: &str = "a lower-case letter, then lower-case letters, digits and '_', 48 at most";
 
-/// Most characters of a key.
 const LONGEST_KEY: usize = 48;
 
-/// Most bytes of a value.
 const LONGEST_VALUE: usize = 4096;
 
 /// A label as it is given: `pool=web`.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-/// An operation with values of its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
     pub operation: String,

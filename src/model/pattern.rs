@@ -49,7 +49,7 @@ fn without_slash(text: &str) -> String {
 /// # Errors
 /// If a pattern selects none; the message suggests similar names.
 pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
-    each(catalogue, patterns, exactly)
+    each(catalogue, patterns, |_| Ok(Vec::new()))
 }
 
 /// As [`matching`], but also accepts the last part of an id (`getpid` for `call.getpid`) if it is unique.
@@ -57,11 +57,7 @@ pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<V
 /// # Errors
 /// If a pattern selects none, or is the last part of several ids.
 pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
-    each(catalogue, patterns, |catalogue, pattern| {
-        let found = exactly(catalogue, pattern)?;
-        if !found.is_empty() {
-            return Ok(found);
-        }
+    each(catalogue, patterns, |pattern| {
         let found: Vec<&Operation> = catalogue.iter().filter(|o| leaf(&o.id) == pattern.text).collect();
         if found.len() > 1 {
             let ids = found.iter().map(|o| o.id.as_str()).collect::<Vec<_>>().join(", ");
@@ -77,11 +73,7 @@ pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<
 /// # Errors
 /// If no id contains a pattern.
 pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
-    each(catalogue, patterns, |catalogue, pattern| {
-        let found = exactly(catalogue, pattern)?;
-        if !found.is_empty() {
-            return Ok(found);
-        }
+    each(catalogue, patterns, |pattern| {
         let part = pattern.text.to_ascii_lowercase();
         let mut found: Vec<&Operation> =
             catalogue.iter().filter(|o| !part.is_empty() && o.id.contains(&part)).collect();
@@ -90,23 +82,23 @@ pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&
     })
 }
 
-/// Ids, areas and globs.
-fn exactly<'a>(catalogue: &'a [Operation], pattern: &Pattern) -> Result<Vec<&'a Operation>> {
-    Ok(catalogue.iter().filter(|o| pattern.matches(o)).collect())
-}
-
-/// The operations that `find` returns for the patterns, each once.
+/// The operations that the patterns select as ids, areas and globs, each once; of a pattern that selects none, those that
+/// `otherwise` returns.
 fn each<'a>(
     catalogue: &'a [Operation],
     patterns: &[String],
-    find: impl Fn(&'a [Operation], &Pattern) -> Result<Vec<&'a Operation>>,
+    otherwise: impl Fn(&Pattern) -> Result<Vec<&'a Operation>>,
 ) -> Result<Vec<&'a Operation>> {
     if patterns.is_empty() {
         return Ok(catalogue.iter().collect());
     }
     let mut chosen: Vec<&Operation> = Vec::new();
     for text in patterns {
-        let found = find(catalogue, &Pattern::new(text)?)?;
+        let pattern = Pattern::new(text)?;
+        let mut found: Vec<&Operation> = catalogue.iter().filter(|o| pattern.matches(o)).collect();
+        if found.is_empty() {
+            found = otherwise(&pattern)?;
+        }
         if found.is_empty() {
             bail!("no operation matches '{text}'{}; 'syscost list' shows all", hint(catalogue, text));
         }
@@ -121,7 +113,6 @@ fn leaf(id: &str) -> &str {
     id.rsplit('.').next().unwrap_or_default()
 }
 
-/// Most names in a hint.
 const MOST_NAMES: usize = 3;
 
 /// Similarity from which a last part counts as a misspelling of what was typed.

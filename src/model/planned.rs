@@ -2,7 +2,6 @@
 
 use super::{Case, Count, Expectation, Role, Traits};
 
-/// A case to be measured.
 #[derive(Clone, Debug)]
 pub struct Planned {
     pub case: Case,
@@ -30,7 +29,6 @@ impl Planned {
         counts.peek().is_some() && counts.all(|count| matches!(count, Count::Exactly(count) if *count < 1.0))
     }
 
-    /// The same case in another environment.
     pub fn in_environment(&self, environment: &str) -> Planned {
         Planned { case: Case { environment: environment.to_string(), ..self.case.clone() }, ..self.clone() }
     }

@@ -26,7 +26,6 @@ pub struct Reply {
 pub struct Facts(BTreeMap<String, String>);
 
 impl Facts {
-    /// The text of a fact.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }

@@ -2,7 +2,6 @@
 
 use super::Run;
 
-/// Most characters of a host's name that are kept.
 const LONGEST: usize = 64;
 
 /// Stands for a host that is not named.

@@ -4,7 +4,6 @@
 //! Values are those of x86-64 and arm64 Linux, where they agree (linux/futex.h, fcntl.h, mman-common.h, sched.h, eventpoll.h,
 //! ioctls.h).
 
-/// An argument that selects what a call does.
 #[derive(Clone, Copy, Debug)]
 pub struct Selector {
     pub calls: &'static [&'static str],

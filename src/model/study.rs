@@ -73,7 +73,6 @@ impl Scale {
 }
 
 impl StudyView {
-    /// The scale for the case called `name`.
     pub fn scale(&self, name: &str) -> Option<&Scale> {
         let own = self.scales.iter().find(|scale| scale.cases.iter().any(|case| case == name));
         own.or_else(|| self.scales.iter().find(|scale| scale.cases.is_empty()))

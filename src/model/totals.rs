@@ -56,7 +56,6 @@ impl CallCount {
         self.runnable_ns.is_some() && self.woken_ns.is_none() && self.blocked_ns > Some(0)
     }
 
-    /// Failed calls, over all errors.
     pub fn failures(&self) -> u64 {
         self.errors.values().fold(0, |sum, count| sum.saturating_add(*count))
     }

@@ -15,7 +15,6 @@ pub const BASELINES: [&str; 4] = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN];
 /// The user's choices, apart from what to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Choices<'a> {
-    /// Values of parameters.
     pub settings: &'a [Setting],
     /// Environments; empty for the native one, or for those of the study.
     pub environments: &'a [String],
@@ -31,9 +30,7 @@ pub enum Reach {
     /// Operations, and snippets that the C compiler builds.
     #[default]
     Built,
-    /// Operations of the probe.
     Operations,
-    /// All.
     Everything,
 }
 
@@ -73,7 +70,6 @@ impl Choices<'_> {
     }
 }
 
-/// How many cases a subject makes.
 pub(super) fn count(subject: &Subject, settings: &[Setting], environments: &[String], reach: Reach) -> u128 {
     let language = if let Subject::Snippet(case) = subject { case.language.as_deref() } else { None };
     let environments = if reach.covers(language) { environments.len().max(1) } else { 1 };

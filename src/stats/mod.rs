@@ -48,7 +48,6 @@ use std::ops::Range;
 pub struct Estimate {
     /// Median over all batches, each at the run's usual speed.
     pub median: Nanos,
-    /// The smallest sample.
     pub best: Nanos,
     /// Interval of the median over time blocks; `None` with fewer than 10.
     pub interval: Option<Interval>,

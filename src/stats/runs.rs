@@ -40,7 +40,6 @@ impl OverRuns {
         }
     }
 
-    /// Runs that have a median.
     pub fn count(&self) -> usize {
         self.medians_ns.iter().flatten().count()
     }

@@ -10,7 +10,6 @@ use std::path::Path;
 /// Most characters of text from outside in a message.
 const SHOWN: usize = 200;
 
-/// A problem and the file that has it.
 #[derive(Debug)]
 pub struct StoreError {
     file: String,
@@ -37,7 +36,6 @@ impl StoreError {
         StoreError { problem, ..self }
     }
 
-    /// The file, as messages name it.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -47,7 +45,6 @@ impl StoreError {
         self.problem.words(self.kind)
     }
 
-    /// What is wrong.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
@@ -105,14 +102,10 @@ impl FileKind {
     }
 }
 
-/// What is wrong.
 #[derive(Debug)]
 pub enum Problem {
-    /// There is no such file.
     Missing,
-    /// It is a directory.
     Directory,
-    /// Permission denied.
     Denied,
     /// Any other error of reading.
     Read(io::Error),
@@ -205,7 +198,6 @@ impl Problem {
 pub struct Invalid {
     /// Its JSON path; in a record, also the name of the case.
     pub place: String,
-    /// What is wrong with it.
     pub what: String,
 }
 
@@ -215,7 +207,6 @@ impl fmt::Display for Invalid {
     }
 }
 
-/// A position in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Location {
     /// From 1.

@@ -11,10 +11,7 @@ pub const MAX_BYTES: u64 = 1 << 30;
 const FIRST_BYTES: u64 = 4096;
 
 /// All bytes of `path` (`-`: standard input); only the first ones if these cannot begin JSON, so that a large file of
-/// something else is refused at once.
-///
-/// # Errors
-/// If it cannot be read or has more than `limit` bytes.
+/// something else is refused at once. Errors: if it cannot be read or has more than `limit` bytes.
 pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
     if path == Path::new("-") {
         return limited(io::stdin().lock(), 0, limit);

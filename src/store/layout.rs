@@ -8,10 +8,7 @@ use serde_json::Serializer;
 use serde_json::ser::Formatter;
 use std::io::{Result, Write};
 
-/// Writes `file` and a line end to `out`.
-///
-/// # Errors
-/// If `out` cannot be written.
+/// Writes `file` and a line end to `out`. Errors: if `out` cannot be written.
 pub fn write(file: &impl Serialize, out: &mut dyn Write) -> Result<()> {
     file.serialize(&mut Serializer::with_formatter(&mut *out, Layout::default()))?;
     out.write_all(b"\n")

@@ -13,7 +13,6 @@ const MOST_BYTES: u64 = 1 << 20;
 /// The file is shortened to this many runs when it has twice as many.
 const KEPT: usize = 500;
 
-/// How fast the machine was in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     pub host: String,
@@ -24,7 +23,6 @@ pub struct Level {
     pub started_unix_s: u64,
     /// Geometric mean of what the members of the panel cost, in nanoseconds.
     pub panel_ns: f64,
-    /// How many members it had.
     pub members: usize,
     /// CPUs that other programs kept busy.
     pub busy_cpus: f64,

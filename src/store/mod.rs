@@ -49,11 +49,11 @@ impl Document for Profile {
 }
 
 impl Document for KernelExplanation {
-    type Wire = explained_v1::ExplainedFile;
+    type Wire = KernelExplanation;
 }
 
 impl Document for KernelVersus {
-    type Wire = explained_v1::VersusFile;
+    type Wire = KernelVersus;
 }
 
 /// The wire type of `document`, once it is known that a file may hold it.
@@ -64,7 +64,8 @@ fn encode<D: Document>(document: &D) -> Result<D::Wire, Problem> {
 }
 
 fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
-    parse::<D, D::Wire>(bytes)?.into_model().map_err(Problem::Invalid)
+    let file = parse::<D, D::Wire>(bytes)?;
+    file.check().and_then(|()| file.into_model()).map_err(Problem::Invalid)
 }
 
 /// Writes `document` to `path`: to a temporary name beside it, then renamed, so that a reader sees the old file or the new.
@@ -132,15 +133,13 @@ pub fn read_profile(path: &Path) -> Result<Profile, StoreError> {
 }
 
 fn read_document<D: Document>(path: &Path) -> Result<D, StoreError> {
-    let found = input::bytes(path, MAX_BYTES).and_then(|bytes| decode(&bytes));
-    found.map_err(|problem| from_file(path, D::Wire::KIND, problem))
+    let bytes = input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, D::Wire::KIND, problem))?;
+    decoded(path, &bytes)
 }
 
 /// What a file holds.
 pub enum Stored {
-    /// A result file's.
     Run(Box<Run>),
-    /// A profile's.
     Profile(Box<Profile>),
     /// That of `explain` in an emulated kernel.
     Kernel(Box<KernelExplanation>),
@@ -170,7 +169,7 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
 /// # Errors
 /// As [`read`].
 pub fn run_from_bytes(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
-    decode(bytes).map_err(|problem| from_file(path, &v1::KIND, problem))
+    decoded(path, bytes)
 }
 
 /// The labels of the result file `bytes`, in a fraction of the time that reading the run takes; `None` if it is none.
@@ -196,16 +195,12 @@ pub fn is_profile(path: &Path) -> bool {
 pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Stored, StoreError> {
     let schema = schema_of(bytes).unwrap_or_default();
     let is = |kind: &FileKind| schema.starts_with(kind.family);
-    if is(&profile_v1::KIND) {
-        return Ok(Stored::Profile(Box::new(decoded(path, bytes)?)));
-    }
-    if is(&explained_v1::KIND) {
-        return Ok(Stored::Kernel(Box::new(decoded(path, bytes)?)));
-    }
-    if is(&explained_v1::VERSUS_KIND) {
-        return Ok(Stored::Versus(Box::new(decoded(path, bytes)?)));
-    }
-    Ok(Stored::Run(Box::new(decoded(path, bytes)?)))
+    Ok(match () {
+        () if is(&profile_v1::KIND) => Stored::Profile(Box::new(decoded(path, bytes)?)),
+        () if is(&explained_v1::KIND) => Stored::Kernel(Box::new(decoded(path, bytes)?)),
+        () if is(&explained_v1::VERSUS_KIND) => Stored::Versus(Box::new(decoded(path, bytes)?)),
+        () => Stored::Run(Box::new(decoded(path, bytes)?)),
+    })
 }
 
 fn decoded<D: Document>(path: &Path, bytes: &[u8]) -> Result<D, StoreError> {
@@ -224,14 +219,11 @@ pub fn begins_as_explained(path: &Path) -> bool {
 /// Bytes in which a file says what it is.
 const FIRST: u64 = 200;
 
-/// The JSON Schemas of result files, explanations, comparisons of two explanations and profiles, of the versions that are written.
+/// The JSON Schema of files that hold a `D`, of the version that is written.
 #[cfg(test)]
-pub fn schemas() -> [serde_json::Value; 4] {
-    [
-        schemars::schema_for!(v1::ResultFile),
-        schemars::schema_for!(explained_v1::ExplainedFile),
-        schemars::schema_for!(explained_v1::VersusFile),
-        schemars::schema_for!(profile_v1::ProfileFile),
-    ]
-    .map(schemars::Schema::to_value)
+pub fn schema<D: Document>() -> serde_json::Value
+where
+    D::Wire: schemars::JsonSchema,
+{
+    schemars::schema_for!(D::Wire).to_value()
 }

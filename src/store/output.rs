@@ -14,10 +14,8 @@ use std::path::{Path, PathBuf};
 /// Permissions of a new file before the umask: results are not private.
 const NEW: u32 = 0o666;
 
-/// Lets `fill` write the new content of `path`, which keeps its mode and, if permitted, its owner.
-///
-/// # Errors
-/// If it cannot be written or is too large; the old content stays and the temporary file is removed.
+/// Lets `fill` write the new content of `path`, which keeps its mode and, if permitted, its owner. Errors: if it cannot
+/// be written or is too large; the old content stays and the temporary file is removed.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Problem> {
     let earlier = |error| Problem::Write(error, Left::Earlier);
     match fs::metadata(path) {
@@ -37,10 +35,7 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
 }
 
 /// The same for a file in a folder that many hosts write into. What killed programs left there is not removed: over a network,
-/// a lock does not show whether another host is still writing.
-///
-/// # Errors
-/// As [`replace`].
+/// a lock does not show whether another host is still writing. Errors: as [`replace`].
 pub fn replace_among_others(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Problem> {
     let old = fs::metadata(path).ok();
     renamed(path, old.as_ref(), fill)
@@ -50,10 +45,7 @@ pub fn replace_among_others(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io
 const MOST_NUMBERS: u32 = 10_000;
 
 /// Lets `fill` write a new file of `folder`: `STEM.json` or, where there is one, `STEM-2.json` and so on. Two hosts that do so
-/// at once get two files. Returns its path.
-///
-/// # Errors
-/// If it cannot be written.
+/// at once get two files. Returns its path. Errors: if it cannot be written.
 pub fn create(
     folder: &Path,
     stem: &str,

@@ -19,20 +19,17 @@ pub trait Wire<M>: Serialize + DeserializeOwned {
     /// The first such value.
     fn check(&self) -> Checked;
 
-    /// The file of `model`.
     fn from_model(model: &M) -> Self;
 
-    /// Checks, and converts to the model.
+    /// The model of a file that was checked.
     ///
     /// # Errors
-    /// As [`Wire::check`].
+    /// The first value that makes no sense.
     fn into_model(self) -> Result<M, Invalid>;
 }
 
-/// Parses as the version that is written; only when that fails, looks closer at what the bytes are.
-///
-/// # Errors
-/// What the bytes are instead.
+/// Parses as the version that is written; only when that fails, looks closer at what the bytes are. Errors: what the
+/// bytes are instead.
 pub fn parse<M, W: Wire<M>>(bytes: &[u8]) -> Result<W, Problem> {
     match serde_json::from_slice::<W>(bytes) {
         Ok(file) if file.schema() == W::KIND.schema() => Ok(file),

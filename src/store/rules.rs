@@ -5,16 +5,12 @@ use crate::store::error::Invalid;
 /// Most bytes in a name: enough for a long snippet.
 pub const MAX_NAME: usize = 4096;
 
-/// The result of checking a value.
 pub type Checked = Result<(), Invalid>;
 
 /// Fractions are bounded like whole numbers: products of three of them are far from the limits of a double.
 const MOST: f64 = 18_446_744_073_709_551_616.0;
 
-/// Checks that a number is from 0 to 2^64, and not NaN.
-///
-/// # Errors
-/// That it is not.
+/// Checks that a number is from 0 to 2^64, and not NaN. Errors: that it is not.
 pub fn positive(place: &str, number: f64) -> Checked {
     match (0.0..=MOST).contains(&number) {
         true => Ok(()),
@@ -22,10 +18,7 @@ pub fn positive(place: &str, number: f64) -> Checked {
     }
 }
 
-/// Checks that a name is neither empty nor too long.
-///
-/// # Errors
-/// That it is.
+/// Checks that a name is neither empty nor too long. Errors: that it is.
 pub fn name(place: &str, text: &str) -> Checked {
     match text.len() {
         0 => wrong(place, "is empty, must be a name"),
@@ -34,10 +27,7 @@ pub fn name(place: &str, text: &str) -> Checked {
     }
 }
 
-/// The error that `place`, a path of keys, is `what`.
-///
-/// # Errors
-/// Always.
+/// The error that `place`, a path of keys, is `what`. Errors: always.
 pub fn wrong(place: &str, what: &str) -> Checked {
     Err(Invalid { place: place.to_string(), what: what.to_string() })
 }

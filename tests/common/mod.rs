@@ -52,7 +52,7 @@ pub fn root() -> &'static Path {
 }
 
 /// Fails unless the JSON `document` is valid by schema/`name`.json.
-pub fn expect_valid(name: &str, document: impl ToString) {
+pub fn expect_valid(name: &str, document: &(impl ToString + ?Sized)) {
     let document: Value = serde_json::from_str(&document.to_string()).unwrap();
     let validator = jsonschema::validator_for(&schema(name)).unwrap();
     let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();

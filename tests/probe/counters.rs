@@ -189,7 +189,7 @@ fn a_run_counts_shows_and_compares() {
     assert!(compared.contains("1.0000"), "{compared}");
     let json = place.printed(&["compare", "a.json", "b.json", "--metric", "page-faults", "--format", "json"]);
     expect_valid("comparison-2", &json);
-    expect_valid("summary-2", place.printed(&["show", "a.json", "--format", "json"]));
+    expect_valid("summary-2", &place.printed(&["show", "a.json", "--format", "json"]));
     let metrics = place.printed(&["show", "a.json", "--format", "openmetrics"]);
     assert!(metrics.contains("syscost_events{case=\"mem.fault_anonymous\""), "{metrics}");
 }

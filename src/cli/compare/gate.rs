@@ -41,7 +41,6 @@ pub fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl GateArgs {
-    /// Whether anything is judged.
     pub fn is_set(&self) -> bool {
         self.gate().is_set()
     }
@@ -54,10 +53,7 @@ impl GateArgs {
         self.bisect
     }
 
-    /// Whether the flags go together.
-    ///
-    /// # Errors
-    /// Which rule is missing.
+    /// Whether the flags go together. Errors: which rule is missing.
     pub fn check(&self) -> Result<()> {
         match (self.is_set(), &self.junit, self.bisect) {
             (true, _, _) | (false, None, false) => Ok(()),
@@ -69,9 +65,7 @@ impl GateArgs {
     }
 
     /// Tells what failed, writes the XML, and gives the exit status. `complete` is whether all runs were measured to their end.
-    ///
-    /// # Errors
-    /// If the XML cannot be written; a usage error if no row could be judged.
+    /// Errors: if the XML cannot be written; a usage error if no row could be judged.
     pub fn conclude(&self, findings: &[Finding], complete: bool, notes: Notes) -> Result<Exit> {
         if !self.is_set() {
             return Ok(Exit::Success);
@@ -101,10 +95,7 @@ fn written(findings: &[Finding], path: &Path) -> Result<()> {
 }
 
 /// Git takes 1 to 124 for a bad commit, so that no error may have such a status: 125 where the commit could not be measured, as
-/// one of its files cannot be read, 255 for the rest, also if the good one cannot be.
-///
-/// # Errors
-/// None: they are reported.
+/// one of its files cannot be read, 255 for the rest, also if the good one cannot be. Errors: none: they are reported.
 pub fn for_git(done: Result<Exit>, files: &[PathBuf]) -> Result<Exit> {
     let error = match done {
         Ok(exit) => return Ok(exit),

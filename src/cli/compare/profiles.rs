@@ -4,7 +4,7 @@ use super::super::error::usage;
 use super::super::exit::Exit;
 use super::super::messages::Notes;
 use super::super::{result_files, terminal};
-use super::asked::Asked;
+use super::args::CompareArgs;
 use super::sides;
 use crate::compare::{ProfileColumn, ProfileComparison, compare_profiles};
 use crate::model::pattern::Pattern;
@@ -23,11 +23,8 @@ pub fn are_meant(files: &[PathBuf]) -> bool {
     files.first().is_some_and(|file| file != Path::new("-") && store::is_profile(file))
 }
 
-/// Compares profiles.
-///
-/// # Errors
-/// A usage error for flags that are for runs; what cannot be read or written.
-pub fn run(args: &Asked, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+/// Compares profiles. Errors: a usage error for flags that are for runs; what cannot be read or written.
+pub fn run(args: &CompareArgs, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let patterns = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>())?;
     let takes = |call: &str| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches_id(call));
     let (columns, baseline) = columns(args)?;
@@ -47,22 +44,23 @@ pub fn run(args: &Asked, format: Format, notes: Notes, out: &mut dyn Write) -> R
 }
 
 /// A column for each file, or for each side, and which of them is the baseline.
-fn columns(args: &Asked) -> Result<(Vec<ProfileColumn>, usize)> {
+fn columns(args: &CompareArgs) -> Result<(Vec<ProfileColumn>, usize)> {
     let read = |file: &PathBuf| Ok(ProfileColumn::new("", &store::read_profile(file)?));
-    let baseline = args.baseline;
-    if args.versus.is_empty() {
-        usage(result_files::check(args.files, args.labels))?;
-        let mut columns = args.files.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let (files, versus, labels) = (&args.files[..], &args.versus[..], &args.labels[..]);
+    let baseline = args.baseline.as_deref();
+    if versus.is_empty() {
+        usage(result_files::check(files, labels))?;
+        let mut columns = files.iter().map(read).collect::<Result<Vec<_>>>()?;
         let hosts: Vec<Option<String>> = columns.iter().map(|column| column.info.host.clone()).collect();
-        let labels = result_files::labels(args.files, args.labels, &hosts);
+        let labels = result_files::labels(files, labels, &hosts);
         columns.iter_mut().zip(labels).for_each(|(column, label)| column.info.label = label);
         let labels = columns.iter().map(|column| column.info.label.as_str());
-        let baseline = usage(result_files::baseline(baseline, args.files, labels))?;
+        let baseline = usage(result_files::baseline(baseline, files, labels))?;
         return Ok((columns, baseline));
     }
-    let labels = sides::labels([args.files, args.versus], args.labels);
+    let labels = sides::labels([files, versus], labels);
     let mut columns = Vec::new();
-    for (files, label) in [args.files, args.versus].into_iter().zip(&labels) {
+    for (files, label) in [files, versus].into_iter().zip(&labels) {
         let side = files.iter().map(read).collect::<Result<Vec<_>>>()?;
         columns.push(ProfileColumn::group(label, side).context("no file on one side")?);
     }

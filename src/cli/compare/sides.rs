@@ -10,9 +10,7 @@ use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
 
 /// The two sides, and which of them is the baseline: the first, or the one that `wanted` names by its label or a file.
-///
-/// # Errors
-/// The first file that cannot be read, or what is wrong with labels and baseline.
+/// Errors: the first file that cannot be read, or what is wrong with labels and baseline.
 pub fn read(
     sides: [&[PathBuf]; 2],
     asked: &[String],
@@ -35,9 +33,7 @@ pub fn read(
 }
 
 /// A column for each value of the label `key`, in the order in which the files have them; and which of them is the baseline.
-///
-/// # Errors
-/// The first file that cannot be read or has no such label, or that all have the same.
+/// Errors: the first file that cannot be read or has no such label, or that all have the same.
 pub fn by_label(
     files: &[PathBuf],
     key: &str,
@@ -63,10 +59,7 @@ pub fn by_label(
     Ok((columns, index))
 }
 
-/// All `files` as one column.
-///
-/// # Errors
-/// The first file that cannot be read.
+/// All `files` as one column. Errors: the first file that cannot be read.
 pub fn one(files: &[PathBuf], condense: impl Fn(usize, Run) -> Column + Sync) -> Result<Column> {
     usage(check_labels(files, &[]))?;
     let columns = read_all(files, condense).into_iter().collect::<Result<Vec<Column>, StoreError>>()?;

@@ -4,7 +4,7 @@ use super::super::error::usage;
 use super::super::exit::Exit;
 use super::super::messages::Notes;
 use super::super::{result_files, terminal};
-use super::asked::Asked;
+use super::args::CompareArgs;
 use crate::compare::{Column, within};
 use crate::report::{Format, within_findings, within_table, write_table};
 use crate::store;
@@ -12,15 +12,13 @@ use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::Path;
 
-/// Shows the ratios of the run in `file` and judges them.
-///
-/// # Errors
-/// A usage error if there is none; what cannot be read or written.
-pub fn run(args: &Asked, file: &Path, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+/// Shows the ratios of the run in `file` and judges them. Errors: a usage error if there is none; what cannot be read
+/// or written.
+pub fn run(args: &CompareArgs, file: &Path, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let column = Column::new("", &store::read(file)?);
     let rows = within(&column, &args.gate.gate());
     if rows.is_empty() {
-        return usage(result_files::check(args.files, args.labels)).map(|()| Exit::Success);
+        return usage(result_files::check(&args.files, &args.labels)).map(|()| Exit::Success);
     }
     if !matches!(format, Format::Text | Format::Markdown) {
         let shown =

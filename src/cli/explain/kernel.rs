@@ -15,29 +15,43 @@ use anyhow::{Context, Result, bail};
 use std::io::Write;
 
 /// What the flags ask of kernels.
-pub struct Kernels<'a> {
-    pub environment: &'a str,
-    pub append: Option<&'a str>,
-    pub versus: Option<&'a str>,
-    pub versus_append: Option<&'a str>,
+#[derive(Clone, Debug, clap::Args)]
+pub struct KernelArgs {
+    /// Boot parameters for the kernel of --env, e.g. 'audit=1'.
+    #[arg(long, value_name = "PARAMETERS", requires = "place")]
+    pub append: Option<String>,
+    /// Compare with another kernel, function by function.
+    #[arg(long, value_name = "NAME", requires = "place")]
+    pub versus: Option<String>,
+    /// Compare with the same kernel, or that of --versus, with these boot parameters.
+    #[arg(long, value_name = "PARAMETERS", requires = "place")]
+    pub versus_append: Option<String>,
+    /// Which part to write, with --env.
+    #[arg(long, value_enum, default_value_t, requires = "place")]
     pub view: KernelView,
-    /// Whether everything is listed, however small.
+    /// List everything, however small, with --env.
+    #[arg(long, requires = "place")]
     pub all: bool,
 }
 
-/// Explains an operation or a snippet in a guest, or compares two guests.
-///
-/// # Errors
-/// Why there is no such guest, the operation's failure in it, or that `out` cannot be written.
+impl KernelArgs {
+    /// Whether any is given that needs an emulated kernel.
+    pub fn any(&self) -> bool {
+        self.append.is_some() || self.versus.is_some() || self.versus_append.is_some() || self.all
+    }
+}
+
+/// Explains an operation or a snippet in a guest, or compares two guests. Errors: why there is no such guest, the
+/// operation's failure in it, or that `out` cannot be written.
 pub fn run(
-    kernels: &Kernels,
+    (environment, kernels): (&str, &KernelArgs),
     session: &Session,
     wanted: &Wanted,
     (format, screen): (Format, Screen),
     out: &mut dyn Write,
 ) -> Result<()> {
-    let first = named(kernels.environment, kernels.append);
-    let second = other(kernels);
+    let first = named(environment, kernels.append.as_deref());
+    let second = other(environment, kernels);
     usage(check((kernels, format), &first, second.as_deref()))?;
     let explained = |environment: &str| explained(session, wanted, environment);
     let explanation = explained(&first)?;
@@ -53,7 +67,7 @@ pub fn run(
 
 fn write(
     explanation: &KernelExplanation,
-    kernels: &Kernels,
+    kernels: &KernelArgs,
     (format, screen): (Format, Screen),
     out: &mut dyn Write,
 ) -> Result<()> {
@@ -75,19 +89,18 @@ fn named(environment: &str, append: Option<&str>) -> String {
     format!("{environment} {}", append.unwrap_or_default()).trim().to_string()
 }
 
-/// What to compare with.
-fn other(kernels: &Kernels) -> Option<String> {
+fn other(environment: &str, kernels: &KernelArgs) -> Option<String> {
     if kernels.versus.is_none() && kernels.versus_append.is_none() {
         return None;
     }
-    let base = kernels.versus.unwrap_or(kernels.environment);
-    Some(named(&named(base, kernels.append), kernels.versus_append))
+    let base = kernels.versus.as_deref().unwrap_or(environment);
+    Some(named(&named(base, kernels.append.as_deref()), kernels.versus_append.as_deref()))
 }
 
 /// The processor whose instructions are known.
 const EXPLAINED: &str = "x86_64";
 
-fn check((kernels, format): (&Kernels, Format), first: &str, second: Option<&str>) -> Result<()> {
+fn check((kernels, format): (&KernelArgs, Format), first: &str, second: Option<&str>) -> Result<()> {
     for name in std::iter::once(first).chain(second) {
         let environment = Environment::find(name)?;
         if environment.machine.as_deref().is_some_and(|machine| machine != EXPLAINED) {

@@ -8,9 +8,7 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
 /// The environment with the image of the kernel that runs here: a fetched one, or where distributions keep them.
-///
-/// # Errors
-/// How to get one.
+/// Errors: how to get one.
 pub fn environment() -> Result<String> {
     let path = "/proc/sys/kernel/osrelease";
     let release = std::fs::read_to_string(path).context(path)?;

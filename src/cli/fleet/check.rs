@@ -45,10 +45,7 @@ Exit status:
   3  files were skipped: unreadable, half-written, or no result files; regardless of the nodes
 A run that was disturbed is named and does not change the status.";
 
-/// Checks the directory.
-///
-/// # Errors
-/// A usage error if the directory or the list of nodes cannot be read.
+/// Checks the directory. Errors: a usage error if the directory or the list of nodes cannot be read.
 pub fn run(args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     let expected = usage(args.expect.as_deref().map(node_file).transpose().context("--expect"))?;
     let mut gathered = Gathered::read(&args.directory)?;
@@ -77,7 +74,6 @@ fn unix_s(text: &str) -> Result<u64, String> {
     text.parse().ok().or_else(second).ok_or_else(|| format!("'{text}' is not a time such as 2026-03-01"))
 }
 
-/// What a directory holds.
 #[derive(Default)]
 struct Gathered {
     runs: Vec<NodeRun>,

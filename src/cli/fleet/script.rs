@@ -64,10 +64,7 @@ Examples:
   syscost fleet script kubernetes --nodes 50 --out-dir /costs --claim costs --image registry/syscost | kubectl apply -f -
   syscost fleet check /shared/costs --expect nodes.txt";
 
-/// Prints the job.
-///
-/// # Errors
-/// What of the command line cannot be run on a node.
+/// Prints the job. Errors: what of the command line cannot be run on a node.
 pub fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit> {
     let job = usage(args.job())?;
     let text = usage(script(args.launcher, &job))?;
@@ -117,7 +114,6 @@ fn nodes(text: &str) -> Result<Nodes> {
     }
 }
 
-/// The nodes that `file` names.
 pub(super) fn node_file(file: &Path) -> Result<NodeList> {
     let text = std::fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
     NodeList::from_lines(&text).with_context(|| format!("{}", file.display()))

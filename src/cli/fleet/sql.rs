@@ -38,10 +38,7 @@ Examples:
 
 docs/fleet-sql.md tells how the verdicts are made, how often they are wrong, and what to change for Trino and BigQuery.";
 
-/// Writes the statement.
-///
-/// # Errors
-/// If the rows or a column cannot be named in SQL.
+/// Writes the statement. Errors: if the rows or a column cannot be named in SQL.
 pub fn run(args: &SqlArgs, out: &mut dyn Write) -> Result<Exit> {
     let question = QUESTIONS.iter().find(|question| question.name == args.question);
     let question = usage(question.ok_or_else(|| anyhow!("no question '{}'", args.question)))?;

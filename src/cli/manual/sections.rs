@@ -4,56 +4,26 @@
 pub struct Fact {
     pub name: &'static str,
     pub what: &'static str,
-    commands: &'static [&'static str],
+    /// Separated by blanks.
+    commands: &'static str,
 }
 
 impl Fact {
     /// Whether the page of `command` contains it; `None` is the page of syscost, which contains all.
     pub fn is_for(&self, command: Option<&str>) -> bool {
-        let is_it = |own: &&str, command: &str| {
-            command == *own || command.strip_prefix(own).is_some_and(|rest| rest.starts_with('-'))
+        let is_it = |own: &str, command: &str| {
+            command == own || command.strip_prefix(own).is_some_and(|rest| rest.starts_with('-'))
         };
-        command.is_none_or(|command| self.commands.iter().any(|own| is_it(own, command)))
+        command.is_none_or(|command| self.commands.split(' ').any(|own| is_it(own, command)))
     }
 }
 
-const ALL: &[&str] = &[
-    "run",
-    "list",
-    "show",
-    "report",
-    "rows",
-    "compare",
-    "explain",
-    "attribute",
-    "doctor",
-    "trace",
-    "top",
-    "import",
-    "kernel",
-    "bisect-kernels",
-    "fleet",
-    "probe",
-    "completions",
-    "man",
-];
+const ALL: &str = "run list show report rows compare explain attribute doctor trace top import kernel bisect-kernels fleet probe \
+     completions man";
 /// Those that write tables for people.
-const TABLES: &[&str] = &[
-    "run",
-    "list",
-    "show",
-    "compare",
-    "explain",
-    "attribute",
-    "doctor",
-    "trace",
-    "top",
-    "kernel",
-    "bisect-kernels",
-    "fleet",
-];
+const TABLES: &str = "run list show compare explain attribute doctor trace top kernel bisect-kernels fleet";
 /// Those that start the probe.
-const PROBE: &[&str] = &["run", "list", "explain", "doctor", "bisect-kernels"];
+const PROBE: &str = "run list explain doctor bisect-kernels";
 
 pub const FILES: &[Fact] = &[
     Fact {
@@ -65,34 +35,34 @@ pub const FILES: &[Fact] = &[
     Fact {
         name: "~/.cache/syscost",
         what: "Probes built for environments (--env) and compiled C snippets. It can be removed at any time.",
-        commands: &["run"],
+        commands: "run",
     },
     Fact {
         name: "~/.local/state/syscost/kernels",
         what: "Kernel images that were fetched, a directory each; 'syscost kernel remove' removes them.",
-        commands: &["run", "kernel", "bisect-kernels"],
+        commands: "run kernel bisect-kernels",
     },
     Fact {
         name: "DIR/nodes",
         what: "Of each node of a job that 'fleet script' printed: when it began and its exit status (NAME.status), and what it wrote on standard error (NAME.stderr).",
-        commands: &["fleet"],
+        commands: "fleet",
     },
-    Fact { name: "report.html", what: "The page, unless --output names another file.", commands: &["report"] },
+    Fact { name: "report.html", what: "The page, unless --output names another file.", commands: "report" },
     Fact {
         name: "/sys/fs/cgroup",
         what: "Where control groups and containers are looked for, or wherever /proc/self/mounts has a cgroup2.",
-        commands: &["trace", "top"],
+        commands: "trace top",
     },
     Fact {
         name: "/proc/sys/kernel/perf_event_paranoid",
         what: "Decides who may use performance counters.",
-        commands: &["doctor", "trace"],
+        commands: "doctor trace",
     },
 ];
 
 pub const ENVIRONMENT: &[Fact] = &[
     Fact { name: "COLUMNS", what: "Width of tables, 40 or more [default: the terminal's].", commands: TABLES },
-    Fact { name: "TERM", what: "If it is 'dumb', the table of top is printed, not live.", commands: &["top"] },
+    Fact { name: "TERM", what: "If it is 'dumb', the table of top is printed, not live.", commands: "top" },
     Fact { name: "NO_COLOR", what: "Turns colour off if set and not empty.", commands: ALL },
     Fact {
         name: "TMPDIR",
@@ -104,64 +74,43 @@ pub const ENVIRONMENT: &[Fact] = &[
     Fact {
         name: "XDG_CACHE_HOME",
         what: "The cache is its subdirectory syscost. If unset: HOME/.cache/syscost.",
-        commands: &["run"],
+        commands: "run",
     },
     Fact {
         name: "XDG_STATE_HOME",
         what: "Kernel images are in its subdirectory syscost/kernels. If unset: HOME/.local/state/syscost/kernels.",
-        commands: &["run", "kernel", "bisect-kernels"],
+        commands: "run kernel bisect-kernels",
     },
-    Fact {
-        name: "HOME",
-        what: "See XDG_CACHE_HOME and XDG_STATE_HOME.",
-        commands: &["run", "kernel", "bisect-kernels"],
-    },
-    Fact { name: "CC", what: "C compiler for environments and C snippets [default: cc].", commands: &["run", "probe"] },
+    Fact { name: "HOME", what: "See XDG_CACHE_HOME and XDG_STATE_HOME.", commands: "run kernel bisect-kernels" },
+    Fact { name: "CC", what: "C compiler for environments and C snippets [default: cc].", commands: "run probe" },
     Fact {
         name: "PATH",
         what: "Where the interpreters of snippets and the traced command are looked for.",
-        commands: &["run", "list", "trace", "top"],
+        commands: "run list trace top",
     },
     Fact {
         name: "SUDO_UID",
         what: "Under sudo: the user who called it. Traced commands run as this user unless --user names another, and the \
                cache is root's own.",
-        commands: &["run", "trace", "top"],
+        commands: "run trace top",
     },
-    Fact { name: "SUDO_GID", what: "The group that goes with SUDO_UID.", commands: &["trace", "top"] },
-    Fact { name: "container", what: "Set by container managers; recorded with the run.", commands: &["run", "doctor"] },
+    Fact { name: "SUDO_GID", what: "The group that goes with SUDO_UID.", commands: "trace top" },
+    Fact { name: "container", what: "Set by container managers; recorded with the run.", commands: "run doctor" },
     Fact {
         name: "SYSCOST_LABEL_KEY",
         what: "A label of the run, as --label key=VALUE: the key in lower case. --label goes first.",
-        commands: &["run"],
+        commands: "run",
     },
     Fact {
         name: "SYSCOST_COMPLETE",
         what: "Set by the completion script to ask for candidates.",
-        commands: &["completions"],
+        commands: "completions",
     },
 ];
 
 /// All but trace, whose status is the command's.
-const OWN_STATUS: &[&str] = &[
-    "run",
-    "list",
-    "show",
-    "report",
-    "rows",
-    "compare",
-    "explain",
-    "attribute",
-    "doctor",
-    "top",
-    "import",
-    "kernel",
-    "bisect-kernels",
-    "fleet",
-    "probe",
-    "completions",
-    "man",
-];
+const OWN_STATUS: &str = "run list show report rows compare explain attribute doctor top import kernel bisect-kernels fleet probe \
+     completions man";
 
 pub const EXIT_STATUS: &[Fact] = &[
     Fact { name: "0", what: "Success.", commands: OWN_STATUS },
@@ -179,38 +128,38 @@ pub const EXIT_STATUS: &[Fact] = &[
         name: "3",
         what: "Of run: some cases failed or did not enter the kernel as their study says; their rows are in the table. Of \
                compare --history, rows and report DIR: files that are not result files were skipped.",
-        commands: &["run", "compare", "rows", "report"],
+        commands: "run compare rows report",
     },
-    Fact { name: "130", what: "Interrupted. What was measured is shown and stored.", commands: &["run"] },
-    Fact { name: "130", what: "Interrupted. Kernels that were fetched before stay.", commands: &["kernel"] },
+    Fact { name: "130", what: "Interrupted. What was measured is shown and stored.", commands: "run" },
+    Fact { name: "130", what: "Interrupted. Kernels that were fetched before stay.", commands: "kernel" },
     Fact {
         name: "Of fleet check",
         what: "0 if every expected node has a complete run, all of one version and plan; 1 if not; 3 if files were skipped, \
                regardless of the nodes. A disturbed run does not change it.",
-        commands: &["fleet"],
+        commands: "fleet",
     },
     Fact {
         name: "Of bisect-kernels --image",
         what: "0 if the kernel is good, 1 if it is bad, 125 if it cannot be counted, 130 if interrupted, 255 for any error: git \
                bisect run skips a kernel for 125 and stops for more than 127.",
-        commands: &["bisect-kernels"],
+        commands: "bisect-kernels",
     },
     Fact {
         name: "Of compare --bisect",
         what: "0 if all rows are certainly within the limits, 1 if one is certainly over, 125 if neither is certain or the file \
                of this commit is missing, 255 for any other error.",
-        commands: &["compare"],
+        commands: "compare",
     },
     Fact {
         name: "Of trace",
         what: "The traced command's own status; 128+N if signal N ended it; 126 if it cannot be run, 127 if it is not found; \
                1 if tracing failed or lost events, or a budget was exceeded; 2 for a usage error; 130 if a SIGINT to syscost alone ended the tracing, \
                while the command goes on.",
-        commands: &["trace"],
+        commands: "trace",
     },
     Fact {
         name: "Of top",
         what: "126 if COMMAND cannot be run, 127 if it is not found; 0 when interrupted.",
-        commands: &["top"],
+        commands: "top",
     },
 ];

@@ -1,12 +1,16 @@
 //! The options of `syscost report`, and where its document goes.
 
 use crate::cli::complete;
+use crate::cli::error::usage;
+use crate::cli::exit::Exit;
 use crate::cli::labels::Where;
 use crate::cli::messages::Notes;
 use crate::cli::show::Secrets;
-use crate::report::write_lines;
+use crate::report::figure::Figure;
+use crate::report::{svg, write_lines};
 use anyhow::{Result, bail};
-use std::io::Write;
+use clap::ValueEnum;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Make a self-contained HTML page from result files or a profile: it opens offline in any browser and loads nothing.
@@ -63,10 +67,7 @@ pub struct FleetArgs {
 }
 
 impl ReportArgs {
-    /// The same with only those files whose runs have the labels that are asked for.
-    ///
-    /// # Errors
-    /// If none is left.
+    /// The same with only those files whose runs have the labels that are asked for. Errors: if none is left.
     pub fn chosen(mut self) -> Result<ReportArgs> {
         self.filter.keep(&mut self.files)?;
         Ok(self)
@@ -85,8 +86,7 @@ Examples:
   syscost report results/ --group-by kernel -o fleet.html
   syscost report profile.json --format svg --figure stacks --weight on-cpu -o stacks.svg";
 
-/// What is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
     /// One page with everything.
     Html,
@@ -94,8 +94,7 @@ pub enum Kind {
     Svg,
 }
 
-/// A figure of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FigureKind {
     /// Costs by area, on a logarithmic axis.
     Bars,
@@ -111,20 +110,6 @@ pub enum FigureKind {
     Time,
     /// Of a profile: who makes the calls, as a flame graph.
     Stacks,
-}
-
-impl FigureKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            FigureKind::Bars => "bars",
-            FigureKind::Distribution => "distribution",
-            FigureKind::Fit => "fit",
-            FigureKind::Ratios => "ratios",
-            FigureKind::Latency => "latency",
-            FigureKind::Time => "time",
-            FigureKind::Stacks => "stacks",
-        }
-    }
 }
 
 /// Options for profiles.
@@ -144,7 +129,7 @@ pub struct ProfileArgs {
 }
 
 /// What the width of a frame is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FlameWeight {
     /// Calls.
     #[default]
@@ -158,10 +143,7 @@ pub enum FlameWeight {
 }
 
 impl ProfileArgs {
-    /// Checks that none is given for result files.
-    ///
-    /// # Errors
-    /// If one is.
+    /// Checks that none is given for result files. Errors: if one is.
     pub fn check_for_runs(&self) -> Result<()> {
         if self.costs.is_some() || self.weight.is_some() || self.secrets.any() {
             bail!(
@@ -172,26 +154,43 @@ impl ProfileArgs {
     }
 }
 
-/// Where the document goes.
-pub fn destination(args: &ReportArgs) -> PathBuf {
-    let name = match args.format {
-        Kind::Html => "report.html".to_string(),
-        Kind::Svg => format!("{}.svg", args.figure.unwrap_or(FigureKind::Bars).name()),
-    };
-    args.output.clone().unwrap_or_else(|| PathBuf::from(name))
-}
-
-/// Writes the document whole or not at all; says where, past a pipe.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn deliver(path: &Path, made: &[u8], notes: Notes, out: &mut dyn Write) -> Result<()> {
-    if path == Path::new("-") {
-        return Ok(out.write_all(made)?);
+impl ReportArgs {
+    /// Where the document goes.
+    pub fn destination(&self) -> PathBuf {
+        let figure = || self.figure.unwrap_or(FigureKind::Bars).to_possible_value();
+        let name = match self.format {
+            Kind::Html => "report.html".to_string(),
+            Kind::Svg => figure().map_or_else(String::new, |figure| format!("{}.svg", figure.get_name())),
+        };
+        self.output.clone().unwrap_or_else(|| PathBuf::from(name))
     }
-    crate::store::write_bytes(path, made)?;
-    match notes.quiet {
-        true => Ok(()),
-        false => write_lines([format!("wrote {}", path.display())], out),
+
+    /// Makes the page or the figure, and writes it.
+    pub fn deliver(
+        &self,
+        page: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        figure: impl FnOnce() -> Result<Figure>,
+        (notes, out): (Notes, &mut dyn Write),
+    ) -> Result<Exit> {
+        let mut made = Vec::new();
+        match self.format {
+            Kind::Html => page(&mut made)?,
+            Kind::Svg => made.extend(svg::document(&usage(figure())?).as_str().as_bytes()),
+        }
+        self.deliver_page(&made, notes, out)
+    }
+
+    /// Writes the document whole or not at all; says where, past a pipe. Errors: if it cannot be written.
+    pub fn deliver_page(&self, made: &[u8], notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+        let path = self.destination();
+        if path == Path::new("-") {
+            out.write_all(made)?;
+            return Ok(Exit::Success);
+        }
+        crate::store::write_bytes(&path, made)?;
+        if !notes.quiet {
+            write_lines([format!("wrote {}", path.display())], out)?;
+        }
+        Ok(Exit::Success)
     }
 }

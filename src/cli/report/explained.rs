@@ -1,11 +1,12 @@
 //! Kernel explanations among the files of `syscost report`: sections of the page about result files, or a page of their own.
 
-use super::args::{FigureKind, Kind, ReportArgs, deliver, destination};
+use super::args::{FigureKind, ReportArgs};
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
+use crate::report::figure::Figure;
 use crate::report::html::{Explained, write_explained_page};
-use crate::report::{kernel_flame, svg};
+use crate::report::kernel_flame;
 use crate::store::{StoreError, Stored, begins_as_explained, read_any};
 use anyhow::{Result, bail};
 use std::io::Write;
@@ -20,10 +21,7 @@ pub fn of(stored: Stored) -> Result<Explained, Stored> {
     }
 }
 
-/// The files with their explanations read, and the others.
-///
-/// # Errors
-/// The first explanation that cannot be read.
+/// The files with their explanations read, and the others. Errors: the first explanation that cannot be read.
 pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreError> {
     let (explained, others): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| begins_as_explained(file));
     let mut read = Vec::new();
@@ -33,39 +31,26 @@ pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreE
     Ok((read, others.into_iter().cloned().collect()))
 }
 
-/// Makes the page, or the flame graph, of explanations alone.
-///
-/// # Errors
-/// If options do not apply, or the output cannot be written.
+/// Makes the page, or the flame graph, of explanations alone. Errors: if options do not apply, or the output cannot be
+/// written.
 pub fn run(explained: &[Explained], args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
-    let made = match args.format {
-        Kind::Html => {
-            let mut html = Vec::new();
-            write_explained_page(explained, &mut html)?;
-            html
-        }
-        Kind::Svg => usage(flame(explained, args))?,
-    };
-    deliver(&destination(args), &made, notes, out)?;
-    Ok(Exit::Success)
+    args.deliver(|html| write_explained_page(explained, html), || flame(explained, args), (notes, out))
 }
 
 fn check(args: &ReportArgs) -> Result<()> {
     if !args.labels.is_empty() || args.baseline.is_some() || !args.only.is_empty() {
         bail!("--label, --baseline and --only are for result files, this is a kernel explanation: omit them");
     }
-    if args.output.as_deref() != Some(Path::new("-")) && args.files.contains(&destination(args)) {
-        bail!("--output {} would replace a kernel explanation: choose another name", destination(args).display());
+    if args.output.as_deref() != Some(Path::new("-")) && args.files.contains(&args.destination()) {
+        bail!("--output {} would replace a kernel explanation: choose another name", args.destination().display());
     }
     args.of_profile.check_for_runs()
 }
 
-fn flame(explained: &[Explained], args: &ReportArgs) -> Result<Vec<u8>> {
+fn flame(explained: &[Explained], args: &ReportArgs) -> Result<Figure> {
     match (args.figure, explained) {
-        (Some(FigureKind::Stacks), [Explained::Kernel(kernel)]) => {
-            Ok(svg::document(&kernel_flame(kernel)).as_str().as_bytes().to_vec())
-        }
+        (Some(FigureKind::Stacks), [Explained::Kernel(kernel)]) => Ok(kernel_flame(kernel)),
         (Some(FigureKind::Stacks), _) => bail!("--figure stacks: one drawing is of one kernel; make a page of several"),
         _ => bail!("--format svg: a kernel explanation has one figure, its flame graph: add --figure stacks"),
     }

@@ -3,7 +3,7 @@
 use super::super::directory::{Skipped, expanded, is_directory};
 use super::super::exit::Exit;
 use super::super::messages::Notes;
-use super::args::{Kind, ReportArgs, deliver, destination};
+use super::args::{Kind, ReportArgs};
 use crate::cli::error::usage;
 use crate::fleet::questions::{CaseName, Observation, Origin, survey};
 use crate::fleet::sql;
@@ -19,19 +19,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Whether the page is that of many hosts.
-///
-/// # Errors
-/// If that depends on what a file is, which cannot be found out.
+/// Whether the page is that of many hosts. Errors: if that depends on what a file is, which cannot be found out.
 pub fn is_asked(args: &ReportArgs) -> Result<bool> {
     let asked = args.of_fleet.fleet || !args.of_fleet.group_by.is_empty();
     args.files.iter().try_fold(asked, |asked, file| Ok(asked || is_directory(file)?))
 }
 
-/// Writes the page.
-///
-/// # Errors
-/// If flags do not fit, a directory cannot be read, or nothing in it can.
+/// Writes the page. Errors: if flags do not fit, a directory cannot be read, or nothing in it can.
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let columns = columns(args);
@@ -56,7 +50,7 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     };
     let mut html = Vec::new();
     write_fleet_page(&page, &mut html)?;
-    deliver(&destination(args), &html, notes, out)?;
+    args.deliver_page(&html, notes, out)?;
     Ok(exit)
 }
 
@@ -78,7 +72,6 @@ fn check(args: &ReportArgs) -> Result<()> {
     args.of_fleet.group_by.iter().filter(|column| *column != "host").try_for_each(|column| sql::check_column(column))
 }
 
-/// What was read.
 #[derive(Default)]
 struct Gathered {
     observations: Vec<Observation>,

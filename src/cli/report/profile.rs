@@ -1,6 +1,6 @@
 //! What `syscost report` makes of a profile: a page, or one figure of it.
 
-use super::args::{FigureKind, FlameWeight, Kind, ReportArgs, deliver, destination};
+use super::args::{FigureKind, FlameWeight, Kind, ReportArgs};
 use crate::attribute::{Attribution, attribute};
 use crate::cli::attribute::costs;
 use crate::cli::error::usage;
@@ -10,14 +10,11 @@ use crate::cli::show::StackWeight;
 use crate::model::{By, Profile};
 use crate::report::figure::Figure;
 use crate::report::html::{ProfilePage, each_s, write_profile_page};
-use crate::report::{Weight, flame_figure, latency_histograms, svg, time_figure};
+use crate::report::{Weight, flame_figure, latency_histograms, time_figure};
 use anyhow::{Result, anyhow, bail};
 use std::io::Write;
 
-/// Makes the page or the figure of a profile.
-///
-/// # Errors
-/// If options do not apply, or files cannot be read or written.
+/// Makes the page or the figure of a profile. Errors: if options do not apply, or files cannot be read or written.
 pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let of_profile = &args.of_profile;
@@ -25,19 +22,9 @@ pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Writ
     let own = of_profile.costs.as_deref().map(|name| costs("--costs", name)).transpose()?;
     let versus = of_profile.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<_>>>()?;
     let found = own.as_ref().map(|own| attribute(&profile, Some(own), &versus, By::Call));
-    let made = match args.format {
-        Kind::Html => {
-            let mut html = Vec::new();
-            write_profile_page(&ProfilePage { profile: &profile, attribution: found.as_ref() }, &mut html)?;
-            html
-        }
-        Kind::Svg => {
-            let figure = usage(figure(&profile, found.as_ref(), args))?;
-            svg::document(&figure).as_str().as_bytes().to_vec()
-        }
-    };
-    deliver(&destination(args), &made, notes, out)?;
-    Ok(Exit::Success)
+    let page = ProfilePage { profile: &profile, attribution: found.as_ref() };
+    let figure = || figure(&profile, found.as_ref(), args);
+    args.deliver(|html| write_profile_page(&page, html), figure, (notes, out))
 }
 
 fn check(args: &ReportArgs) -> Result<()> {

@@ -92,10 +92,7 @@ impl View {
         (of_profile || self.view == Some(ViewKind::Latency)) && ours && self.sort == Sort::Asked
     }
 
-    /// Checks that a run has the view.
-    ///
-    /// # Errors
-    /// If only profiles have it.
+    /// Checks that a run has the view. Errors: if only profiles have it.
     pub fn check_for_run(&self) -> Result<()> {
         match self.view.filter(|view| view.is_of_profiles()) {
             Some(_) => usage(Err(anyhow!("this --view is for profiles, of 'syscost trace': choose another one"))),
@@ -103,10 +100,7 @@ impl View {
         }
     }
 
-    /// Checks, before anything is read or measured, that the options are compatible.
-    ///
-    /// # Errors
-    /// Which are not.
+    /// Checks, before anything is read or measured, that the options are compatible. Errors: which are not.
     pub fn check(&self) -> Result<()> {
         if self.view.is_none_or(|view| view == ViewKind::Table) || self.is_other_table() {
             return Ok(());
@@ -123,7 +117,6 @@ impl View {
     }
 }
 
-/// What a stack weighs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum StackWeight {
     /// Its calls.
@@ -150,10 +143,10 @@ impl From<StackWeight> for Weight {
 pub struct Secrets {
     /// Of a profile's command, show the program's name only.
     #[arg(long)]
-    no_arguments: bool,
+    pub no_arguments: bool,
     /// Leave out of a profile what names its owner: host, user, command, processes, paths, functions.
     #[arg(long)]
-    anonymous: bool,
+    pub anonymous: bool,
 }
 
 impl Secrets {
@@ -161,7 +154,6 @@ impl Secrets {
         self.no_arguments || self.anonymous
     }
 
-    /// The profile without what is not to be shown.
     pub fn hide(&self, profile: Profile) -> Profile {
         let profile = if self.no_arguments { profile.without_arguments() } else { profile };
         if self.anonymous { profile.anonymous() } else { profile }

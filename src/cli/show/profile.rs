@@ -11,10 +11,7 @@ use crate::report::{
 use anyhow::{Result, anyhow};
 use std::io::Write;
 
-/// Checks the options for a profile.
-///
-/// # Errors
-/// Which do not apply to one.
+/// Checks the options for a profile. Errors: which do not apply to one.
 pub fn check(args: &ShowArgs) -> Result<()> {
     let file = args.file.display();
     let view = args.view.view.unwrap_or(ViewKind::Table);
@@ -36,10 +33,8 @@ pub fn check(args: &ShowArgs) -> Result<()> {
     Ok(())
 }
 
-/// Writes a profile. As JSON every view is the document of the profile, which has them all.
-///
-/// # Errors
-/// If the format is not one of profiles, or `out` cannot be written.
+/// Writes a profile. As JSON every view is the document of the profile, which has them all. Errors: if the format is
+/// not one of profiles, or `out` cannot be written.
 pub fn write(profile: &Profile, args: &ShowArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let format = match args.view.format {
         RunFormat::Ours(format) => format,

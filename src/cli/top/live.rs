@@ -14,7 +14,6 @@ use crossterm::{execute, queue};
 use std::io::{Stdout, Write, stdout};
 use std::time::Duration;
 
-/// The screen, and what is on it.
 pub struct Live {
     view: View,
     scope: String,
@@ -30,10 +29,7 @@ impl Live {
         Live { view, scope: scope.to_string(), terminal: None, shown: None }
     }
 
-    /// Shows an interval, unless it is paused.
-    ///
-    /// # Errors
-    /// If the terminal refuses.
+    /// Shows an interval, unless it is paused. Errors: if the terminal refuses.
     pub fn update(&mut self, before: &Counts, now: &Counts) -> Result<bool> {
         if self.terminal.is_none() {
             self.terminal = Some(Terminal::take()?);
@@ -45,10 +41,7 @@ impl Live {
         Ok(true)
     }
 
-    /// Answers all keys that were pressed; false if it is over.
-    ///
-    /// # Errors
-    /// If the terminal refuses.
+    /// Answers all keys that were pressed; false if it is over. Errors: if the terminal refuses.
     pub fn keys(&mut self) -> Result<bool> {
         if self.terminal.is_none() {
             return Ok(true);

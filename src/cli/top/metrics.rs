@@ -8,7 +8,6 @@ use crate::top::Counts;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
-/// Where counts are published.
 pub struct Metrics {
     file: Option<PathBuf>,
     served: Option<Served>,
@@ -16,10 +15,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Listens, and writes the first file; `None` if neither is wanted.
-    ///
-    /// # Errors
-    /// What cannot be written or listened on.
+    /// Listens, and writes the first file; `None` if neither is wanted. Errors: what cannot be written or listened on.
     pub fn open(file: Option<PathBuf>, address: Option<&str>) -> Result<Option<Metrics>> {
         if file.is_none() && address.is_none() {
             return Ok(None);
@@ -30,10 +26,7 @@ impl Metrics {
         Ok(Some(metrics))
     }
 
-    /// Replaces what was published.
-    ///
-    /// # Errors
-    /// If the file cannot be replaced.
+    /// Replaces what was published. Errors: if the file cannot be replaced.
     pub fn publish(&mut self, counts: &Counts, scope: &str) -> Result<()> {
         let mut text = Vec::new();
         self.series.write(counts, scope, &mut text)?;

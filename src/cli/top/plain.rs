@@ -12,7 +12,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The most rows of a table unless --rows says otherwise.
 const ROWS: usize = 20;
 
-/// Standard output, and what goes there.
 pub struct Plain {
     out: Output,
     view: View,
@@ -23,19 +22,12 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Opens standard output.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn open(view: View, json: bool, rows: Option<usize>, scope: &str) -> Result<Plain> {
         let rows = rows.unwrap_or(if json { usize::MAX } else { ROWS });
         Ok(Plain { out: Output::open()?, view, json, rows, scope: scope.to_string(), printed: false })
     }
 
-    /// Prints an interval. False if nobody reads it.
-    ///
-    /// # Errors
-    /// If it cannot be written.
+    /// Prints an interval. False if nobody reads it. Errors: if it cannot be written.
     pub fn print(&mut self, before: &Counts, now: &Counts) -> Result<bool> {
         let (by, focus) = (self.view.rows_by(), self.view.focus());
         let mut rates = between(before, now, by, &focus);

@@ -22,7 +22,6 @@ const TICK: u16 = 250;
 
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The text that is served, which can be replaced.
 #[derive(Clone, Default)]
 pub struct Served(Arc<Mutex<Arc<Vec<u8>>>>);
 
@@ -36,10 +35,8 @@ impl Served {
     }
 }
 
-/// Serves what is put into the result, from a thread that ends with the process.
-///
-/// # Errors
-/// If that is no address, or cannot be listened on.
+/// Serves what is put into the result, from a thread that ends with the process. Errors: if that is no address, or
+/// cannot be listened on.
 pub fn serve(address: &str) -> Result<Served> {
     let whole = if address.contains(':') { address.to_string() } else { format!("127.0.0.1:{address}") };
     let wrong = |error: &dyn std::fmt::Display| {
@@ -78,7 +75,6 @@ fn turn(listener: &TcpListener, clients: &mut Vec<Client>, text: &Served) {
     }
 }
 
-/// Takes everybody who has come.
 fn accept(listener: &TcpListener, clients: &mut Vec<Client>) {
     loop {
         match listener.accept() {

@@ -5,10 +5,8 @@ use crate::model::Profile;
 use crate::report::exceeded_line;
 use anyhow::{Result, anyhow};
 
-/// Refuses names that no call has: a budget of a misspelt call would never be exceeded.
-///
-/// # Errors
-/// The first such name; or one that the tracer does not count.
+/// Refuses names that no call has: a budget of a misspelt call would never be exceeded. Errors: the first such name; or
+/// one that the tracer does not count.
 pub fn check(budgets: &[Budget], named_calls: &[String]) -> Result<()> {
     for budget in budgets.iter() {
         let name = budget.call.split('(').next().unwrap_or_default();

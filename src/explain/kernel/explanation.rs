@@ -3,7 +3,7 @@
 
 use super::names::in_source;
 use crate::model::explained::{
-    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus,
+    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus, VERSUS,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -29,7 +29,7 @@ fn functions(tree: &Call) -> Functions {
 
 fn groups(functions: &Functions) -> Vec<GroupSum> {
     let sum = |group| functions.iter().filter(|((_, of), _)| *of == group).map(|(_, (own, _))| own).sum();
-    let all = Group::ALL.iter().map(|group| GroupSum { group: *group, instructions: sum(*group) });
+    let all = Group::ALL.iter().map(|(group, _)| GroupSum { group: *group, instructions: sum(*group) });
     all.filter(|sum| sum.instructions > 0).collect()
 }
 
@@ -73,6 +73,7 @@ pub(super) fn notes(instructions: u64, counted: Option<f64>, iterations: &Iterat
 /// Compares two explanations of the same operation.
 pub fn versus(before: KernelExplanation, after: KernelExplanation) -> KernelVersus {
     KernelVersus {
+        schema: VERSUS.to_string(),
         operation: before.operation.clone(),
         what: before.what.clone(),
         params: before.params.clone(),
@@ -87,7 +88,7 @@ fn group_changes(before: &KernelExplanation, after: &KernelExplanation) -> Vec<G
     let of = |side: &KernelExplanation, group| {
         side.groups.iter().find(|sum| sum.group == group).map_or(0, |sum| sum.instructions)
     };
-    let all = Group::ALL.iter().map(|group| GroupChange {
+    let all = Group::ALL.iter().map(|(group, _)| GroupChange {
         group: *group,
         before: of(before, *group),
         after: of(after, *group),

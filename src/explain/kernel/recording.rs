@@ -12,7 +12,7 @@ use super::tree::tree;
 use crate::guest::{self, Channel, Guest, Monitor, Options};
 use crate::kernel::process::make_fifo;
 use crate::kernel::threads;
-use crate::model::explained::{Call, KernelExplanation};
+use crate::model::explained::{Call, EXPLAINED, KernelExplanation};
 use crate::model::{Case, Failure, FailureKind, Planned};
 use crate::runner::Workers;
 use serde_json::json;
@@ -92,6 +92,7 @@ impl<'a> Recorder<'a> {
         notes.extend(explanation::notes(tree.total, counted, &iterations));
         let (groups, functions) = explanation::sums(&tree);
         Ok(KernelExplanation {
+            schema: EXPLAINED.to_string(),
             operation,
             what: wanted.what.to_string(),
             params: case.effective_params(),

@@ -10,7 +10,6 @@ use std::hash::Hash;
 const NODE: &str = "node";
 /// The share of the cases that lost CPU time from which the whole run counts as disturbed.
 const LOST_SHARE: f64 = 0.25;
-/// The most names of cases in a sentence.
 const MOST_NAMES: usize = 3;
 
 /// What a run says of its node, without its samples.

@@ -120,7 +120,6 @@ fn is_change(relative: f64, error: f64, count: usize) -> bool {
     relative.abs() >= LEAST_CHANGE && relative.abs() >= error * (DEVIATIONS + SMALL_GROUPS / count as f64)
 }
 
-/// The values of each key.
 fn grouped<K: Ord, T>(items: impl IntoIterator<Item = (K, T)>) -> BTreeMap<K, Vec<T>> {
     let mut found: BTreeMap<K, Vec<T>> = BTreeMap::new();
     items.into_iter().for_each(|(key, item)| found.entry(key).or_default().push(item));
@@ -142,7 +141,6 @@ fn host_costs(all: &[Observation], columns: &[String]) -> BTreeMap<Group, Vec<Ho
     }))
 }
 
-/// Fleets for tests.
 #[cfg(test)]
 pub mod fixtures {
     use super::*;

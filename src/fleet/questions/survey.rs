@@ -6,7 +6,6 @@ use super::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What the runs of many hosts say.
 pub struct Survey {
     /// What hosts of a group of the heat map have in common.
     pub columns: Vec<String>,
@@ -41,7 +40,6 @@ pub struct HeatRow {
     pub ratios: Vec<Option<f64>>,
 }
 
-/// Looks at `all`, with a heat map by `columns`.
 pub fn survey(all: &[Observation], columns: &[String]) -> Survey {
     let (alike, cpu) = (["cpu".to_string(), "kernel".to_string()], ["cpu".to_string()]);
     let spreads = spread(all, columns);

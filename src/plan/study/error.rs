@@ -5,7 +5,6 @@ use crate::clean::excerpt;
 /// Most characters in a message: enough for lists of allowed values, but not for arbitrary text from the file.
 const LONGEST: usize = 4000;
 
-/// The first error in a study's file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", excerpt(&format!("{file}:{line}: {what}"), LONGEST))]
 pub struct StudyError {

@@ -20,10 +20,7 @@ pub struct Template {
 /// Default bytes per line.
 const LINE_LENGTH: &str = "64";
 
-/// Checks a fixture in a study.
-///
-/// # Errors
-/// What is wrong with it.
+/// Checks a fixture in a study. Errors: what is wrong with it.
 pub fn template(source: &StudyText, line: usize, table: FixtureTable) -> Result<Template, StudyError> {
     let text = |value: Option<Values>, default: &str| value.map_or(default.to_string(), |v| v.to_string());
     let is_file = table.file.is_some();

@@ -12,10 +12,7 @@ use toml::Spanned;
 
 type StudyResult<T> = Result<T, StudyError>;
 
-/// Reads and checks a study.
-///
-/// # Errors
-/// The first mistake; see [`Study::parse`].
+/// Reads and checks a study. Errors: the first mistake; see [`Study::parse`].
 pub fn study(name: &str, file: &str, text: &str) -> StudyResult<Study> {
     let source = StudyText { file, text };
     let toml: StudyFile = toml::from_str(text).map_err(|error| source.toml(&error))?;

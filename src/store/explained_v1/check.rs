@@ -3,19 +3,15 @@
 //! All sums over an explanation must be at most its instructions, so that everything that reads one can add and subtract
 //! without checking.
 
-use super::{ExplainedFile, MOST, VersusFile};
-use crate::model::explained::{Call, Change};
+use crate::model::explained::{Call, Change, KernelExplanation, KernelVersus, MOST_INSTRUCTIONS as MOST};
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, name, positive, wrong};
 
 /// Levels of a tree: JSON is read to a depth of 128, and a level is a map in a list. Real ones have 30.
 const DEEPEST: usize = 56;
 
-/// Checks an explanation.
-///
-/// # Errors
-/// The first value that makes no sense.
-pub fn explained(file: &ExplainedFile) -> Checked {
+/// Checks an explanation. Errors: the first value that makes no sense.
+pub fn explained(file: &KernelExplanation) -> Checked {
     name("operation", &file.operation)?;
     name("environment", &file.environment)?;
     file.counted.map_or(Ok(()), |counted| positive("counted", counted))?;
@@ -36,11 +32,8 @@ pub fn explained(file: &ExplainedFile) -> Checked {
     calls.map_or_else(|| wrong("tree", "has more calls than can be"), |_| Ok(()))
 }
 
-/// Checks a comparison.
-///
-/// # Errors
-/// The first value that makes no sense.
-pub fn versus(file: &VersusFile) -> Checked {
+/// Checks a comparison. Errors: the first value that makes no sense.
+pub fn versus(file: &KernelVersus) -> Checked {
     name("operation", &file.operation)?;
     for (side, own) in [("before", &file.before), ("after", &file.after)] {
         explained(own).map_err(|error| Invalid { place: format!("{side}.{}", error.place), ..error })?;

@@ -1,19 +1,15 @@
-//! Version 1 of kernel explanations, of one kernel and of two: their wire types. FORMAT.md explains the fields.
+//! Version 1 of kernel explanations, of one kernel and of two. The types of the model are what the files hold; FORMAT.md explains
+//! the fields.
 //!
 //! The same rules as for result files: only optional fields may still be added, unknown ones are ignored on reading.
-//! `convert` converts from and to the model, `check` refuses values that the types allow. Only the store calls this.
+//! `check` refuses values that the types allow. Only the store calls this.
 
 mod check;
-mod convert;
 
-use super::error::FileKind;
-use crate::model::explained::{Call, Change, FunctionSum, GroupChange, GroupSum, Iterations};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-const SCHEMA: &str = "syscost.explain-kernel/1";
-const VERSUS_SCHEMA: &str = "syscost.explain-kernel-versus/1";
+use super::error::{FileKind, Invalid};
+use super::parse::Wire;
+use super::rules::Checked;
+use crate::model::explained as model;
 
 /// How messages describe explanations.
 pub const KIND: FileKind = FileKind {
@@ -33,62 +29,95 @@ pub const VERSUS_KIND: FileKind = FileKind {
     ..KIND
 };
 
-/// What an operation executes in an emulated kernel, per iteration: instructions, never times.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "syscost.explain-kernel/1")]
-pub struct ExplainedFile {
-    /// Kind and version of the file.
-    #[schemars(extend("const" = SCHEMA))]
-    pub schema: String,
-    /// The operation's id; of a snippet, its language, a colon and its text.
-    #[schemars(length(min = 1))]
-    operation: String,
-    /// One iteration in words; empty for a snippet.
-    what: String,
-    /// All parameters, defaults included.
-    params: BTreeMap<String, u64>,
-    /// The emulated kernel as it was named, with boot parameters if there were any.
-    #[schemars(length(min = 1))]
-    environment: String,
-    /// The kernel's release.
-    kernel: String,
-    /// Instructions of the iteration that is shown, in user mode and in the kernel.
-    #[schemars(range(max = MOST))]
-    instructions: u64,
-    /// Instructions per iteration as `run` counts them in that kernel; null if a batch has room for one only.
-    #[schemars(range(min = 0))]
-    counted: Option<f64>,
-    /// How the iteration that is shown compares with those recorded with it.
-    iterations: Iterations,
-    /// By what they are spent on, in the order of a system call.
-    groups: Vec<GroupSum>,
-    /// By function, those with the most instructions of their own first.
-    functions: Vec<FunctionSum>,
-    /// The root stands for the operation.
-    tree: Call,
-    /// What to know about it.
-    notes: Vec<String>,
+impl Wire<model::KernelExplanation> for model::KernelExplanation {
+    const KIND: &'static FileKind = &KIND;
+
+    fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    fn check(&self) -> Checked {
+        check::explained(self)
+    }
+
+    fn from_model(explained: &model::KernelExplanation) -> model::KernelExplanation {
+        explained.clone()
+    }
+
+    fn into_model(self) -> Result<model::KernelExplanation, Invalid> {
+        Ok(self)
+    }
 }
 
-/// An operation in two kernels, or under two sets of boot parameters.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "syscost.explain-kernel-versus/1")]
-pub struct VersusFile {
-    /// Kind and version of the file.
-    #[schemars(extend("const" = VERSUS_SCHEMA))]
-    pub schema: String,
-    #[schemars(length(min = 1))]
-    operation: String,
-    what: String,
-    params: BTreeMap<String, u64>,
-    /// Each of the two as a document of its own.
-    before: ExplainedFile,
-    after: ExplainedFile,
-    /// By what instructions are spent on, in the order of a system call.
-    groups: Vec<GroupChange>,
-    /// Those whose own instructions changed, the largest change first.
-    functions: Vec<Change>,
+impl Wire<model::KernelVersus> for model::KernelVersus {
+    const KIND: &'static FileKind = &VERSUS_KIND;
+
+    fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    fn check(&self) -> Checked {
+        check::versus(self)
+    }
+
+    fn from_model(versus: &model::KernelVersus) -> model::KernelVersus {
+        versus.clone()
+    }
+
+    fn into_model(self) -> Result<model::KernelVersus, Invalid> {
+        Ok(self)
+    }
 }
 
-/// Most instructions of one iteration, so that differences and sums of them fit into numbers of all kinds.
-const MOST: u64 = 1 << 53;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::fixtures::{explained, explained_versus};
+    use crate::store::{decode, encode};
+    use serde_json::{Value, json};
+
+    fn refused(spoil: impl FnOnce(&mut Value)) -> String {
+        let mut value = serde_json::to_value(encode(&explained(40)).unwrap()).unwrap();
+        spoil(&mut value);
+        let read = decode::<model::KernelExplanation>(value.to_string().as_bytes());
+        format!("{:?}", read.unwrap_err())
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let one = explained(40);
+        let bytes = serde_json::to_vec(&encode(&one).unwrap()).unwrap();
+        assert_eq!(decode::<model::KernelExplanation>(&bytes).unwrap(), one);
+        let two = explained_versus(40, 90);
+        let bytes = serde_json::to_vec(&encode(&two).unwrap()).unwrap();
+        assert_eq!(decode::<model::KernelVersus>(&bytes).unwrap(), two);
+    }
+
+    #[test]
+    fn each_side_of_a_comparison_is_a_document_of_its_own() {
+        let value = serde_json::to_value(encode(&explained_versus(40, 90)).unwrap()).unwrap();
+        let before = decode::<model::KernelExplanation>(value["before"].to_string().as_bytes()).unwrap();
+        assert_eq!(before, explained(40));
+    }
+
+    #[test]
+    fn sums_that_do_not_add_up_are_refused() {
+        assert!(refused(|v| v["tree"]["children"][0]["own"] = json!(1)).contains("is not the sum"));
+        assert!(refused(|v| v["tree"]["children"][0]["own"] = json!(u64::MAX)).contains("is not the sum"));
+        assert!(refused(|v| v["instructions"] = json!(1u64 << 60)).contains("instructions"));
+        assert!(refused(|v| v["functions"][0]["own"] = json!(1000)).contains("functions"));
+        assert!(refused(|v| v["groups"][0]["instructions"] = json!(1000)).contains("groups"));
+        assert!(refused(|v| v["tree"]["children"][0]["calls"] = json!(u64::MAX)).contains("calls"));
+        assert!(refused(|v| v["operation"] = json!("")).contains("operation"));
+    }
+
+    #[test]
+    fn a_tree_that_is_too_deep_is_refused() {
+        let mut one = explained(40);
+        for _ in 0..80 {
+            let tree = std::mem::take(&mut one.tree);
+            one.tree = model::Call { total: tree.total, children: vec![tree], ..model::Call::default() };
+        }
+        assert!(format!("{:?}", encode(&one).err().unwrap()).contains("deep"));
+    }
+}

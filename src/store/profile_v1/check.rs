@@ -8,10 +8,7 @@ use crate::store::error::Invalid;
 use crate::store::rules::{Checked, MAX_NAME, name, positive, wrong};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Checks a profile.
-///
-/// # Errors
-/// The first value that makes no sense.
+/// Checks a profile. Errors: the first value that makes no sense.
 pub fn file(file: &ProfileFile) -> Checked {
     file.tool.iter().try_for_each(|tool| name("tool.name", &tool.name))?;
     file.source.iter().try_for_each(|source| name("source.title", &source.title))?;

@@ -55,7 +55,6 @@ impl Wire<Profile> for ProfileFile {
     }
 
     fn into_model(self) -> Result<Profile, Invalid> {
-        self.check()?;
         Ok(Profile {
             groups: groups(self.processes, self.calls),
             tree: self.tree,

@@ -9,10 +9,7 @@ use crate::store::rules::{Checked, name, positive, wrong};
 /// Most samples in a record; a long run has some thousands.
 const MAX_SAMPLES: usize = 10_000_000;
 
-/// Checks a result file.
-///
-/// # Errors
-/// The first value that makes no sense.
+/// Checks a result file. Errors: the first value that makes no sense.
 pub fn file(file: &ResultFile) -> Checked {
     name("tool.name", &file.tool.name)?;
     file.source.iter().try_for_each(|source| name("source.title", &source.title))?;

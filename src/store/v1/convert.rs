@@ -40,7 +40,6 @@ impl Wire<Run> for ResultFile {
     }
 
     fn into_model(self) -> Result<Run, Invalid> {
-        self.check()?;
         let repeats = self.repeats;
         let first = Run {
             tool: self.tool,

@@ -75,10 +75,7 @@ const MOST_PACKED: u64 = 64;
 const HEADER: usize = 40;
 const COOKIE: u32 = 0x1c84_9303 | 0x10;
 
-/// Checks the numbers; histograms are checked as they are read.
-///
-/// # Errors
-/// The first value that makes no sense.
+/// Checks the numbers; histograms are checked as they are read. Errors: the first value that makes no sense.
 pub fn check(latency: &Latency) -> Checked {
     match (&latency.times, &latency.error) {
         (Some(times), None) => {
@@ -100,10 +97,8 @@ impl From<Result<SingleCalls, String>> for Latency {
 }
 
 impl Latency {
-    /// The times, with their histograms decoded.
-    ///
-    /// # Errors
-    /// What is wrong with a histogram, or that there is neither time nor error.
+    /// The times, with their histograms decoded. Errors: what is wrong with a histogram, or that there is neither time
+    /// nor error.
     pub fn into_model(self) -> Result<Result<SingleCalls, String>, Invalid> {
         match (self.times, self.error) {
             (Some(times), None) => times.into_model().map(Ok),

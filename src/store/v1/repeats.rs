@@ -12,10 +12,7 @@ const MAX_REPEATS: usize = 10_000;
 /// Most bytes of names and code that reading may multiply: each run of the model has its own copy of every case.
 const MAX_COPIED: usize = 1 << 28;
 
-/// Checks the further runs of a file.
-///
-/// # Errors
-/// The first value that makes no sense.
+/// Checks the further runs of a file. Errors: the first value that makes no sense.
 pub fn check(file: &ResultFile) -> Checked {
     let count = file.repeats.len();
     if count > MAX_REPEATS {

@@ -30,10 +30,7 @@ pub struct Study {
     scales: Vec<Scale>,
 }
 
-/// Refuses values that the types allow.
-///
-/// # Errors
-/// The first such value.
+/// Refuses values that the types allow. Errors: the first such value.
 pub fn check(study: &Study) -> Checked {
     name("study.name", &study.name)?;
     study.derived.iter().try_for_each(|derived| name("study.derived.name", &derived.name))?;
