@@ -20,7 +20,7 @@ pub use figure::{Instructions, RowFigure};
 pub use latency::{DEARER, Latency, NoLatency, Percentiles, RowLatency};
 pub use repeated::{combined, combined_ratio, summarize};
 pub use row::{Row, RunStart, Summary, Versus};
-pub use speed::{MachineSpeed, Panel, machine_speed, run_scatter};
+pub use speed::{MachineSpeed, Panel, machine_speed, run_deviation, run_scatter};
 pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{MOST_ROWS, derive};
@@ -28,7 +28,7 @@ use crate::model::{
     self, Case, Counted, Counters, EMPTY_CALL, EntriesStatus, Failure, FailureKind, Measurement, Nanos, Outcome,
     REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
-use crate::stats::{self, Estimate, Launches, Speed, UserShare};
+use crate::stats::{self, Deviation, Estimate, Launches, Speed, UserShare};
 use cold::ColdRatios;
 use doubts::{MOST_WAITED, below_empty_loop, doubts, left_out, not_entered};
 use std::collections::BTreeMap;
@@ -85,8 +85,8 @@ struct Yardsticks<'a> {
     speed: &'a Speed,
     /// The geometric mean of the panel, in nanoseconds.
     panel_ns: Option<f64>,
-    /// Standard deviation of whole runs, on the log scale.
-    run_scatter: f64,
+    /// What moves whole runs.
+    machine: Deviation,
     cold: ColdRatios<'a>,
 }
 
@@ -111,7 +111,7 @@ impl Yardsticks<'_> {
             range,
             speed: &panel.speed,
             panel_ns: panel.mean_ns(),
-            run_scatter: run_scatter(run),
+            machine: run_deviation(run),
             cold: ColdRatios::of(run),
         }
     }
@@ -228,7 +228,7 @@ fn cost(
     let launches = launches(m, &yardsticks.range, yardsticks.speed);
     // How far these scatter from run to run is not known.
     let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
-    let known = launches.as_ref().filter(|_| !unknown);
+    let own = launches.as_ref().filter(|_| !unknown).and_then(stats::own_deviation);
     warnings.extend(doubts(m, record.case.language.is_some(), &estimate, yardsticks.precision_percent));
     warnings
         .extend(yardsticks.empty_loop(&record.case).and_then(|empty| below_empty_loop(&record.case, &estimate, empty)));
@@ -236,8 +236,8 @@ fn cost(
         median: estimate.median,
         best: Some(estimate.best),
         interval: estimate.interval,
-        next_run: known.and_then(|l| stats::next_run(estimate.median.0, l, yardsticks.run_scatter)),
-        relative: known.and_then(|l| relative(l, yardsticks)),
+        next_run: own.and_then(|own| stats::next_run(estimate.median.0, &[own, yardsticks.machine])),
+        relative: launches.zip(own).and_then(|(launches, own)| relative(&launches, own, yardsticks)),
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
         cold_over_warm: yardsticks.cold.over_warm(&record.case, &yardsticks.range),
@@ -251,9 +251,9 @@ pub fn launches(m: &Measurement, range: &Range<usize>, speed: &Speed) -> Option<
     stats::launches(m, range.clone(), speed).or_else(|| stats::launches(m, 0..usize::MAX, speed))
 }
 
-fn relative(launches: &Launches, yardsticks: &Yardsticks) -> Option<Relative> {
+fn relative(launches: &Launches, own: Deviation, yardsticks: &Yardsticks) -> Option<Relative> {
     let value = launches.median_ns / yardsticks.panel_ns?;
-    Some(Relative { value, next_run: stats::next_run(value, launches, 0.0) })
+    Some(Relative { value, next_run: stats::next_run(value, &[own]), sd: own.sd })
 }
 
 /// By cycles, which are exact, or else by samples.

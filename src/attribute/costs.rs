@@ -8,7 +8,6 @@ use crate::summary::{Row, RowCost, summarize};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::f64::consts::SQRT_2;
 
 /// The operations of a run that were measured in one environment.
 #[derive(Clone, Debug)]
@@ -293,10 +292,8 @@ fn point(row: &Row) -> Option<MeasuredOperation> {
 fn own_sd(row: &Row, figure: &RowCost) -> f64 {
     let listed = BETWEEN_RUNS_SD.iter().find(|(start, _)| row.case.operation.starts_with(start)).map(|(_, sd)| *sd);
     let between = listed.unwrap_or(if row.depends_on_history() { HISTORY_SD } else { 0.0 });
-    // The interval for the next run's holds the errors of both.
-    let by_launches = figure.relative.and_then(|own| own.next_run?.half_width_percent(Nanos(own.value)));
     let within = figure.half_width_percent().map(|percent| percent / Z);
-    let own = by_launches.map(|percent| percent / NEXT_RUN_Z / SQRT_2).or(within);
+    let own = figure.relative.map(|own| 100.0 * own.sd).or(within);
     own.map_or(0.0, |percent| (percent / 100.0).hypot(between))
 }
 
@@ -322,9 +319,6 @@ const BETWEEN_RUNS_SD: &[(&str, f64)] = &[
 /// Standard deviation of the logarithm of a cost that depends on what was done to the file system before, from run to run
 /// (METHOD.md).
 const HISTORY_SD: f64 = 0.08;
-
-/// The normal quantile of the interval for the next run.
-const NEXT_RUN_Z: f64 = 1.645;
 
 fn choose(run: &Run, wanted: Option<&str>) -> Result<String, NoCosts> {
     let is_counted = |record: &&Record| matches!(record.outcome, Outcome::Counted(_));

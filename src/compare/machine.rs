@@ -121,8 +121,8 @@ mod tests {
     use super::super::synthetic::column;
     use super::super::{Mark, Options, compare};
     use super::*;
-    use crate::model::Record;
     use crate::model::fixtures::record;
+    use crate::model::{Outcome, Record};
 
     /// The whole panel at `ns`, its members in the kernel at `kernel` times that, and one other operation.
     fn with(ns: u64, kernel: f64, other: u64) -> Vec<Record> {
@@ -131,7 +131,12 @@ mod tests {
             false => record(operation, (ns as f64 * kernel) as u64),
         };
         let panel = PANEL.iter().enumerate().map(of);
-        panel.chain([record("file.stat", other)]).collect()
+        let mut records: Vec<Record> = panel.chain([record("file.stat", other)]).collect();
+        for record in &mut records {
+            let Outcome::Measured(measurement) = &mut record.outcome else { unreachable!() };
+            measurement.earlier = vec![1.0; 10];
+        }
+        records
     }
 
     fn marks(old: Vec<Record>, new: Vec<Record>) -> (Option<MachineChange>, f64, Option<Mark>) {

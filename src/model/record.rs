@@ -209,6 +209,10 @@ pub struct Measurement {
     /// Whether the cost depends on earlier changes to the file system, so that it may differ from run to run.
     #[serde(default)]
     pub history: bool,
+    /// What the case cost in earlier runs on this machine under such load, in units of the panel's geometric mean, the latest
+    /// first; empty if none is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<f64>,
 }
 
 /// A period of the run: confidence intervals treat blocks as independent.

@@ -13,6 +13,7 @@ pub mod highlights;
 pub mod instructions;
 pub mod latency;
 pub mod portrait;
+mod precision;
 mod table;
 mod terminal;
 mod view;

@@ -1,58 +1,96 @@
-//! Learns from earlier runs on the same machine how much whole runs scatter.
+//! Learns from earlier runs on the same machine how much whole runs scatter, and each case relative to the machine.
 
-use crate::model::Run;
+use crate::model::{Case, Outcome, Run};
 use crate::runner;
 use crate::stats::run_scatter;
 use crate::store::levels::{self, Level};
 use crate::summary::{self, Panel};
+use std::collections::BTreeMap;
 
-/// Only runs under similar load are evidence for this one: others kept at least this many CPUs busy, or fewer.
-const LOADED: f64 = 0.5;
+/// Only runs under similar load are evidence for this one: others kept as many CPUs busy, within this share of all.
+const SIMILAR: f64 = 0.25;
 /// The latest runs count.
 const LATEST: usize = 20;
 /// Fewer runs, this one included, teach nothing.
 const FEWEST: usize = 3;
 
-/// Adds to `run`, which came to its end, how much runs on its machine scatter, and keeps its level for later runs. A run whose
+/// Adds to `run`, which came to its end, how much runs on its machine scatter and what its cases cost in them, and keeps its
+/// own level for later runs if it is the `last` of its session: those right after each other show too little. A run whose
 /// panel was not measured natively neither learns nor teaches: its level is that of another build.
-pub fn learn(run: &mut Run) {
+pub fn learn(run: &mut Run, last: bool) {
     let Some(own) = level(run) else { return };
     let Some(directory) = runner::state_directory() else { return };
     let earlier = levels::read(&directory);
-    let levels_ln = comparable(&earlier, &own);
+    let latest = comparable(&earlier, &own, run.host.cpus);
+    let levels_ln: Vec<f64> = latest.iter().chain([&&own]).map(|level| level.panel_ns.ln()).collect();
     if levels_ln.len() >= FEWEST {
         run.host.run_scatter_percent = Some(100.0 * run_scatter(&levels_ln));
         run.host.run_scatter_runs = u32::try_from(levels_ln.len()).ok();
     }
+    for record in &mut run.records {
+        let key = key(&record.case);
+        if let Outcome::Measured(measurement) = &mut record.outcome {
+            measurement.earlier = latest.iter().filter_map(|level| level.cases.get(&key).copied()).collect();
+        }
+    }
     // Without its line, later runs only know less.
-    let _ = levels::add(&directory, &earlier, &own);
+    if last {
+        let _ = levels::add(&directory, &earlier, &own);
+    }
 }
 
 fn level(run: &Run) -> Option<Level> {
     let (range, _) = summary::steady_range(run);
     let panel = Panel::of(run, &range);
     panel.is_native().then_some(())?;
+    let panel_ns = panel.mean_ns()?;
     Some(Level {
         host: run.host.name.clone()?,
         cpu: run.host.cpu.clone().unwrap_or_default(),
         kernel: run.host.kernel.clone().unwrap_or_default(),
         build: format!("{}, {}", run.host.architecture.as_deref().unwrap_or_default(), run.tool.compiler),
         started_unix_s: run.started_unix_s,
-        panel_ns: panel.mean_ns()?,
+        panel_ns,
         members: panel.members.len(),
         busy_cpus: run.host.busy_cpus?,
+        cases: cases(run, &panel, panel_ns),
     })
 }
 
-/// The logarithms of the latest levels that can be compared with `own`, and its own.
-fn comparable(earlier: &[Level], own: &Level) -> Vec<f64> {
+/// What each case cost in units of the panel's mean.
+fn cases(run: &Run, panel: &Panel, panel_ns: f64) -> BTreeMap<String, f64> {
+    let cost = |measurement| Some(summary::launches(measurement, &panel.range(), &panel.speed)?.median_ns / panel_ns);
+    let cases = run.records.iter().filter_map(|record| match &record.outcome {
+        Outcome::Measured(measurement) => Some((key(&record.case), cost(measurement)?)),
+        _ => None,
+    });
+    cases.filter(|(key, _)| key.len() < LONGEST).collect()
+}
+
+/// What is the same for the same case of another run.
+fn key(case: &Case) -> String {
+    let Case { environment, language, prelude, setup, operation, .. } = case;
+    let language = language.as_deref().unwrap_or_default();
+    let params: Vec<String> = case.effective_params().iter().map(|(name, value)| format!("{name}={value}")).collect();
+    [environment, language, prelude, setup, operation, &params.join(" ")]
+        .join(" ")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Longer snippets are not kept.
+const LONGEST: usize = 200;
+
+/// The latest levels that can be compared with `own` on a machine with so many CPUs, the latest first.
+fn comparable<'a>(earlier: &'a [Level], own: &Level, cpus: Option<u32>) -> Vec<&'a Level> {
+    let cpus = f64::from(cpus.unwrap_or(1));
     let same = |level: &&Level| {
         (&level.host, &level.cpu, &level.kernel, &level.build) == (&own.host, &own.cpu, &own.kernel, &own.build)
             && level.members == own.members
-            && (level.busy_cpus >= LOADED) == (own.busy_cpus >= LOADED)
+            && (level.busy_cpus - own.busy_cpus).abs() <= SIMILAR * cpus
     };
-    let latest = earlier.iter().rev().filter(same).take(LATEST - 1);
-    latest.chain([own]).map(|level| level.panel_ns.ln()).collect()
+    earlier.iter().rev().filter(same).take(LATEST - 1).collect()
 }
 
 #[cfg(test)]
@@ -62,7 +100,8 @@ mod tests {
     fn at(panel_ns: f64, busy_cpus: f64) -> Level {
         let text = |text: &str| text.to_string();
         let (host, cpu, kernel, build) = (text("here"), text("cpu"), text("6.18"), text("x86_64, cc"));
-        Level { host, cpu, kernel, build, started_unix_s: 1, panel_ns, members: 12, busy_cpus }
+        let cases = BTreeMap::from([("native file.stat".to_string(), 2.5)]);
+        Level { host, cpu, kernel, build, started_unix_s: 1, panel_ns, members: 12, busy_cpus, cases }
     }
 
     #[test]
@@ -72,7 +111,7 @@ mod tests {
         let fewer = Level { members: 11, ..at(30.0, 0.1) };
         let translated = Level { build: "aarch64, clang".to_string(), ..at(30.0, 0.1) };
         let earlier = [at(9.0, 0.0), elsewhere, at(40.0, 1.9), fewer, translated, at(11.0, 0.2)];
-        assert_eq!(comparable(&earlier, &own), [11f64.ln(), 9f64.ln(), 10f64.ln()]);
-        assert_eq!(comparable(&vec![at(9.0, 0.0); 90], &own).len(), LATEST);
+        assert_eq!(comparable(&earlier, &own, Some(2)), [&at(11.0, 0.2), &at(9.0, 0.0)]);
+        assert_eq!(comparable(&vec![at(9.0, 0.0); 90], &own, None).len(), LATEST - 1);
     }
 }

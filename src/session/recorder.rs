@@ -87,7 +87,7 @@ impl Recorder<'_> {
         run.host.busy_cpus = clocks.busy.as_ref().and_then(|busy| busy.cpus_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
         if !self.interrupt.is_set() {
-            learn::learn(&mut run);
+            learn::learn(&mut run, self.last);
         }
         let written = self.write(&run);
         (run, written)

@@ -20,9 +20,12 @@ pub const BETWEEN_RUNS: f64 = 0.015;
 const TYPICAL: f64 = 0.01;
 const TYPICAL_RUNS: f64 = 2.0;
 
-/// Standard deviation of what moves a single case from run to run and is the same in all its launches: 0.15%. More than half
-/// of all cases repeat within 0.1%; page placement moves others by up to 0.5% (METHOD.md).
-const OWN: f64 = 0.0015;
+/// Standard deviation of what moves a single case from run to run and is the same in all its launches, where no earlier run
+/// of the case is known: 0.3%. On machines whose cores others use too, most cases repeat within 0.35% (METHOD.md).
+const OWN: f64 = 0.003;
+
+/// Degrees of freedom from which on earlier runs of a case show its scatter.
+const FEWEST_KNOWN: f64 = 2.0;
 
 /// Standard deviation of launches, assumed where a run has only one; with the degrees of freedom of two.
 const ONE_LAUNCH: f64 = 0.02;
@@ -35,9 +38,7 @@ pub(super) const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 const BEYOND_LAUNCHES: f64 = 2.0;
 
 /// Level of the interval for the next run's median.
-pub const NEXT_RUN: f64 = 0.9;
-/// The normal quantile of that level.
-const NEXT_RUN_QUANTILE: f64 = 1.645;
+pub const NEXT_RUN: f64 = 0.95;
 
 /// The smallest standard error of several runs, on the log scale. Medians of few distinct values may all be equal, which is no
 /// proof.
@@ -53,6 +54,15 @@ pub struct Launches {
     pub median_ns: f64,
     /// The same for each launch.
     pub medians_ns: Vec<f64>,
+    /// The cost relative to the machine as a whole in earlier runs.
+    pub earlier: Vec<f64>,
+}
+
+/// A standard deviation on the log scale, and the degrees of freedom that it is known by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deviation {
+    pub sd: f64,
+    pub degrees: f64,
 }
 
 /// ln of new / old, its standard error, and the degrees of freedom of that.
@@ -75,7 +85,7 @@ pub fn launches(m: &Measurement, range: Range<usize>, speed: &Speed) -> Option<L
         own
     });
     let medians_ns = parts.filter_map(|part| steady_median(m, &part, speed)).collect();
-    Some(Launches { median_ns: steady_median(m, &range, speed)?, medians_ns })
+    Some(Launches { median_ns: steady_median(m, &range, speed)?, medians_ns, earlier: m.earlier.clone() })
 }
 
 /// How far the runs of two sides, `old` before `new`, are from each other on the log scale, by the members of the panel that
@@ -89,7 +99,7 @@ pub fn run_shifts(members: &[Vec<f64>]) -> Option<Vec<f64>> {
 /// either has no run.
 ///
 /// Assumes that logarithms of the medians of runs are normal. The variance of a side of several runs is that of their medians;
-/// of a single run, that of its launches with `OWN` and the assumed scatter. Degrees of freedom are those of Welch and
+/// of a single run, that of its launches and earlier runs with the assumed scatter. Degrees of freedom are those of Welch and
 /// Satterthwaite, with assumed parts taken as exact.
 pub fn between_runs(new: (&[Launches], f64), old: (&[Launches], f64)) -> Option<BetweenRuns> {
     let side = |(runs, run_scatter): (&[Launches], f64)| {
@@ -105,8 +115,8 @@ pub fn between_runs(new: (&[Launches], f64), old: (&[Launches], f64)) -> Option<
 /// new / old relative to the machine as a whole: each side with a case's runs, and how much slower the machine was in each on
 /// the log scale. `None` if either has no run.
 ///
-/// Assumes that logarithms of the medians of runs are normal, with one variance on both sides: that of the launches with
-/// `OWN` for what they do not show, and the scatter of the runs on each side if there are several, by degrees of freedom.
+/// Assumes that logarithms of the medians of runs are normal, with one variance on both sides: that by the launches and earlier
+/// runs, and the scatter of the runs on each side if there are several, by degrees of freedom.
 pub fn relative_to_machine(new: &[(Launches, f64)], old: &[(Launches, f64)]) -> Option<BetweenRuns> {
     let mean = |side: &[(Launches, f64)]| Sample::relative(side).map(|sample| sample.mean);
     let (variance, degrees) = relative_variance(&[new, old])?;
@@ -121,7 +131,7 @@ pub(super) fn relative_variance(sides: &[&[(Launches, f64)]]) -> Option<(f64, f6
     let count = parts.clone().count() as f64;
     let of_launches = parts.clone().map(|(variance, _)| variance).sum::<f64>() / count;
     let doubt = parts.map(|(variance, degrees)| variance * variance / degrees).sum::<f64>() / (count * count);
-    let expected = of_launches + OWN.powi(2);
+    let expected = of_launches;
     let of_expected = (expected * expected / doubt).clamp(1.0, 1e6);
     let (of_runs, weight) = (count - samples.len() as f64, of_expected.min(MOST_WEIGHT));
     let squares: f64 = samples.iter().map(|sample| sample.squares).sum();
@@ -184,7 +194,7 @@ impl Sample {
     fn error_of_mean(&self, run_scatter: f64) -> MeanError {
         let (mean, count) = (self.mean, self.count());
         if let [(of_launches, degrees)] = self.launches[..] {
-            let variance = of_launches + OWN.powi(2) + run_scatter.powi(2);
+            let variance = of_launches + run_scatter.powi(2);
             return MeanError { mean, variance, doubt: of_launches * of_launches / degrees, fewest: f64::INFINITY };
         }
         let (variance, degrees) = ((self.squares / (count - 1.0) / count).max(LEAST_ERROR.powi(2)), count - 1.0);
@@ -192,8 +202,22 @@ impl Sample {
     }
 }
 
-/// The variance of a run's log median by its launches, and its degrees of freedom.
+/// The variance of a run's log median relative to the machine, and its degrees of freedom: by earlier runs, and by the run's own
+/// launches as far as these show it.
 fn scatter(run: &Launches) -> Option<(f64, f64)> {
+    let (by_launches, degrees) = scatter_of_launches(run)?;
+    let earlier: Vec<f64> = run.earlier.iter().map(|cost| cost.ln()).filter(|log| log.is_finite()).collect();
+    let known = earlier.len().saturating_sub(1) as f64;
+    let by_runs = moments(&earlier).1 / known;
+    Some(match known >= FEWEST_KNOWN {
+        true if by_runs > by_launches => (by_runs.max(LEAST_ERROR.powi(2)), known),
+        true => (by_launches.max(LEAST_ERROR.powi(2)), degrees.max(known)),
+        false => (by_launches + OWN.powi(2), degrees),
+    })
+}
+
+/// The same by the launches alone.
+fn scatter_of_launches(run: &Launches) -> Option<(f64, f64)> {
     let logs: Vec<f64> = run.medians_ns.iter().map(|ns| ns.ln()).filter(|log| log.is_finite()).collect();
     let count = logs.len() as f64;
     match logs.len() {
@@ -221,16 +245,28 @@ pub fn between_machines(new: (&[f64], f64), old: (&[f64], f64)) -> Option<Betwee
 /// The standard deviation of what moves whole runs on a machine, by `levels_ln`, the logarithms of what the panel cost in
 /// several runs; `TYPICAL` counts for two more.
 pub fn run_scatter(levels_ln: &[f64]) -> f64 {
-    let count = levels_ln.len() as f64;
     let (_, squares) = moments(levels_ln);
-    ((TYPICAL_RUNS * TYPICAL.powi(2) + squares) / (TYPICAL_RUNS + (count - 1.0).max(0.0))).sqrt()
+    let known = learned_degrees(levels_ln.len()) - TYPICAL_RUNS;
+    ((TYPICAL_RUNS * TYPICAL.powi(2) + squares) / (TYPICAL_RUNS + known)).sqrt()
 }
 
-/// Where the median of the next run will be, nine times in ten: what this run's launches show, `OWN`, and `run_scatter` for
-/// what moves whole runs, each for both runs. `middle` is what the interval is around; `None` without launches.
-pub fn next_run(middle: f64, launches: &Launches, run_scatter: f64) -> Option<Interval> {
-    let (variance, _) = scatter(launches)?;
-    let half = NEXT_RUN_QUANTILE * (2.0 * (variance + OWN.powi(2) + run_scatter.powi(2))).sqrt();
+/// The degrees of freedom of that of so many runs; of none, those that what is assumed counts for.
+pub fn learned_degrees(runs: usize) -> f64 {
+    TYPICAL_RUNS + runs.saturating_sub(1) as f64
+}
+
+/// What moves a case from run to run relative to the machine as a whole; `None` without launches.
+pub fn own_deviation(run: &Launches) -> Option<Deviation> {
+    scatter(run).map(|(variance, degrees)| Deviation { sd: variance.sqrt(), degrees })
+}
+
+/// Where the median of the next run will be, 95 times in 100, by what moves runs, which moved this one too. Student's t with the
+/// degrees of freedom of Welch and Satterthwaite. `middle` is what the interval is around; `None` if that is no cost.
+pub fn next_run(middle: f64, parts: &[Deviation]) -> Option<Interval> {
+    let variance: f64 = parts.iter().map(|part| part.sd.powi(2)).sum();
+    let doubt: f64 = parts.iter().map(|part| part.sd.powi(4) / part.degrees).sum();
+    let quantile = student::quantile((1.0 - NEXT_RUN) / 2.0, (variance * variance / doubt).clamp(1.0, 1e6));
+    let half = quantile * (2.0 * variance).sqrt();
     Nanos(middle).is_cost().then(|| Interval {
         low: middle * (-half).exp(),
         high: middle * half.exp(),

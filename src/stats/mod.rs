@@ -20,8 +20,8 @@ mod two_modes;
 
 pub use across_hosts::{HostRun, HostScatter, MAD_TO_DEVIATION, change_across, change_points_across, host_scatter};
 pub use between::{
-    BETWEEN_RUNS, BetweenRuns, Launches, NEXT_RUN, between_machines, between_runs, launches, next_run,
-    relative_to_machine, run_scatter, run_shifts,
+    BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, between_machines, between_runs, launches,
+    learned_degrees, next_run, own_deviation, relative_to_machine, run_scatter, run_shifts,
 };
 pub use change_points::{FEWEST_RUNS, change_points};
 pub use counted::{
@@ -36,7 +36,7 @@ pub use overhead::Overhead;
 pub use paired::{Ranged, log_ratios, paired_difference, paired_ratio};
 pub use percentiles::{FEWEST_BEYOND, beyond, longest, median_call, percentile, tail_curve, without};
 pub use power::{RunDeviation, Wanted, run_deviation, runs_needed};
-pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log, next_of_runs, paired_by_launch};
+pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log, next_of_runs, paired_by_launch, sd_of_mean};
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 

@@ -4,14 +4,15 @@
 use crate::kernel::open;
 use crate::kernel::temporary;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
 
 const FILE: &str = "levels.jsonl";
-/// The most that is read: some thousand runs.
-const MOST_BYTES: u64 = 1 << 20;
+/// The most that is read: twice the runs that are kept, with all operations.
+const MOST_BYTES: u64 = 4 << 20;
 /// The file is shortened to this many runs when it has twice as many.
-const KEPT: usize = 500;
+const KEPT: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
@@ -26,6 +27,9 @@ pub struct Level {
     pub members: usize,
     /// CPUs that other programs kept busy.
     pub busy_cpus: f64,
+    /// What each case cost in units of `panel_ns`.
+    #[serde(default)]
+    pub cases: BTreeMap<String, f64>,
 }
 
 /// The levels kept in `directory`, the oldest first. Lines that are not understood are left out.
@@ -66,7 +70,17 @@ mod tests {
     fn level(started_unix_s: u64) -> Level {
         let text = |text: &str| text.to_string();
         let (host, cpu, kernel, build) = (text("here"), text("cpu"), text("6.18"), text("x86_64, cc"));
-        Level { host, cpu, kernel, build, started_unix_s, panel_ns: 42.5, members: 12, busy_cpus: 0.25 }
+        Level {
+            host,
+            cpu,
+            kernel,
+            build,
+            started_unix_s,
+            panel_ns: 42.5,
+            members: 12,
+            busy_cpus: 0.25,
+            cases: BTreeMap::new(),
+        }
     }
 
     #[test]

@@ -52,6 +52,14 @@ impl RowCost {
     pub fn next_run_percent(&self) -> Option<f64> {
         self.next_run?.half_width_percent(self.median)
     }
+
+    /// The same of the cost relative to the machine, or without a panel of the median.
+    pub fn own_percent(&self) -> Option<f64> {
+        match self.relative {
+            Some(relative) => relative.next_run?.half_width_percent(Nanos(relative.value)),
+            None => self.next_run_percent(),
+        }
+    }
 }
 
 /// A cost relative to the machine's speed in the same time blocks: steadier from run to run than nanoseconds.
@@ -59,6 +67,9 @@ impl RowCost {
 pub struct Relative {
     /// In units of the geometric mean of the panel.
     pub value: f64,
-    /// Where the next run's will be; `None` without launches.
+    /// Where the next run's will be; `None` if the value is no cost.
     pub next_run: Option<Interval>,
+    /// Standard deviation of its logarithm, from run to run.
+    #[serde(skip)]
+    pub sd: f64,
 }

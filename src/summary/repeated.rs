@@ -132,7 +132,8 @@ fn cold_over_warm(parts: &[(RowCost, f64)]) -> Option<Ranged> {
 fn relative(parts: &[(RowCost, f64)]) -> Option<Relative> {
     let logs: Vec<f64> = parts.iter().map(|(part, _)| Some(part.relative?.value.ln())).collect::<Option<_>>()?;
     let single = hull(parts.iter().map(|(part, _)| part.relative?.next_run));
-    Some(Relative { value: stats::mean_log(&logs)?.exp(), next_run: stats::next_of_runs(&logs).or(single) })
+    let sd = stats::sd_of_mean(&logs).or(parts[0].0.relative.map(|own| own.sd))?;
+    Some(Relative { value: stats::mean_log(&logs)?.exp(), next_run: stats::next_of_runs(&logs).or(single), sd })
 }
 
 /// The geometric mean over all runs; `None` unless every part has a value above 0.

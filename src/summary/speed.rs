@@ -1,8 +1,8 @@
 //! How fast the machine was in a run, by the panel of cheap operations that every run measures.
 
 use super::measurement;
-use crate::model::{Case, Measurement, Outcome, PANEL, Record, Run};
-use crate::stats::{self, BETWEEN_RUNS, FEWEST_MEMBERS, Speed};
+use crate::model::{Case, Measurement, Nanos, Outcome, PANEL, Record, Run};
+use crate::stats::{self, BETWEEN_RUNS, Deviation, FEWEST_MEMBERS, Speed};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -21,6 +21,16 @@ pub struct MachineSpeed {
     pub between_runs_percent: f64,
     /// The number of runs that `between_runs_percent` was learned from; `None` if it is assumed.
     pub learned_from_runs: Option<u32>,
+}
+
+impl MachineSpeed {
+    /// How far the next run of the whole machine will be, 95 times in 100, in percent.
+    pub fn next_run_percent(&self) -> f64 {
+        let runs = self.learned_from_runs.unwrap_or(0) as usize;
+        let machine = Deviation { sd: self.between_runs_percent / 100.0, degrees: stats::learned_degrees(runs) };
+        let interval = stats::next_run(1.0, &[machine]);
+        interval.and_then(|interval| interval.half_width_percent(Nanos(1.0))).unwrap_or(0.0)
+    }
 }
 
 /// The panel's members in a run, in the order of [`PANEL`].
@@ -107,8 +117,15 @@ pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
 
 /// Standard deviation of whole runs on the run's machine, on the log scale: learned from earlier runs, or assumed.
 pub fn run_scatter(run: &Run) -> f64 {
+    run_deviation(run).sd
+}
+
+/// The same with its degrees of freedom.
+pub fn run_deviation(run: &Run) -> Deviation {
     let learned = run.host.run_scatter_percent.filter(|percent| percent.is_finite() && *percent >= 0.0);
-    learned.map_or(BETWEEN_RUNS, |percent| percent / 100.0)
+    let runs = learned.and(run.host.run_scatter_runs).unwrap_or(0);
+    let sd = learned.map_or(BETWEEN_RUNS, |percent| percent / 100.0);
+    Deviation { sd, degrees: stats::learned_degrees(runs as usize) }
 }
 
 #[cfg(test)]

@@ -53,6 +53,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
             major_faults,
             switches,
             history: switches,
+            earlier: vec![iterations as f64, 0.0],
         };
         Outcome::Measured(samples)
     });

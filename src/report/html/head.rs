@@ -97,8 +97,8 @@ pub fn close(html: &mut Markup, page: &Page) {
     footer(
         html,
         &files,
-        "Costs are medians over batches at the run's usual speed, with where the next run's will be 9 times in 10; ratios have \
-         intervals of 95% confidence.",
+        "Costs are medians over batches at the run's usual speed, with where the next run's will be 95 times in 100; ratios \
+         have intervals of 95% confidence.",
     );
 }
 

@@ -43,6 +43,8 @@ pub enum ViewKind {
     Cmpthese,
     /// Costs as bars on a logarithmic axis, by area.
     Bars,
+    /// Where the next run's costs will be, in nanoseconds and relative to the machine, and what that is known from.
+    Precision,
     /// A histogram of the samples of each case.
     Distribution,
     /// All hardware and software events that were counted (run counts them for this view).

@@ -4,12 +4,12 @@ use super::cold;
 use crate::derive::DerivedRow;
 use crate::document::{Spec, params};
 use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale, Unit};
-use crate::report::numbers::{entries, four_figures, instructions, nanoseconds, percent, rate, three_figures};
+use crate::report::numbers::{entries, instructions, nanoseconds, percent, rate, three_figures};
 use crate::report::run::counters;
 use crate::report::study::{self, Scaled};
 use crate::report::{Cell, Style};
 use crate::stats::{Ranged, UserShare};
-use crate::summary::{Instructions, Relative, Row, RowCost, Summary};
+use crate::summary::{Instructions, Row, RowCost, Summary};
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
 
@@ -33,8 +33,9 @@ pub struct Line<'a> {
     pub cost: Cell,
     /// The number of instructions; empty for a time.
     pub count: Cell,
-    interval: Cell,
     pub precision: Cell,
+    /// Of a derived row.
+    interval: Cell,
     /// The kernel entries; for a failed record, the reason.
     pub entries: Cell,
 }
@@ -90,7 +91,8 @@ fn costs<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let [_, timed] = units(summary);
     let columns = vec![
         Spec::right("ns/op", |line: &Line| line.cost.clone()).number("median_ns", |line| Some(line.time?.value)),
-        Spec::right("next run", |line: &Line| line.interval.clone())
+        Spec::right("95% interval", |line: &Line| line.interval.clone())
+            .shown_if(!summary.derived.is_empty())
             .expendable(1)
             .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
             .number("ci_high_ns", |line| Some(line.time?.low_high?.1))
@@ -169,9 +171,8 @@ fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         Spec::right("calls/s", |line: &Line| line.at_rate(|f| Cell::number(rate(per_second(f)), per_second(f))))
             .expendable(4)
             .number("calls_per_s", |line| line.figure().filter(|_| !line.is_cold()).map(per_second)),
-        Spec::right("x panel", |line: &Line| line.of_figure(|f| relative_cell(f.relative)))
-            .expendable(1)
-            .number("relative", |line| Some(line.figure()?.relative?.value))
+        Spec::hidden()
+            .number("relative", |line: &Line| Some(line.figure()?.relative?.value))
             .number("relative_low", |line| Some(line.figure()?.relative?.next_run?.low))
             .number("relative_high", |line| Some(line.figure()?.relative?.next_run?.high)),
         Spec::right("usr/sys %", |line: &Line| line.of_figure(|f| f.user_share.map_or(Cell::default(), split_cell)))
@@ -217,7 +218,7 @@ impl<'a> Line<'a> {
             name: Cell::from(row.case.to_string()),
             cost: of_figure(row, |figure| cost_cell(row, figure)),
             count: count_cell(row),
-            interval: of_figure(row, interval_cell),
+            interval: Cell::default(),
             precision: of_figure(row, precision_cell),
             entries: entries_cell(row),
         }
@@ -318,11 +319,6 @@ fn net_cell(count: &Instructions) -> Cell {
     count.net.map_or(Cell::default(), |net| Cell::number(instructions(net), net))
 }
 
-/// Four digits: relative costs repeat more closely than nanoseconds.
-fn relative_cell(relative: Option<Relative>) -> Cell {
-    relative.map_or(Cell::default(), |relative| Cell::number(four_figures(relative.value), relative.value))
-}
-
 fn time(ns: Option<f64>) -> Cell {
     ns.map_or(Cell::default(), |ns| Cell::number(nanoseconds(ns), ns))
 }
@@ -337,14 +333,9 @@ fn per_second(figure: &RowCost) -> f64 {
     1e9 / figure.median.0
 }
 
-fn interval_cell(figure: &RowCost) -> Cell {
-    let text = figure.next_run.map(|i| format!("{} .. {}", nanoseconds(i.low), nanoseconds(i.high)));
-    Cell::from(text.unwrap_or_default())
-}
-
-/// Half the width of the interval for the next run's median; `?` without one.
+/// How far the row's next cost will be, relative to the machine; `?` where that is not known.
 fn precision_cell(figure: &RowCost) -> Cell {
-    figure.next_run_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p))
+    figure.own_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p))
 }
 
 /// Standard error above which a share is marked: its 95% interval then extends three points or more to either side.

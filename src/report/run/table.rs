@@ -169,25 +169,18 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
     notes
 }
 
-/// What `±` means, and what is in it.
+/// What `±` means, and how far the machine as a whole moves.
 fn next_run(summary: &Summary) -> Option<String> {
     let figures = || summary.rows.iter().filter_map(Row::cost);
-    figures().any(|figure| figure.next_run.is_some()).then_some(())?;
-    if summary.runs() >= FEWEST_REPEATED {
-        return Some("±: where the next run's median will be, 9 times in 10, by the scatter of the runs".to_string());
-    }
+    figures().any(|figure| figure.own_percent().is_some()).then_some(())?;
+    let what = "±: how far the cost will be from this in the next run, 95 times in 100";
     let Some(machine) = &summary.machine else {
         let assumed = percent(100.0 * BETWEEN_RUNS);
-        return Some(format!(
-            "±: where the next run's median will be, 9 times in 10; whole runs are assumed to move by {assumed}%"
-        ));
+        return Some(format!("{what}; whole runs are assumed to move by {assumed}%"));
     };
     let learned = machine.learned_from_runs.map_or("assumed".to_string(), |runs| format!("learned from {runs} runs"));
-    let scatter = percent(machine.between_runs_percent);
-    Some(format!(
-        "±: where the next run's median will be, 9 times in 10; whole runs move by {scatter}% ({learned}); x panel, relative \
-         to the machine, moves less"
-    ))
+    let moves = percent(machine.next_run_percent());
+    Some(format!("{what}, relative to the machine, which as a whole moves by ±{moves}% ({learned})"))
 }
 
 /// The text that rows with this warning share, preceded by the mark of their cells if they have one.

@@ -8,6 +8,7 @@ use crate::report::run::cmpthese::{ViewKind, cmpthese_blocks};
 use crate::report::run::counters::counters_block;
 use crate::report::run::detail::Detail;
 use crate::report::run::latency::latency_document;
+use crate::report::run::precision::precision_table;
 use crate::report::run::table::{Sort, first_run_note, summary_table, summary_tables};
 use crate::report::run::terminal::{bar_blocks, distribution_blocks};
 use crate::summary::Summary;
@@ -40,6 +41,7 @@ fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Documen
         ViewKind::Latency => return latency_document(summary, view.plot_width),
         ViewKind::Bars => bar_blocks(&Detail::new(run), view.width),
         ViewKind::Distribution => distribution_blocks(&Detail::new(run)),
+        ViewKind::Precision => return precision_table(summary).into(),
         ViewKind::Counters => vec![counters_block(summary, &run.host)],
         ViewKind::Timethese | ViewKind::Cmpthese => cmpthese_blocks(run, summary, kind),
         // Of profiles only.

@@ -17,7 +17,7 @@ fn simulated(random: &mut ChaCha8Rng, cost: f64, of_run: f64, of_launch: f64) ->
 /// A run with these launches, at the same speed throughout.
 fn of(medians_ns: &[f64]) -> Launches {
     let median_ns = median(medians_ns.to_vec()).unwrap_or(100.0);
-    Launches { median_ns, medians_ns: medians_ns.to_vec() }
+    Launches { median_ns, medians_ns: medians_ns.to_vec(), earlier: Vec::new() }
 }
 
 fn compared(new: &Launches, old: &Launches) -> Option<BetweenRuns> {
@@ -156,14 +156,34 @@ fn the_scatter_of_runs_is_learned_little_by_little() {
 
 #[test]
 fn the_next_run_is_where_the_launches_and_the_machine_let_it_be() {
-    let steady = next_run(100.0, &of(&[100.0, 100.0, 100.0]), 0.0).unwrap();
-    assert!((steady.high / steady.low - 1.0 - 2.0 * 1.645 * 2f64.sqrt() * OWN).abs() < 1e-4, "{steady:?}");
-    assert_eq!(steady.level, NEXT_RUN);
-    let moved = next_run(100.0, &of(&[100.0, 100.0, 100.0]), 0.01).unwrap();
-    let launches = next_run(100.0, &of(&[97.0, 100.0, 103.0]), 0.0).unwrap();
-    assert!(moved.low < steady.low && launches.low < moved.low && moved.high > steady.high);
-    assert_eq!(next_run(100.0, &of(&[]), 0.01), None);
-    assert_eq!(next_run(0.0, &of(&[100.0]), 0.01), None);
+    let own = |medians_ns: &[f64]| own_deviation(&of(medians_ns)).unwrap();
+    let width = |parts: &[Deviation]| next_run(100.0, parts).map(|interval| interval.high - interval.low);
+    let quiet = own(&[100.0, 100.0, 100.0]);
+    assert_eq!((quiet.sd, quiet.degrees), (OWN, 2.0));
+    let half = student::quantile(0.025, 2.0) * 2f64.sqrt() * OWN;
+    assert!((next_run(100.0, &[quiet]).unwrap().high - 100.0 * half.exp()).abs() < 1e-9);
+    assert!(width(&[own(&[97.0, 100.0, 103.0])]) > width(&[quiet, Deviation { sd: 0.01, degrees: 20.0 }]));
+    assert_eq!(own_deviation(&of(&[])), None);
+    assert_eq!(next_run(0.0, &[quiet]), None);
+}
+
+/// Whatever launches show: from three earlier runs on, it is these that say how far the next one will be.
+#[test]
+fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
+    let mut random = ChaCha8Rng::seed_from_u64(6);
+    for (sd, of_launch, known) in [(0.035, 0.035, 0), (0.035, 0.002, 5), (0.035, 0.002, 20), (0.001, 0.01, 10)] {
+        let (mut held, tries) = (0, 4000);
+        for _ in 0..tries {
+            let mut cost = || 100.0 * (sd * normal(&mut random)).exp();
+            let (this, earlier) = (cost(), (0..known).map(|_| cost()).collect());
+            let next = cost();
+            let medians_ns = (0..3).map(|_| this * (of_launch * normal(&mut random)).exp()).collect();
+            let own = own_deviation(&Launches { median_ns: this, medians_ns, earlier }).unwrap();
+            held += i32::from(next_run(this, &[own]).is_some_and(|i| i.low <= next && next <= i.high));
+        }
+        let share = f64::from(held) / f64::from(tries);
+        assert!(share >= 0.93, "sd {sd}, launches {of_launch}, {known} earlier runs: {share}");
+    }
 }
 
 #[test]

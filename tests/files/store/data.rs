@@ -31,6 +31,7 @@ fn measured() -> Record {
         major_faults: 0,
         switches: false,
         history: false,
+        earlier: vec![10.25, 10.375],
     };
     let mut record = record("file.lstat", Outcome::Measured(measurement));
     record.case.params.insert("depth".into(), 4);
@@ -123,12 +124,12 @@ prop_compose! {
 prop_compose! {
     fn any_measurement()(iterations in 1..u64::MAX, user_ns in any::<u64>(), minor_faults in any::<u64>(),
         blocks in vec((any::<u32>(), vec(vec(any::<u64>(), 0..3), 0..4)), 0..3),
-        preempted_ns in vec(any::<u64>(), 0..3), switches in any::<bool>()) -> Outcome {
+        preempted_ns in vec(any::<u64>(), 0..3), switches in any::<bool>(), earlier in vec(number(), 0..3)) -> Outcome {
         let blocks = blocks.into_iter().map(|(launch, slots)| Block { launch, slots }).collect();
         let cpu = CpuTime { user_ns, system_ns: 1, wall_ns: u64::MAX };
         let (major_faults, history) = (3, !switches);
         Outcome::Measured(Measurement {
-            iterations, blocks, cpu, preempted_ns, minor_faults, major_faults, switches, history,
+            iterations, blocks, cpu, preempted_ns, minor_faults, major_faults, switches, history, earlier,
         })
     }
 }
