@@ -15,9 +15,9 @@ const LATEST: usize = 20;
 const FEWEST: usize = 3;
 
 /// Adds to `run`, which came to its end, how much runs on its machine scatter and what its cases cost in them, and keeps its
-/// own level for later runs if it is the `last` of its session: those right after each other show too little. A run whose
-/// panel was not measured natively neither learns nor teaches: its level is that of another build.
-pub fn learn(run: &mut Run, last: bool) {
+/// own level for later runs if it `teaches`. A run whose panel was not measured natively neither learns nor teaches: its level is
+/// that of another build.
+pub fn learn(run: &mut Run, teaches: bool) {
     let Some(own) = level(run) else { return };
     let Some(directory) = runner::state_directory() else { return };
     let earlier = levels::read(&directory);
@@ -34,7 +34,7 @@ pub fn learn(run: &mut Run, last: bool) {
         }
     }
     // Without its line, later runs only know less.
-    if last {
+    if teaches {
         let _ = levels::add(&directory, &earlier, &own);
     }
 }

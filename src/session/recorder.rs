@@ -57,6 +57,8 @@ pub struct Recorder<'a> {
     pub looked: bool,
     pub company: Company,
     pub began: Instant,
+    /// Whether it is the first of its session.
+    pub first: bool,
     /// Whether the whole is complete once this run is.
     pub last: bool,
 }
@@ -87,7 +89,9 @@ impl Recorder<'_> {
         run.host.busy_cpus = clocks.busy.as_ref().and_then(|busy| busy.cpus_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
         if !self.interrupt.is_set() {
-            learn::learn(&mut run, self.last);
+            // Runs right after it show too little of what tomorrow's do; a disturbed one shows nothing about quiet ones.
+            let teaches = self.first && self.company.warnings().is_empty();
+            learn::learn(&mut run, teaches);
         }
         let written = self.write(&run);
         (run, written)

@@ -26,7 +26,7 @@ impl Session {
     ) -> (Run, Result<(), StoreError>) {
         let runs = job.runs;
         let part = |run: u32| Part { watch, run, runs };
-        let (mut run, mut stored) = self.time((job, found), company, &part(0), out);
+        let (mut run, mut stored) = self.time((job, found), (0, company), &part(0), out);
         for index in 1..runs {
             if self.interrupt.is_set() {
                 break;
@@ -37,7 +37,7 @@ impl Session {
                 break;
             }
             let company = Company::begin(&self.workers);
-            let (again, _) = self.time((job, found), company, &part(index), &Keep::default());
+            let (again, _) = self.time((job, found), (index, company), &part(index), &Keep::default());
             if self.interrupt.is_set() {
                 break;
             }

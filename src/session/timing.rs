@@ -24,12 +24,12 @@ const MORE_IF_COLD: Duration = Duration::from_millis(650);
 const BESIDE_SAMPLES: f64 = 1.25;
 
 impl Session {
-    /// Measures the times of the cases whose passes did not fail. Intermediate results are kept in `out` after each look, so
+    /// Measures the times of the cases whose passes did not fail, in the run of this number, from 0. Intermediate results are kept in `out` after each look, so
     /// that an interrupted or killed run keeps what it has.
     pub(super) fn time(
         &mut self,
         (job, found): (&Job, &Found),
-        company: Company,
+        (index, company): (u32, Company),
         watch: &dyn Watch,
         out: &Keep,
     ) -> (Run, Result<(), StoreError>) {
@@ -46,6 +46,7 @@ impl Session {
             looked: false,
             company,
             began: Instant::now(),
+            first: index == 0,
             last: job.runs <= 1,
         };
         self.workers.make_room(timed.len() as u64);

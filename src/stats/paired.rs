@@ -29,20 +29,21 @@ pub(super) fn ends<S: Serializer>(low_high: &Option<(f64, f64)>, serializer: S) 
 /// has no sample are left out; `None` without any round.
 pub fn paired_difference(a: &Measurement, b: &Measurement) -> Option<Ranged> {
     let (of_a, of_b) = (a.iterations as f64, b.iterations as f64);
-    let rounds = rounds(a, b, |a, b| Some(a / of_a - b / of_b));
-    let value = median(rounds.concat())?;
-    let mut medians: Vec<f64> = rounds.into_iter().filter_map(median).collect();
-    let interval = block_interval(&mut medians).map(|interval| interval.holding(value));
-    Some(Ranged { value, low_high: interval.map(|i| (i.low, i.high)) })
+    over_rounds(rounds(a, b, |a, b| Some(a / of_a - b / of_b)))
 }
 
 /// a / b: the median over rounds of ln a - ln b, otherwise the same.
 pub fn paired_ratio(a: &Measurement, b: &Measurement) -> Option<Ranged> {
-    let logs = log_ratios(a, b);
-    let value = median(logs.concat())?.exp();
-    let mut medians: Vec<f64> = logs.into_iter().filter_map(median).collect();
-    let interval = block_interval(&mut medians);
-    Some(Ranged { value, low_high: interval.map(|i| (i.low.exp(), i.high.exp())) })
+    let Ranged { value, low_high } = over_rounds(log_ratios(a, b))?;
+    Some(Ranged { value: value.exp(), low_high: low_high.map(|(low, high)| (low.exp(), high.exp())) })
+}
+
+/// The median of all rounds, which are given by time block, and the interval of the blocks' medians, which holds it.
+fn over_rounds(rounds: Vec<Vec<f64>>) -> Option<Ranged> {
+    let value = median(rounds.concat())?;
+    let mut medians: Vec<f64> = rounds.into_iter().filter_map(median).collect();
+    let interval = block_interval(&mut medians).map(|interval| interval.holding(value));
+    Some(Ranged { value, low_high: interval.map(|i| (i.low, i.high)) })
 }
 
 /// ln a - ln b of each round, by time block, for as many blocks as both have; a block without common rounds is empty.
@@ -81,6 +82,21 @@ mod tests {
         let difference = paired_difference(&of(&more), &of(&slots)).unwrap();
         assert_eq!(difference, Ranged { value: 50.0, low_high: Some((50.0, 50.0)) });
         assert_eq!(paired_difference(&of(&more[..5]), &of(&slots[..5])).unwrap().low_high, None);
+    }
+
+    /// One block has most of the rounds, and a ratio of its own.
+    #[test]
+    fn an_interval_holds_its_value() {
+        let rounds = |i: u64| if i == 0 { 100 } else { 1 };
+        let of = |ns: fn(u64) -> u64| {
+            let block = |i| Block { launch: 0, slots: vec![vec![ns(i)]; rounds(i)] };
+            Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() }
+        };
+        let (a, b) = (of(|i| if i == 0 { 200 } else { 100 }), of(|_| 100));
+        for found in [paired_ratio(&a, &b).unwrap(), paired_difference(&a, &b).unwrap()] {
+            let (low, high) = found.low_high.unwrap();
+            assert!(low <= found.value && found.value <= high && low < high, "{found:?}");
+        }
     }
 
     #[test]
