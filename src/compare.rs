@@ -124,7 +124,7 @@ pub struct Comparison {
 pub struct LeftOut {
     /// Certainly within the margin in every column; published values are taken as exact.
     pub unchanged: usize,
-    /// Not certainly outside the margin in any column.
+    /// Without a certain difference of more than the margin in any column.
     pub inconclusive: usize,
 }
 
@@ -140,7 +140,7 @@ impl Comparison {
         gate.limit.into_iter().for_each(|limit| self.limit_growth(limit));
     }
 
-    /// Leaves out the rows that do not certainly differ by more than the margin in any column. Rows without a ratio and
+    /// Leaves out the rows without a certain difference of more than the margin in any column. Rows without a ratio and
     /// rows whose work differs stay. Means and cautions remain those of all rows.
     pub fn keep_differing(&mut self) {
         let margin = self.margin;

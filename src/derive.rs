@@ -90,10 +90,7 @@ fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>)
     match (&a.outcome, &b.outcome) {
         (Outcome::Failed(_), _) => Err(format!("{} failed", a.case)),
         (_, Outcome::Failed(_)) => Err(format!("{} failed", b.case)),
-        (Outcome::Measured(a), Outcome::Measured(b)) => {
-            let steady = paired(combination, &within(a, range), &within(b, range));
-            steady.or_else(|| paired(combination, a, b)).ok_or_else(nothing)
-        }
+        (Outcome::Measured(a), Outcome::Measured(b)) => paired(combination, a, b, range).ok_or_else(nothing),
         (Outcome::Published(a), Outcome::Published(b)) => plain(combination, a.time.0, b.time.0).ok_or_else(nothing),
         (Outcome::Counted(a), Outcome::Counted(b)) => {
             let counts = a.per_operation().zip(b.per_operation());
@@ -115,16 +112,13 @@ fn plain(combination: Combination, a: f64, b: f64) -> Option<Ranged> {
     Some(Ranged { value, low_high: None }).filter(|v| v.value.is_finite())
 }
 
-/// The ratio of two measurements of one run from the time blocks in `range`, or from all if these hold no common round.
-pub fn ratio_by_launch(a: &Measurement, b: &Measurement, range: &Range<usize>) -> Option<Ranged> {
-    stats::paired_by_launch(&within(a, range), &within(b, range)).or_else(|| stats::paired_by_launch(a, b))
-}
-
-fn paired(combination: Combination, a: &Measurement, b: &Measurement) -> Option<Ranged> {
-    match combination {
-        Combination::Difference => stats::paired_difference(a, b),
-        Combination::Ratio => stats::paired_ratio(a, b),
-    }
+/// What two measurements of one run combine to in the time blocks in `range`, or in all if these hold no common round.
+pub fn paired(combination: Combination, a: &Measurement, b: &Measurement, range: &Range<usize>) -> Option<Ranged> {
+    let of = match combination {
+        Combination::Difference => stats::paired_difference,
+        Combination::Ratio => stats::paired_ratio,
+    };
+    of(&within(a, range), &within(b, range)).or_else(|| of(a, b))
 }
 
 /// The measurement with the blocks in `range` only.
@@ -151,7 +145,7 @@ mod tests {
     }
 
     fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
-        let blocks = (0..12).map(|i| Block { launch: 0, slots: vec![vec![ns(i)]] }).collect();
+        let blocks = (0..12).map(|i| Block { launch: i as u32 / 4, slots: vec![vec![ns(i)]] }).collect();
         Outcome::Measured(Measurement { iterations: 10, blocks, ..Measurement::default() })
     }
 
@@ -179,9 +173,13 @@ mod tests {
         let a = record("a", measured(|i| 3000 + 30 * i), &[("newfstatat", 1.0), ("read", 1.0)]);
         let b = record("b", measured(|i| 1000 + 10 * i), &[("fstat", 1.0), ("read", 1.0)]);
         let rows = rows(vec![a, b]);
-        let (low, high) = rows[0].value.as_ref().unwrap().low_high.unwrap();
-        assert_eq!(rows[0].value.as_ref().unwrap().value, 211.0);
-        assert_eq!((low, high), (204.0, 218.0));
+        // The means of three launches are 203, 211 and 219; t of 2 degrees is 4.302653.
+        let Ranged { value, low_high } = *rows[0].value.as_ref().unwrap();
+        let half = 4.302653 * 8.0 / 3f64.sqrt();
+        let (low, high) = low_high.unwrap();
+        assert!(
+            (value - 211.0).abs() < 1e-9 && (high - value - half).abs() < 1e-3 && (value - low - half).abs() < 1e-3
+        );
         let entries = [("newfstatat".to_string(), 1.0), ("fstat".to_string(), -1.0)];
         assert_eq!(rows[0].entries, Some(entries.into_iter().collect()));
         assert_eq!(rows[0].scale.as_ref().unwrap().calls, 1 << 26);

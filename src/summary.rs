@@ -13,14 +13,14 @@ mod row;
 mod speed;
 mod warning;
 
-pub use cost::{Relative, RowCost};
+pub use cost::{Moves, Relative, RowCost};
 pub use doubts::CPU_SHARE;
 pub use events::EventCounts;
 pub use figure::{Instructions, RowFigure};
 pub use latency::{DEARER, Latency, NoLatency, Percentiles, RowLatency};
 pub use repeated::{combined, combined_ratio, summarize};
 pub use row::{Row, RunStart, Summary, Versus};
-pub use speed::{MachineSpeed, Panel, machine_speed, run_deviation, run_scatter};
+pub use speed::{MachineSpeed, Panel, machine_speed, run_deviation};
 pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{MOST_ROWS, derive};
@@ -28,7 +28,7 @@ use crate::model::{
     self, Case, Counted, Counters, EMPTY_CALL, EntriesStatus, Failure, FailureKind, Measurement, Nanos, Outcome,
     REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
-use crate::stats::{self, Deviation, Estimate, Launches, Speed, UserShare};
+use crate::stats::{self, Estimate, Launches, Side, Speed, UserShare};
 use cold::ColdRatios;
 use doubts::{MOST_WAITED, below_empty_loop, doubts, left_out, not_entered};
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ struct Yardsticks<'a> {
     /// The geometric mean of the panel, in nanoseconds.
     panel_ns: Option<f64>,
     /// What moves whole runs.
-    machine: Deviation,
+    machine: Side,
     cold: ColdRatios<'a>,
 }
 
@@ -111,7 +111,7 @@ impl Yardsticks<'_> {
             range,
             speed: &panel.speed,
             panel_ns: panel.mean_ns(),
-            machine: run_deviation(run),
+            machine: Side::of_machine(&[], run_deviation(run)),
             cold: ColdRatios::of(run),
         }
     }
@@ -228,7 +228,8 @@ fn cost(
     let launches = launches(m, &yardsticks.range, yardsticks.speed);
     // How far these scatter from run to run is not known.
     let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
-    let own = launches.as_ref().filter(|_| !unknown).and_then(stats::own_deviation);
+    let case = launches.clone().filter(|_| !unknown).and_then(|launches| Side::of_case(&[(launches, 0.0)]));
+    let moves = case.map(|case| Moves { case, machine: yardsticks.machine });
     warnings.extend(doubts(m, record.case.language.is_some(), &estimate, yardsticks.precision_percent));
     warnings
         .extend(yardsticks.empty_loop(&record.case).and_then(|empty| below_empty_loop(&record.case, &estimate, empty)));
@@ -236,8 +237,12 @@ fn cost(
         median: estimate.median,
         best: Some(estimate.best),
         interval: estimate.interval,
-        next_run: own.and_then(|own| stats::next_run(estimate.median.0, &[own, yardsticks.machine])),
-        relative: launches.zip(own).and_then(|(launches, own)| relative(&launches, own, yardsticks)),
+        next_run: moves.and_then(|moves| moves.next_run(estimate.median.0)),
+        relative: launches.zip(moves).zip(yardsticks.panel_ns).map(|((launches, moves), panel_ns)| {
+            let value = launches.median_ns / panel_ns;
+            Relative { value, next_run: moves.case.next_run().interval(value) }
+        }),
+        moves,
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
         cold_over_warm: yardsticks.cold.over_warm(&record.case, &yardsticks.range),
@@ -249,11 +254,6 @@ fn cost(
 /// The launches in `range`, or all of them if it holds no sample of this case.
 pub fn launches(m: &Measurement, range: &Range<usize>, speed: &Speed) -> Option<Launches> {
     stats::launches(m, range.clone(), speed).or_else(|| stats::launches(m, 0..usize::MAX, speed))
-}
-
-fn relative(launches: &Launches, own: Deviation, yardsticks: &Yardsticks) -> Option<Relative> {
-    let value = launches.median_ns / yardsticks.panel_ns?;
-    Some(Relative { value, next_run: stats::next_run(value, &[own]), sd: own.sd })
 }
 
 /// By cycles, which are exact, or else by samples.
@@ -270,6 +270,7 @@ fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardstick
         interval: None,
         next_run: None,
         relative: None,
+        moves: None,
         samples: 0,
         net: yardsticks.net(case, published.time),
         cold_over_warm: None,

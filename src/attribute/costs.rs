@@ -293,7 +293,7 @@ fn own_sd(row: &Row, figure: &RowCost) -> f64 {
     let listed = BETWEEN_RUNS_SD.iter().find(|(start, _)| row.case.operation.starts_with(start)).map(|(_, sd)| *sd);
     let between = listed.unwrap_or(if row.depends_on_history() { HISTORY_SD } else { 0.0 });
     let within = figure.half_width_percent().map(|percent| percent / Z);
-    let own = figure.relative.map(|own| 100.0 * own.sd).or(within);
+    let own = figure.moves.map(|moves| 100.0 * moves.case.error().as_normal()).or(within);
     own.map_or(0.0, |percent| (percent / 100.0).hypot(between))
 }
 

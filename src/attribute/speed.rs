@@ -46,7 +46,7 @@ impl Machine {
         Machine {
             identity: run.host.name.clone().zip(run.host.cpu.clone()),
             user_mode_ln: in_user_mode.filter_map(ln).collect(),
-            run_scatter: if run.source.is_some() { 0.0 } else { summary::run_scatter(run) },
+            run_scatter: if run.source.is_some() { 0.0 } else { summary::run_deviation(run).as_normal() },
             cpus: run.host.cpus_allowed.or(run.host.cpus).map(u64::from),
         }
     }
@@ -82,7 +82,7 @@ mod tests {
     fn at(ns: u64, name: &str) -> Machine {
         let mut run = run(PANEL.iter().map(|operation| varying(operation, |_| ns)).collect());
         (run.host.name, run.host.cpu) = (Some(name.into()), Some("a processor".into()));
-        run.host.run_scatter_percent = Some(3.0);
+        (run.host.run_scatter_percent, run.host.run_scatter_runs) = (Some(3.0), Some(1_000_000));
         Machine::from_run(&run)
     }
 
@@ -96,6 +96,6 @@ mod tests {
     fn between_machines_a_shift_is_an_error_of_both_runs() {
         let shift = at(1000, "a").shift(&at(1080, "b"));
         assert_eq!(shift.ln, 0.0);
-        assert!((shift.sd - 0.03 * 2f64.sqrt()).abs() < 1e-9, "{shift:?}");
+        assert!((shift.sd - 0.03 * 2f64.sqrt()).abs() < 1e-6, "{shift:?}");
     }
 }

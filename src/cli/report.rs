@@ -135,7 +135,7 @@ fn compared(portraits: &mut [Portrait], baseline: usize, selection: Selection) -
         rows: take(&mut portrait.column.rows),
         derived: take(&mut portrait.column.derived),
         panel: take(&mut portrait.column.panel),
-        run_scatter: portrait.column.run_scatter,
+        machine: portrait.column.machine,
     };
     let columns: Vec<Column> = portraits.iter_mut().map(lent).collect();
     let comparison = compare(&columns, &Options { baseline, selection, ..Options::default() });

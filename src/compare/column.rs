@@ -5,7 +5,7 @@ use crate::derive::DerivedRow;
 use crate::model::{
     Case, Entries, EnvironmentFacts, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool,
 };
-use crate::stats::{Launches, Ranged, Speed};
+use crate::stats::{Deviation, Launches, Ranged, Speed};
 use crate::summary::{self, Instructions, Panel, Row, RowCost, RowFigure, RunWarning, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,8 +22,8 @@ pub struct Column {
     pub derived: Vec<DerivedRow>,
     /// The panel's costs in each run.
     pub panel: Vec<PanelCosts>,
-    /// Standard deviation of whole runs on the machine, on the log scale.
-    pub run_scatter: f64,
+    /// What moves whole runs on the machine.
+    pub machine: Deviation,
 }
 
 /// What each member of the panel cost in one run at its usual speed, in nanoseconds, by operation.
@@ -106,7 +106,7 @@ impl Column {
         let info = ColumnInfo::new(label, run, summary.warnings.clone());
         let panel = panels.iter().map(Panel::costs_ns).collect();
         let derived = summary.derived.clone();
-        Column { info, metric: Metric::Time, rows, derived, panel, run_scatter: summary::run_scatter(run) }
+        Column { info, metric: Metric::Time, rows, derived, panel, machine: summary::run_deviation(run) }
     }
 
     /// The time of the reference system call in the native environment.
@@ -119,7 +119,7 @@ impl Column {
         self.operation(SPIN)
     }
 
-    fn operation(&self, operation: &str) -> Option<&ColumnRow> {
+    pub(super) fn operation(&self, operation: &str) -> Option<&ColumnRow> {
         let is_it = |row: &&ColumnRow| row.events.is_none() && row.case.is_plain(operation);
         let native = |row: &&ColumnRow| row.case.environment == "native";
         let rows = || self.rows.iter().filter(is_it);

@@ -5,7 +5,7 @@ use super::conditions::CONDITIONS;
 use super::same_work::is_same;
 use crate::derive::DerivedRow;
 use crate::model::{Case, Failure, FailureKind};
-use crate::stats::{self, Launches};
+use crate::stats::{self, Deviation, Launches};
 use crate::summary::{Instructions, RowFigure, combined, combined_ratio};
 use indexmap::IndexMap;
 
@@ -17,7 +17,8 @@ impl Column {
         let mut rows: IndexMap<Case, Vec<(usize, ColumnRow)>> = IndexMap::new();
         let mut derived: Vec<Vec<DerivedRow>> = Vec::new();
         let panel = columns.iter().flat_map(|column| column.panel.clone()).collect();
-        let run_scatter = columns.iter().map(|column| column.run_scatter).sum::<f64>() / columns.len() as f64;
+        let by_degrees = |a: &Deviation, b: &Deviation| a.degrees.total_cmp(&b.degrees);
+        let machine = columns.iter().map(|column| column.machine).max_by(by_degrees)?;
         let counts: Vec<usize> = columns.iter().map(|column| column.info.runs).collect();
         let metric = columns[0].metric.clone();
         for (index, column) in columns.into_iter().enumerate() {
@@ -32,7 +33,7 @@ impl Column {
         }
         let mut rows: Vec<ColumnRow> = rows.into_values().map(|files| row(&files, &counts)).collect();
         rows.sort_by_key(|row| !row.asked);
-        Some(Column { info, metric, rows, derived: derived_rows(derived), panel, run_scatter })
+        Some(Column { info, metric, rows, derived: derived_rows(derived), panel, machine })
     }
 }
 
@@ -114,13 +115,20 @@ fn derived_rows(files: Vec<Vec<DerivedRow>>) -> Vec<DerivedRow> {
 #[cfg(test)]
 mod tests {
     use super::super::synthetic::column;
-    use super::super::{Mark, Options, compare};
+    use super::super::{Mark, Options, Verdict, compare};
     use super::*;
-    use crate::model::Run;
     use crate::model::fixtures::{entering, record, run};
+    use crate::model::{Outcome, Run};
 
+    /// Runs on a machine whose earlier ones agreed within 0.2%, as they did for the case.
     fn side(label: &str, costs: &[u64]) -> Column {
-        let one = |ns: &u64| column("", vec![record("file.stat", *ns), record("id.getppid", 100_000)]);
+        let one = |ns: &u64| {
+            let mut run = run(vec![record("file.stat", *ns), record("id.getppid", 100_000)]);
+            (run.host.run_scatter_percent, run.host.run_scatter_runs) = (Some(0.2), Some(5));
+            let Outcome::Measured(measurement) = &mut run.records[0].outcome else { unreachable!() };
+            measurement.earlier = vec![1.0, 1.002, 0.998, 1.003, 0.997];
+            Column::new("", &run)
+        };
         Column::group(label, costs.iter().map(one).collect()).unwrap()
     }
 
@@ -139,19 +147,18 @@ mod tests {
         assert_eq!(row.runs.iter().flatten().map(|run| run.medians_ns.len()).sum::<usize>(), 9);
     }
 
-    /// Two single runs cannot show 3%; five runs a side that scatter little can.
+    /// What differs between sessions is in all runs of a side.
     #[test]
-    fn several_runs_a_side_need_no_assumed_scatter() {
+    fn several_runs_a_side_show_less_than_one_by_what_they_share() {
         let (old, new) = ([100_000, 100_200, 99_900, 100_100, 99_800], [103_000, 103_100, 102_900, 103_200, 102_800]);
         let judged = |old: &[u64], new: &[u64]| {
             compare(&[side("old", old), side("new", new)], &Options::default()).rows[0].verdicts[1].clone()
         };
         assert_eq!(judged(&old, &new).mark(), Some(Mark::Slower));
-        assert_eq!(judged(&old[..1], &new[..1]).mark(), Some(Mark::Inconclusive));
-        let (low, high) = judged(&old, &new).low_high().unwrap();
-        assert!(low > 1.02 && high < 1.04, "{low} {high}");
-        let (low, high) = judged(&old, &new[..1]).low_high().unwrap();
-        assert!(low < 1.0 && high > 1.06, "one run's scatter is assumed: {low} {high}");
+        let half = |verdict: &Verdict| verdict.low_high().map(|(low, high)| (high / low).ln() / 2.0).unwrap();
+        let [five, one] = [judged(&old, &new), judged(&old[..1], &new[..1])];
+        assert!(half(&five) < half(&one) && half(&five) > 0.6 * half(&one), "{} {}", half(&five), half(&one));
+        assert!(half(&one) < 0.012, "{one:?}");
     }
 
     #[test]

@@ -8,11 +8,11 @@ use super::verdict::{Mark, Ratio, RatioOf, Verdict};
 use crate::stats::{self, BetweenRuns};
 use crate::summary::Instructions;
 
-/// Probability of any wrong mark in a column.
+/// Expected share of wrong marks among those of a column.
 const LEVEL: f64 = 0.05;
 
-/// Fills in the verdicts. Each column is one family of tests: its marks are corrected for the number of rows by Holm's
-/// method, so that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
+/// Fills in the verdicts. Each column is one family of tests: its marks are corrected for the number of rows by
+/// `stats::discoveries`, so that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
 ///
 /// `sides` has an element for each of the columns.
 pub fn judge(rows: &mut [ComparedRow], sides: &[Sides], (columns, baseline): (&[Column], usize), margin: f64) {
@@ -41,7 +41,7 @@ fn judge_column(
         row.verdicts[column] = verdict;
     }
     let p_values: Vec<f64> = claims.iter().map(|(_, claim)| claim.p).collect();
-    let holds = stats::holm(&p_values, LEVEL);
+    let holds = stats::discoveries(&p_values, LEVEL);
     for ((row, claim), _) in claims.iter().zip(holds).filter(|(_, holds)| *holds) {
         if let Verdict::Ratio(ratio) = &mut rows[*row].verdicts[column] {
             ratio.mark = claim.mark;
@@ -113,8 +113,8 @@ impl Claim {
     fn of(found: &BetweenRuns, margin: f64, events: bool) -> Claim {
         let (mark, p) = match found.log_ratio {
             log if log.abs() <= margin.ln_1p() => (Mark::Unchanged, found.p_same(margin)),
-            log if log < 0.0 => (if events { Mark::Fewer } else { Mark::Faster }, found.p_differs(margin)),
-            _ => (if events { Mark::More } else { Mark::Slower }, found.p_differs(margin)),
+            log if log < 0.0 => (if events { Mark::Fewer } else { Mark::Faster }, found.p_differs()),
+            _ => (if events { Mark::More } else { Mark::Slower }, found.p_differs()),
         };
         Claim { mark, p }
     }
@@ -199,8 +199,8 @@ mod tests {
         assert_eq!(marks(110_000, 100_000, 0.01), Some(Mark::Faster));
         assert_eq!(marks(100_000, 102_000, 0.01), Some(Mark::Inconclusive));
         assert_eq!(marks(100_000, 100_000, 0.01), Some(Mark::Inconclusive), "two runs cannot show sameness within 1%");
-        assert_eq!(marks(100_000, 100_500, 0.05), Some(Mark::Unchanged));
-        assert_eq!(marks(100_000, 110_000, 0.10), Some(Mark::Inconclusive));
+        assert_eq!(marks(100_000, 100_500, 0.10), Some(Mark::Unchanged));
+        assert_eq!(marks(100_000, 110_000, 0.11), Some(Mark::Inconclusive));
     }
 
     #[test]
@@ -252,12 +252,16 @@ mod tests {
 
     #[test]
     fn many_rows_need_more_evidence_for_each() {
-        let rows = |count: usize, ns: u64| (0..count).map(|i| record(&format!("file.op{i}"), ns)).collect::<Vec<_>>();
-        let marked = |count: usize| {
-            let columns = [column("old", rows(count, 100_000)), column("new", rows(count, 108_000))];
+        let rows = |count: usize, changed: usize, ns: u64| {
+            let cost = |i| if i < changed { ns } else { 100_000 };
+            (0..count).map(|i| record(&format!("file.op{i}"), cost(i))).collect::<Vec<_>>()
+        };
+        let marked = |count: usize, changed: usize| {
+            let columns = [column("old", rows(count, 0, 100_000)), column("new", rows(count, changed, 109_000))];
             compare(&columns, &Options::default()).rows[0].verdicts[1].mark()
         };
-        assert_eq!((marked(1), marked(100)), (Some(Mark::Slower), Some(Mark::Inconclusive)));
+        let slower = Some(Mark::Slower);
+        assert_eq!([marked(1, 1), marked(100, 1), marked(100, 100)], [slower, Some(Mark::Inconclusive), slower]);
     }
 
     #[test]

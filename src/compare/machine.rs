@@ -4,7 +4,7 @@
 use super::column::{Column, PanelCosts};
 use super::metric::Metric;
 use crate::model::{PANEL, PANEL_IN_USER_MODE};
-use crate::stats::{self, BetweenRuns, FEWEST_MEMBERS, Launches};
+use crate::stats::{self, BetweenRuns, FEWEST_MEMBERS, Launches, Side};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,8 +24,8 @@ pub struct MachineChange {
     pub rows_are_relative: bool,
 }
 
-/// User mode and kernel may be this much apart for it to be the machine that moved.
-const APART: f64 = 0.02;
+/// User mode and kernel that moved apart with less than this probability by chance are no machine that moved as a whole.
+const APART: f64 = 0.05;
 
 pub struct Sides<'a> {
     columns: [&'a Column; 2],
@@ -54,26 +54,36 @@ impl<'a> Sides<'a> {
         if self.shifts[0].len() != own.len() || self.shifts[1].len() != base.len() {
             return self.as_measured(own, base);
         }
-        let side = |i: usize, runs: &[Option<Launches>]| -> Vec<(Launches, f64)> {
-            let known = runs.iter().zip(&self.shifts[i]);
-            known.filter_map(|(run, shift)| Some((run.clone()?, *shift))).collect()
-        };
-        stats::relative_to_machine(&side(0, own), &side(1, base))
+        let [own, base] = [(own, &self.shifts[0]), (base, &self.shifts[1])].map(|(runs, shifts)| case(runs, shifts));
+        Some(BetweenRuns::of(&[own?], &[base?]))
     }
 
     /// The same without regard to the machine's speed.
     pub fn as_measured(&self, own: &[Option<Launches>], base: &[Option<Launches>]) -> Option<BetweenRuns> {
-        let known = |runs: &[Option<Launches>]| runs.iter().flatten().cloned().collect::<Vec<_>>();
-        let scatter = |i: usize| self.columns[i].run_scatter;
-        stats::between_runs((&known(own), scatter(0)), (&known(base), scatter(1)))
+        let [own_column, base_column] = self.columns;
+        let both = |column: &Column, runs: &[Option<Launches>]| {
+            let shifts = own_shifts(column);
+            Some([case(runs, &shifts)?, Side::of_machine(&shifts, column.machine)])
+        };
+        Some(BetweenRuns::of(&both(own_column, own)?, &both(base_column, base)?))
     }
 }
 
-/// A row's runs in `column`, each with how much slower the machine was than in the others; 0 where that is unknown.
-pub fn side_of(column: &Column, runs: &[Option<Launches>]) -> Vec<(Launches, f64)> {
-    let shifts = stats::run_shifts(&members(&column.panel, &[], &PANEL)).unwrap_or_default();
-    let shift = |run: usize| shifts.get(run).copied().unwrap_or(0.0);
-    runs.iter().enumerate().filter_map(|(i, run)| Some((run.clone()?, shift(i)))).collect()
+/// Where a row's runs in `column` stand relative to how fast the machine was in each.
+pub fn case_in(column: &Column, runs: &[Option<Launches>]) -> Option<Side> {
+    case(runs, &own_shifts(column))
+}
+
+/// ln of how much slower the machine was in each run of the column than in the others; empty if that is unknown.
+fn own_shifts(column: &Column) -> Vec<f64> {
+    stats::run_shifts(&members(&column.panel, &[], &PANEL)).unwrap_or_default()
+}
+
+/// A row by its runs, with how much slower the machine was in each; 0 where that is unknown.
+fn case(runs: &[Option<Launches>], slower_ln: &[f64]) -> Option<Side> {
+    let shift = |run: usize| slower_ln.get(run).copied().unwrap_or(0.0);
+    let known: Vec<_> = runs.iter().enumerate().filter_map(|(i, run)| Some((run.clone()?, shift(i)))).collect();
+    Side::of_case(&known)
 }
 
 /// Whether both were measured on one machine with one kernel, so that what all cases share is its speed.
@@ -100,13 +110,48 @@ fn members(own: &[PanelCosts], base: &[PanelCosts], operations: &[&str]) -> Vec<
 }
 
 fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<MachineChange> {
-    let found = stats::between_machines((&shifts[0], own.run_scatter), (&shifts[1], base.run_scatter))?;
+    let side = |column: &Column, shifts: &[f64]| [Side::of_machine(shifts, column.machine)];
+    let found = BetweenRuns::of(&side(own, &shifts[0]), &side(base, &shifts[1]));
     let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
     let part = |operations: &[&str]| mean_ratio(&members(&own.panel, &base.panel, operations), own.panel.len());
     let (user_mode, kernel_mode) = (part(user)?, part(kernel)?);
-    let rows_are_relative = (user_mode / kernel_mode).ln().abs() <= APART;
+    let apart = BetweenRuns::of(&[user_over_kernel(own, base)?], &[user_over_kernel(base, own)?]);
+    let rows_are_relative = apart.p_differs() >= APART;
     let (low, high) = found.low_high();
     Some(MachineChange { ratio: found.ratio(), low, high, user_mode, kernel_mode, rows_are_relative })
+}
+
+/// What the panel costs in user mode over what it costs in the kernel, by the members that `other` has as well.
+fn user_over_kernel(column: &Column, other: &Column) -> Option<Side> {
+    let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
+    let run = |index: usize| {
+        let [user, kernel] = [user, kernel].map(|operations| together(column, other, operations, index));
+        let (user, kernel) = (user?, kernel?);
+        let over = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a / b).collect();
+        let medians_ns = over(&user.medians_ns, &kernel.medians_ns);
+        let earlier = over(&user.earlier, &kernel.earlier);
+        Some((Launches { median_ns: user.median_ns / kernel.median_ns, medians_ns, earlier }, 0.0))
+    };
+    Side::of_case(&(0..column.panel.len()).map(run).collect::<Option<Vec<_>>>()?)
+}
+
+/// Geometric means over operations in one run.
+fn together(column: &Column, other: &Column, operations: &[&str], run: usize) -> Option<Launches> {
+    let both = operations.iter().filter(|operation| other.operation(operation).is_some());
+    let members: Vec<&Launches> =
+        both.filter_map(|operation| column.operation(operation)?.runs.get(run)?.as_ref()).collect();
+    let mean = |of: &dyn Fn(&Launches) -> f64| {
+        (members.iter().map(|member| of(member).ln()).sum::<f64>() / members.len() as f64).exp()
+    };
+    let means = |of: fn(&Launches) -> &Vec<f64>| {
+        let count = members.iter().map(|member| of(member).len()).min().unwrap_or(0);
+        (0..count).map(|i| mean(&|member| of(member)[i])).collect()
+    };
+    (!members.is_empty()).then(|| Launches {
+        median_ns: mean(&|member| member.median_ns),
+        medians_ns: means(|member| &member.medians_ns),
+        earlier: means(|member| &member.earlier),
+    })
 }
 
 /// The median over members of the mean of their first `own` logarithms minus the mean of the rest, as a ratio.

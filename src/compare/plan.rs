@@ -2,10 +2,10 @@
 //! `compare --plan`.
 
 use super::column::Column;
-use super::machine::side_of;
+use super::machine::case_in;
 use super::row::Key;
 use super::select::Selection;
-use crate::stats::{self, Launches, RunDeviation, Wanted};
+use crate::stats::{self, Side, Wanted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -37,14 +37,13 @@ pub struct PlannedRow {
 /// left out.
 pub fn plan(column: &Column, selection: &Selection, change: f64, margin: f64) -> Plan {
     let asked = column.rows.iter().filter(|row| row.asked && selection.takes(&row.case) && !row.depends_on_history);
-    let known = |runs: &[Option<Launches>]| stats::run_deviation(&side_of(column, runs));
-    let rows: Vec<(Key, RunDeviation)> =
-        asked.filter_map(|row| Some((Key::of(&row.case), known(&row.runs)?))).collect();
+    let rows: Vec<(Key, Side)> =
+        asked.filter_map(|row| Some((Key::of(&row.case), case_in(column, &row.runs)?))).collect();
     let wanted = Wanted { change, margin, rows: rows.len() };
-    let planned = |(key, row): (Key, RunDeviation)| PlannedRow {
+    let planned = |(key, row): (Key, Side)| PlannedRow {
         key,
-        deviation_percent: 100.0 * row.deviation,
-        runs_a_side: stats::runs_needed(row, wanted),
+        deviation_percent: 100.0 * row.one_run().sd,
+        runs_a_side: stats::runs_needed(&row, wanted),
     };
     let rows = rows.into_iter().map(planned).collect();
     Plan { change, margin, runs: column.info.runs, budget_s: column.info.budget_s, rows }
@@ -69,12 +68,18 @@ impl Plan {
 mod tests {
     use super::super::synthetic::column;
     use super::*;
+    use crate::model::Outcome;
     use crate::model::fixtures::{record, varying};
 
     #[test]
     fn rows_that_scatter_need_more_runs() {
-        let records = vec![record("file.stat", 100_000), varying("file.open", |block| 100_000 + 4_000 * (block / 4))];
-        let plan = plan(&column("a", records), &Selection::default(), 0.02, 0.005);
+        let mut records =
+            vec![record("file.stat", 100_000), varying("file.open", |block| 100_000 + 4_000 * (block / 4))];
+        for (record, sd) in records.iter_mut().zip([0.001, 0.002]) {
+            let Outcome::Measured(measurement) = &mut record.outcome else { unreachable!() };
+            measurement.earlier = vec![1.0, 1.0 + sd, 1.0, 1.0 - sd];
+        }
+        let plan = plan(&column("a", records), &Selection::default(), 0.05, 0.005);
         let [steady, wild] = &plan.rows[..] else { panic!("{plan:?}") };
         assert!(steady.runs_a_side < wild.runs_a_side && steady.deviation_percent < wild.deviation_percent, "{plan:?}");
         assert_eq!((plan.runs, plan.shown_by(steady.runs_a_side.unwrap())), (1, 1));

@@ -56,7 +56,7 @@ pub struct Ratio {
     pub high: f64,
     #[serde(flatten)]
     pub of: RatioOf,
-    /// The verdict; with 95% confidence, all marks of the column are right. Those on instructions are certain, since the range of
+    /// The verdict; of the marks of a column, at most 5% are expected to be wrong. Those on instructions are certain, since the range of
     /// the repeats is all the noise there is.
     #[serde(rename = "verdict")]
     pub mark: Mark,
@@ -91,10 +91,10 @@ pub enum Mark {
     Unchanged,
     /// The runs do not decide it.
     Inconclusive,
-    /// Certainly less, by more than the margin.
+    /// Certainly less, and by the estimate by more than the margin.
     Faster,
     Fewer,
-    /// Certainly more, by more than the margin.
+    /// Certainly more, and by the estimate by more than the margin.
     Slower,
     More,
 }

@@ -2,7 +2,7 @@
 
 use crate::model::{Case, Outcome, Run};
 use crate::runner;
-use crate::stats::run_scatter;
+use crate::stats::{Deviation, change_points};
 use crate::store::levels::{self, Level};
 use crate::summary::{self, Panel};
 use std::collections::BTreeMap;
@@ -11,8 +11,6 @@ use std::collections::BTreeMap;
 const SIMILAR: f64 = 0.25;
 /// The latest runs count.
 const LATEST: usize = 20;
-/// Fewer runs, this one included, teach nothing.
-const FEWEST: usize = 3;
 
 /// Adds to `run`, which came to its end, how much runs on its machine scatter and what its cases cost in them, and keeps its
 /// own level for later runs if it `teaches`. A run whose panel was not measured natively neither learns nor teaches: its level is
@@ -23,20 +21,30 @@ pub fn learn(run: &mut Run, teaches: bool) {
     let earlier = levels::read(&directory);
     let latest = comparable(&earlier, &own, run.host.cpus);
     let levels_ln: Vec<f64> = latest.iter().chain([&&own]).map(|level| level.panel_ns.ln()).collect();
-    if levels_ln.len() >= FEWEST {
-        run.host.run_scatter_percent = Some(100.0 * run_scatter(&levels_ln));
+    if let Some(machine) = Deviation::of(&levels_ln) {
+        run.host.run_scatter_percent = Some(100.0 * machine.sd);
         run.host.run_scatter_runs = u32::try_from(levels_ln.len()).ok();
     }
     for record in &mut run.records {
         let key = key(&record.case);
         if let Outcome::Measured(measurement) = &mut record.outcome {
-            measurement.earlier = latest.iter().filter_map(|level| level.cases.get(&key).copied()).collect();
+            measurement.earlier =
+                since_change(latest.iter().filter_map(|level| level.cases.get(&key).copied()).collect());
         }
     }
     // Without its line, later runs only know less.
     if teaches {
         let _ = levels::add(&directory, &earlier, &own);
     }
+}
+
+/// The costs, latest first, since they last changed for good: what was before says nothing of the next run.
+fn since_change(mut costs: Vec<f64>) -> Vec<f64> {
+    let ln: Vec<f64> = costs.iter().rev().map(|cost| cost.ln()).collect();
+    if let Some(changed) = change_points(&ln).last() {
+        costs.truncate(ln.len() - changed);
+    }
+    costs
 }
 
 fn level(run: &Run) -> Option<Level> {
@@ -102,6 +110,15 @@ mod tests {
         let (host, cpu, kernel, build) = (text("here"), text("cpu"), text("6.18"), text("x86_64, cc"));
         let cases = BTreeMap::from([("native file.stat".to_string(), 2.5)]);
         Level { host, cpu, kernel, build, started_unix_s: 1, panel_ns, members: 12, busy_cpus, cases }
+    }
+
+    #[test]
+    fn what_was_before_a_change_is_forgotten() {
+        let noise = |i: u32| 1.0 + 0.001 * f64::from(i * 7 % 5);
+        let costs: Vec<f64> = (0..18).map(|i| noise(i) * if i < 6 { 1.3 } else { 1.0 }).collect();
+        assert_eq!(since_change(costs.clone()), costs[..6]);
+        assert_eq!(since_change(costs[6..].to_vec()), costs[6..]);
+        assert_eq!(since_change(Vec::new()), Vec::<f64>::new());
     }
 
     #[test]

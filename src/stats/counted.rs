@@ -4,9 +4,9 @@
 //! Within a launch, counts repeat nearly exactly; what differs (addresses, hash chains, background work) differs between
 //! launches, so the unit of scatter is the launch, and within it the median, which a timer interrupt does not move.
 
-use super::between::OF_MEDIAN;
+use super::between::{Deviation, OF_MEDIAN};
 use super::modes::UserShare;
-use super::{BetweenRuns, Ranged, median, moments, student};
+use super::{BetweenRuns, Ranged, median, moments};
 use crate::model::{CYCLES_KERNEL, CYCLES_USER, Counters};
 
 /// Standard deviation, on the log scale, of what shifts the exact counts of a whole run: 0.05%, an assumption, which
@@ -21,10 +21,8 @@ const FEWEST_LAUNCHES: usize = 3;
 /// launches are normal and independent. Without scatter, the interval has no width.
 pub fn event_count(medians: &[f64]) -> Option<Ranged> {
     let value = median(medians.to_vec())?;
-    let low_high = standard_error(medians).map(|error| {
-        let half = student::quantile(0.025, medians.len() as f64 - 1.0) * error;
-        (value - half, value + half)
-    });
+    let half = error_of_median(medians).map(Deviation::half_width);
+    let low_high = half.map(|half| (value - half, value + half));
     Some(Ranged { value, low_high })
 }
 
@@ -33,11 +31,12 @@ pub fn launch_medians(launches: &[Vec<f64>]) -> Vec<f64> {
     launches.iter().filter_map(|counts| median(counts.clone())).collect()
 }
 
-/// The standard error of the median of `values`; `None` with fewer than 3.
-fn standard_error(values: &[f64]) -> Option<f64> {
-    let count = values.len() as f64;
+/// The error of the median of `values`; `None` with fewer than 3.
+fn error_of_median(values: &[f64]) -> Option<Deviation> {
+    let (count, degrees) = (values.len() as f64, values.len() as f64 - 1.0);
     let (_, squares) = moments(values);
-    (values.len() >= FEWEST_LAUNCHES).then(|| (OF_MEDIAN * squares / (count - 1.0) / count).sqrt())
+    let sd = || (OF_MEDIAN * squares / degrees / count).sqrt();
+    (values.len() >= FEWEST_LAUNCHES).then(|| Deviation { sd: sd(), degrees })
 }
 
 /// User mode's share of the cycles of both modes. `None` if either was not counted in three launches or more, or if there are
@@ -47,28 +46,24 @@ pub fn user_share_by_cycles(counters: &Counters) -> Option<UserShare> {
     let (user, kernel) = (medians(CYCLES_USER)?, medians(CYCLES_KERNEL)?);
     let share = |(user, kernel): (&f64, &f64)| user.max(0.0) / (user.max(0.0) + kernel.max(0.0));
     let shares: Vec<f64> = user.iter().zip(&kernel).map(share).filter(|share| share.is_finite()).collect();
-    Some(UserShare { share: median(shares.clone())?, standard_error: standard_error(&shares)? })
+    Some(UserShare { share: median(shares.clone())?, standard_error: error_of_median(&shares)?.sd })
 }
 
 /// new / old for one event, given by the medians of launches; `None` where there is nothing to divide: a launch without a single event, or fewer than 3
 /// launches.
 ///
-/// Assumes that logarithms of launch medians are normal, and adds the assumed scatter `between_runs` for each run; degrees of
-/// freedom as in [`super::between_runs`].
+/// Assumes that logarithms of launch medians are normal, and adds the assumed scatter `between_runs` for each run.
 pub fn between_counts(new: &[f64], old: &[f64], between_runs: f64) -> Option<BetweenRuns> {
-    let ((new, new_part), (old, old_part)) = (logs(new)?, logs(old)?);
-    let variance = new_part.powi(2) + old_part.powi(2) + 2.0 * between_runs.powi(2);
-    let doubt = new_part.powi(4) / (new.len() as f64 - 1.0) + old_part.powi(4) / (old.len() as f64 - 1.0);
-    let degrees = (variance * variance / doubt).clamp(1.0, 1e6);
-    let log_ratio = median(new)? - median(old)?;
-    Some(BetweenRuns { log_ratio, standard_error: variance.sqrt(), degrees })
+    let ((new, new_error), (old, old_error)) = (log_median(new)?, log_median(old)?);
+    let assumed = Deviation { sd: between_runs, degrees: f64::INFINITY };
+    Some(BetweenRuns { log_ratio: new - old, error: Deviation::sum([new_error, old_error, assumed, assumed]) })
 }
 
-/// The logarithms of the launches' medians, and the standard error of their median.
-fn logs(medians: &[f64]) -> Option<(Vec<f64>, f64)> {
+/// The median of the logarithms of these medians of launches, and its error.
+fn log_median(medians: &[f64]) -> Option<(f64, Deviation)> {
     let logs: Vec<f64> = medians.iter().map(|count| count.ln()).collect();
-    let error = standard_error(&logs).filter(|error| error.is_finite())?;
-    medians.iter().all(|count| *count > 0.0).then_some((logs, error))
+    let error = error_of_median(&logs)?;
+    medians.iter().all(|count| *count > 0.0).then_some((median(logs)?, error))
 }
 
 #[cfg(test)]

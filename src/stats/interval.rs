@@ -1,15 +1,15 @@
-//! Order-statistic intervals over time blocks.
+//! Values with intervals, and order-statistic intervals over time blocks.
 
 use crate::model::Nanos;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// An interval and its exact level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,
-    /// Confidence: at least 0.95, or 0.9 for the interval of the next run.
+    /// Confidence: at least 0.95.
     pub level: f64,
 }
 
@@ -23,6 +23,33 @@ impl Interval {
     /// Half its width in percent of `middle`; `None` if that is no cost.
     pub fn half_width_percent(&self, middle: Nanos) -> Option<f64> {
         middle.is_cost().then(|| 50.0 * (self.high - self.low) / middle.0)
+    }
+}
+
+/// A value with its interval of at least 95%.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Ranged {
+    pub value: f64,
+    /// The ends of the interval; `None` with too few launches, and for published results.
+    #[serde(rename = "interval", serialize_with = "ends")]
+    #[schemars(with = "Option<Ends>")]
+    pub low_high: Option<(f64, f64)>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Ends {
+    low: f64,
+    high: f64,
+}
+
+pub(super) fn ends<S: Serializer>(low_high: &Option<(f64, f64)>, serializer: S) -> Result<S::Ok, S::Error> {
+    low_high.map(|(low, high)| Ends { low, high }).serialize(serializer)
+}
+
+impl Ranged {
+    /// Of a logarithm, what it is of.
+    pub(super) fn exp(self) -> Ranged {
+        Ranged { value: self.value.exp(), low_high: self.low_high.map(|(low, high)| (low.exp(), high.exp())) }
     }
 }
 

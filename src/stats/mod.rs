@@ -19,24 +19,21 @@ mod student;
 mod two_modes;
 
 pub use across_hosts::{HostRun, HostScatter, MAD_TO_DEVIATION, change_across, change_points_across, host_scatter};
-pub use between::{
-    BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, between_machines, between_runs, launches,
-    learned_degrees, next_run, own_deviation, relative_to_machine, run_scatter, run_shifts,
-};
+pub use between::{BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, launches, run_shifts};
 pub use change_points::{FEWEST_RUNS, change_points};
 pub use counted::{
     EXACT_BETWEEN_RUNS, OTHER_BETWEEN_RUNS, between_counts, event_count, launch_medians, user_share_by_cycles,
 };
-pub use differ::{holm, least_p_value, paired_p_value};
+pub use differ::{discoveries, holm};
 pub use drift::state_change;
-pub use interval::{FEWEST_BLOCKS, Interval, block_interval};
+pub use interval::{FEWEST_BLOCKS, Interval, Ranged, block_interval};
 pub use modes::{UserShare, user_share};
 pub use net::{WithLoop, net_ratio};
 pub use overhead::Overhead;
-pub use paired::{Ranged, log_ratios, paired_difference, paired_ratio};
+pub use paired::{log_ratios, paired_difference, paired_p_value, paired_ratio};
 pub use percentiles::{FEWEST_BEYOND, beyond, longest, median_call, percentile, tail_curve, without};
-pub use power::{RunDeviation, Wanted, run_deviation, runs_needed};
-pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log, next_of_runs, paired_by_launch, sd_of_mean};
+pub use power::{Wanted, runs_needed};
+pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log};
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
@@ -143,8 +140,8 @@ pub mod tests {
 
     /// A measurement with one slot a block, batches of one iteration.
     pub fn measurement(blocks: &[&[u64]]) -> Measurement {
-        let block = |slot: &&[u64]| Block { launch: 0, slots: vec![slot.to_vec()] };
-        Measurement { iterations: 1, blocks: blocks.iter().map(block).collect(), ..Measurement::default() }
+        let block = |(launch, slot): (u32, &&[u64])| Block { launch, slots: vec![slot.to_vec()] };
+        Measurement { iterations: 1, blocks: (0..).zip(blocks).map(block).collect(), ..Measurement::default() }
     }
 
     #[test]

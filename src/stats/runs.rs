@@ -2,11 +2,9 @@
 //!
 //! Assumes that the logarithms of run medians are normal and independent. Called by `summary` and `compare`.
 
-use super::between::{LEAST_ERROR, NEXT_RUN};
-use super::interval::{Interval, deepest};
-use super::paired::ends;
-use super::{Ranged, log_ratios, median, moments, student};
-use crate::model::Measurement;
+use super::between::LEAST_ERROR;
+use super::interval::ends;
+use super::{moments, student};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,7 +20,7 @@ pub struct OverRuns {
     pub deviation_percent: Option<f64>,
     /// 95% interval of the cost, by Student's t over the runs; `None` for fewer than three.
     #[serde(rename = "interval_ns", serialize_with = "ends")]
-    #[schemars(with = "Option<super::paired::Ends>")]
+    #[schemars(with = "Option<super::interval::Ends>")]
     pub low_high: Option<(f64, f64)>,
 }
 
@@ -45,57 +43,15 @@ impl OverRuns {
     }
 }
 
-/// Where the cost of one more run will be, 95 times in 100, by the logarithms of those of several runs; `None` for fewer than
-/// three.
-pub fn next_of_runs(ln_medians: &[f64]) -> Option<Interval> {
-    let logs = Logs::from_values(ln_medians).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
-    let error = (logs.variance * (1.0 + 1.0 / logs.count)).sqrt().max(LEAST_ERROR);
-    let half = student::quantile((1.0 - NEXT_RUN) / 2.0, logs.count - 1.0) * error;
-    Some(Interval { low: (logs.mean - half).exp(), high: (logs.mean + half).exp(), level: NEXT_RUN })
-}
-
 /// The mean of those that are finite; `None` if none is. Its exponential is the cost of a case over several runs.
 pub fn mean_log(ln_medians: &[f64]) -> Option<f64> {
     Logs::from_values(ln_medians).map(|logs| logs.mean)
-}
-
-/// Standard deviation of that mean; `None` for fewer than three.
-pub fn sd_of_mean(ln_medians: &[f64]) -> Option<f64> {
-    let logs = Logs::from_values(ln_medians).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
-    Some((logs.variance / logs.count).sqrt())
 }
 
 /// Student's interval of 95% of the mean of `values`, one for each run; `None` for fewer than three.
 pub fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
     let logs = Logs::from_values(values).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
     Some(logs.around(logs.variance / logs.count))
-}
-
-/// a / b of two cases of one run: the mean over launches of the median over rounds of ln a - ln b. `None` without a common
-/// round.
-///
-/// Both are launched anew together, each with a memory layout of its own, and that shifts their ratio for as long as they
-/// live. So the unit of scatter is the launch. The interval is Student's over launches, widened to hold that of their order
-/// statistics from six on: layouts are not normal. Even so it missed 1 for 13 of 184 cases against themselves
-/// (`bench/groups aa`). `None` for fewer than three launches.
-pub fn paired_by_launch(a: &Measurement, b: &Measurement) -> Option<Ranged> {
-    let rounds = log_ratios(a, b);
-    let blocks: Vec<(u32, Vec<f64>)> = a.blocks.iter().map(|block| block.launch).zip(rounds).collect();
-    let launches = blocks.chunk_by(|a, b| a.0 == b.0);
-    let mut medians: Vec<f64> =
-        launches.filter_map(|own| median(own.iter().flat_map(|(_, logs)| logs).copied().collect())).collect();
-    let value = mean_log(&medians)?.exp();
-    let student = mean_interval(&medians);
-    let (ordered_low, ordered_high) = ordered(&mut medians).unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
-    let widened = student.map(|(low, high)| (low.min(ordered_low).exp(), high.max(ordered_high).exp()));
-    Some(Ranged { value, low_high: widened })
-}
-
-/// The interval of the median by order statistics, of 95% or more; `None` for fewer than six. Sorts `values`.
-fn ordered(values: &mut [f64]) -> Option<(f64, f64)> {
-    values.sort_by(f64::total_cmp);
-    let (count, (j, _)) = (values.len(), deepest(values.len()));
-    (count >= 6).then(|| (values[j - 1], values[count - j]))
 }
 
 /// Number, mean and variance (with n - 1) of some logarithms.
@@ -125,7 +81,6 @@ impl Logs {
 mod tests {
     use super::super::tests::normal;
     use super::*;
-    use crate::model::Block;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
@@ -133,7 +88,6 @@ mod tests {
     fn few_runs_have_no_interval() {
         let two = OverRuns::from_logs(&[100f64.ln(), 110f64.ln()]);
         assert_eq!((two.low_high, two.count()), (None, 2));
-        assert_eq!(next_of_runs(&[100f64.ln(), 110f64.ln()]), None);
         assert!(two.deviation_percent.unwrap() > 6.0);
         let one = OverRuns::from_logs(&[100f64.ln(), f64::NAN]);
         assert_eq!((one.deviation_percent, one.count(), one.medians_ns[1]), (None, 1, None));
@@ -142,54 +96,24 @@ mod tests {
 
     /// By hand: ln 99, ln 100 and ln 101 have a standard deviation of 0.01000037; t of 2 degrees is 4.302653 for 95%.
     #[test]
-    fn the_intervals_are_students() {
+    fn the_interval_is_students() {
         let over = OverRuns::from_logs(&[99f64.ln(), 100f64.ln(), 101f64.ln()]);
         let half = |(low, high): (f64, f64)| (high / low).ln() / 2.0;
         assert!((half(over.low_high.unwrap()) - 4.302653 * 0.01000037 / 3f64.sqrt()).abs() < 1e-6);
-        let next = next_of_runs(&[99f64.ln(), 100f64.ln(), 101f64.ln()]).unwrap();
-        assert!((half((next.low, next.high)) - 4.302653 * 0.01000037 * (4.0 / 3.0f64).sqrt()).abs() < 1e-6);
     }
 
     #[test]
-    fn intervals_cover_the_truth_and_the_next_run_as_often_as_they_say() {
+    fn intervals_cover_the_truth_as_often_as_they_say() {
         let mut random = ChaCha8Rng::seed_from_u64(3);
         for runs in [3, 5, 10] {
-            let (mut held, mut foretold) = (0, 0);
+            let mut held = 0;
             for _ in 0..4000 {
                 let logs: Vec<f64> = (0..runs).map(|_| 100f64.ln() + 0.02 * normal(&mut random)).collect();
                 let over = OverRuns::from_logs(&logs);
-                let next = (100f64.ln() + 0.02 * normal(&mut random)).exp();
                 held += i32::from(over.low_high.is_some_and(|(low, high)| low <= 100.0 && 100.0 <= high));
-                foretold += i32::from(next_of_runs(&logs).is_some_and(|i| i.low <= next && next <= i.high));
             }
-            let shares = [held, foretold].map(|count| f64::from(count) / 4000.0);
-            assert!((0.94..0.96).contains(&shares[0]) && (0.94..0.96).contains(&shares[1]), "{runs} runs: {shares:?}");
+            let share = f64::from(held) / 4000.0;
+            assert!((0.94..0.96).contains(&share), "{runs} runs: {share}");
         }
-    }
-
-    /// Each launch shifts the ratio by about 0.5%, and its blocks agree to 0.01%: blocks are no independent witnesses.
-    #[test]
-    fn ratios_within_a_run_cover_the_truth_though_launches_shift_them() {
-        let mut random = ChaCha8Rng::seed_from_u64(5);
-        let mut held = 0;
-        for _ in 0..1000 {
-            let (mut a, mut b) = (Measurement::default(), Measurement::default());
-            (a.iterations, b.iterations) = (1, 2);
-            for launch in 0..9 {
-                let shift = 0.005 * normal(&mut random);
-                for _ in 0..4 {
-                    let mut block = |cost: f64| {
-                        let ns = (1e6 * cost * (1e-4 * normal(&mut random)).exp()).round() as u64;
-                        Block { launch, slots: vec![vec![ns]; 2] }
-                    };
-                    a.blocks.push(block(1.1 * shift.exp()));
-                    b.blocks.push(block(2.0));
-                }
-            }
-            let (low, high) = paired_by_launch(&a, &b).unwrap().low_high.unwrap();
-            held += i32::from(low <= 1.1 && 1.1 <= high);
-        }
-        assert!((940..=985).contains(&held), "{held} of 1000");
-        assert_eq!(paired_by_launch(&Measurement::default(), &Measurement::default()), None);
     }
 }

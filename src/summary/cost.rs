@@ -1,7 +1,7 @@
 //! The cost of a case.
 
 use crate::model::Nanos;
-use crate::stats::{Interval, Ranged, UserShare};
+use crate::stats::{Deviation, Interval, Ranged, Side, UserShare};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,6 +22,9 @@ pub struct RowCost {
     pub next_run: Option<Interval>,
     /// The cost in units of the panel's mean; `None` without a panel.
     pub relative: Option<Relative>,
+    /// What moves it from run to run; `None` if that is not known.
+    #[serde(skip)]
+    pub moves: Option<Moves>,
     /// Batches used; 0 for a published result.
     pub samples: usize,
     /// Median minus that of the empty loop; `None` without one. Never clamped.
@@ -69,7 +72,18 @@ pub struct Relative {
     pub value: f64,
     /// Where the next run's will be; `None` if the value is no cost.
     pub next_run: Option<Interval>,
-    /// Standard deviation of its logarithm, from run to run.
-    #[serde(skip)]
-    pub sd: f64,
+}
+
+/// Where a case stands relative to the machine, and the machine as a whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moves {
+    pub case: Side,
+    pub machine: Side,
+}
+
+impl Moves {
+    /// Where the cost of the next run will be, 95 times in 100, if it was `median_ns` in this one.
+    pub(super) fn next_run(&self, median_ns: f64) -> Option<Interval> {
+        Deviation::sum([self.case.next_run(), self.machine.next_run()]).interval(median_ns)
+    }
 }

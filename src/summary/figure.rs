@@ -9,6 +9,7 @@ use serde::Serialize;
 /// The result of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "nearly all rows are times")]
 pub enum RowFigure {
     Time(RowCost),
     Instructions(Instructions),

@@ -3,7 +3,7 @@
 
 use super::{Summary, Versus};
 use crate::derive;
-use crate::model::{Case, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Role, Run, Unit};
+use crate::model::{Case, Combination, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Role, Run, Unit};
 use crate::stats::Ranged;
 use indexmap::IndexMap;
 use std::collections::HashMap;
@@ -79,7 +79,7 @@ fn units<'a>(asked: impl Iterator<Item = &'a Record>) -> IndexMap<&'a str, Unit>
 
 fn versus(record: &Record, partner: &Record, range: &Range<usize>) -> Option<Versus> {
     let ratio = match (&record.outcome, &partner.outcome) {
-        (Outcome::Measured(own), Outcome::Measured(base)) => derive::ratio_by_launch(own, base, range)?,
+        (Outcome::Measured(own), Outcome::Measured(base)) => derive::paired(Combination::Ratio, own, base, range)?,
         (Outcome::Counted(own), Outcome::Counted(base)) => counted_ratio(own, base)?,
         _ => return None,
     };

@@ -2,11 +2,11 @@
 //! scatter of runs. `compare` uses `combined` for the files of one side.
 
 use super::{
-    Instructions, Relative, Row, RowCost, RowFigure, RunStart, Summary, Versus, Warning, pairs, summarize_one,
+    Instructions, Moves, Relative, Row, RowCost, RowFigure, RunStart, Summary, Versus, Warning, pairs, summarize_one,
 };
 use crate::derive::DerivedRow;
 use crate::model::{Combination, Nanos, Run};
-use crate::stats::{self, Interval, OverRuns, Ranged};
+use crate::stats::{self, Interval, OverRuns, Ranged, Side};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
@@ -107,13 +107,15 @@ pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost>
     let Some(mean) = stats::mean_log(ln_medians) else { return Some(*first) };
     let over_runs = OverRuns::from_logs(ln_medians).low_high.map(|(low, high)| Interval { low, high, level: 0.95 });
     let median = Nanos(mean.exp());
+    let moves = moves(parts);
     let empty = |part: &RowCost| Some((part.median - part.net?).0);
     Some(RowCost {
         median,
         best: parts.iter().filter_map(|(part, _)| part.best).min_by(|a, b| a.0.total_cmp(&b.0)),
         interval: over_runs.or_else(|| hull(parts.iter().map(|(part, _)| part.interval))),
-        next_run: stats::next_of_runs(ln_medians).or_else(|| hull(parts.iter().map(|(part, _)| part.next_run))),
-        relative: relative(parts),
+        next_run: moves.and_then(|moves| moves.next_run(median.0)),
+        relative: relative(parts, moves),
+        moves,
         samples: parts.iter().map(|(part, _)| part.samples).fold(0, usize::saturating_add),
         net: mean_of(parts, empty).map(|empty| median - Nanos(empty)),
         cold_over_warm: cold_over_warm(parts),
@@ -128,12 +130,19 @@ fn cold_over_warm(parts: &[(RowCost, f64)]) -> Option<Ranged> {
     combined_ratio(Combination::Ratio, &ratios)
 }
 
-/// The geometric mean of the relative costs; its interval for one more run is by their scatter.
-fn relative(parts: &[(RowCost, f64)]) -> Option<Relative> {
-    let logs: Vec<f64> = parts.iter().map(|(part, _)| Some(part.relative?.value.ln())).collect::<Option<_>>()?;
-    let single = hull(parts.iter().map(|(part, _)| part.relative?.next_run));
-    let sd = stats::sd_of_mean(&logs).or(parts[0].0.relative.map(|own| own.sd))?;
-    Some(Relative { value: stats::mean_log(&logs)?.exp(), next_run: stats::next_of_runs(&logs).or(single), sd })
+/// The geometric mean of the relative costs.
+fn relative(parts: &[(RowCost, f64)], moves: Option<Moves>) -> Option<Relative> {
+    let value = mean_of(parts, |part| Some(part.relative?.value))?;
+    Some(Relative { value, next_run: moves.and_then(|moves| moves.case.next_run().interval(value)) })
+}
+
+/// What moves the cost of all parts, the machine by how it moved between them.
+fn moves(parts: &[(RowCost, f64)]) -> Option<Moves> {
+    let cases: Vec<Side> = parts.iter().map(|(part, _)| Some(part.moves?.case)).collect::<Option<_>>()?;
+    let ln_machine = |part: &RowCost| Some((part.median.0 / part.relative?.value).ln());
+    let slower_ln: Vec<f64> = parts.iter().filter_map(|(part, _)| ln_machine(part)).collect();
+    let machine = parts.first()?.0.moves?.machine.in_runs(&slower_ln);
+    Some(Moves { case: Side::together(&cases)?, machine })
 }
 
 /// The geometric mean over all runs; `None` unless every part has a value above 0.

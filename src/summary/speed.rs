@@ -2,7 +2,7 @@
 
 use super::measurement;
 use crate::model::{Case, Measurement, Nanos, Outcome, PANEL, Record, Run};
-use crate::stats::{self, BETWEEN_RUNS, Deviation, FEWEST_MEMBERS, Speed};
+use crate::stats::{self, BETWEEN_RUNS, Deviation, FEWEST_MEMBERS, Side, Speed};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -26,9 +26,8 @@ pub struct MachineSpeed {
 impl MachineSpeed {
     /// How far the next run of the whole machine will be, 95 times in 100, in percent.
     pub fn next_run_percent(&self) -> f64 {
-        let runs = self.learned_from_runs.unwrap_or(0) as usize;
-        let machine = Deviation { sd: self.between_runs_percent / 100.0, degrees: stats::learned_degrees(runs) };
-        let interval = stats::next_run(1.0, &[machine]);
+        let machine = Side::of_machine(&[], deviation(Some(self.between_runs_percent), self.learned_from_runs));
+        let interval = machine.next_run().interval(1.0);
         interval.and_then(|interval| interval.half_width_percent(Nanos(1.0))).unwrap_or(0.0)
     }
 }
@@ -106,26 +105,29 @@ fn environment(run: &Run) -> &str {
 
 /// The speed of the machine by the panel of `run`; `None` with too few members.
 pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
+    let learned_from_runs = run.host.run_scatter_runs.filter(|_| run.host.run_scatter_percent.is_some());
     Some(MachineSpeed {
         panel_ns: panel.mean_ns()?,
         members: panel.members.len(),
         within_run_percent: panel.within_run_percent(),
-        between_runs_percent: 100.0 * run_scatter(run),
-        learned_from_runs: run.host.run_scatter_runs.filter(|_| run.host.run_scatter_percent.is_some()),
+        between_runs_percent: 100.0 * run_deviation(run).sd,
+        learned_from_runs,
     })
 }
 
-/// Standard deviation of whole runs on the run's machine, on the log scale: learned from earlier runs, or assumed.
-pub fn run_scatter(run: &Run) -> f64 {
-    run_deviation(run).sd
+/// What moves whole runs on the run's machine, on the log scale: learned from earlier runs, or assumed.
+pub fn run_deviation(run: &Run) -> Deviation {
+    let runs = run.host.run_scatter_runs;
+    deviation(run.host.run_scatter_percent.filter(|_| runs.is_some()), runs)
 }
 
-/// The same with its degrees of freedom.
-pub fn run_deviation(run: &Run) -> Deviation {
-    let learned = run.host.run_scatter_percent.filter(|percent| percent.is_finite() && *percent >= 0.0);
-    let runs = learned.and(run.host.run_scatter_runs).unwrap_or(0);
-    let sd = learned.map_or(BETWEEN_RUNS, |percent| percent / 100.0);
-    Deviation { sd, degrees: stats::learned_degrees(runs as usize) }
+/// By the deviation of so many runs, or if it was not learned from any, the assumed one.
+fn deviation(percent: Option<f64>, runs: Option<u32>) -> Deviation {
+    let learned = percent.filter(|percent| percent.is_finite() && *percent >= 0.0).zip(runs);
+    learned.map_or(BETWEEN_RUNS, |(percent, runs)| Deviation {
+        sd: (percent / 100.0).max(f64::EPSILON),
+        degrees: f64::from(runs.saturating_sub(1).max(1)),
+    })
 }
 
 #[cfg(test)]
@@ -145,7 +147,7 @@ mod tests {
         assert_eq!((speed.members, speed.learned_from_runs), (12, None));
         assert!((speed.panel_ns / 1050.0 - 1.0).abs() < 0.002, "{}", speed.panel_ns);
         assert!((speed.within_run_percent - 5.0).abs() < 0.3, "{}", speed.within_run_percent);
-        assert_eq!(speed.between_runs_percent, 100.0 * BETWEEN_RUNS);
+        assert_eq!(speed.between_runs_percent, 100.0 * BETWEEN_RUNS.sd);
     }
 
     #[test]
@@ -173,6 +175,6 @@ mod tests {
         let speed = machine_speed(&run, &Panel::of(&run, &(0..usize::MAX))).unwrap();
         assert_eq!((speed.between_runs_percent, speed.learned_from_runs), (0.5, Some(9)));
         run.host.run_scatter_percent = Some(f64::NAN);
-        assert_eq!(run_scatter(&run), BETWEEN_RUNS);
+        assert_eq!(run_deviation(&run), BETWEEN_RUNS);
     }
 }

@@ -41,7 +41,7 @@ pub struct CompareArgs {
     /// Show only rows whose name, operation or area matches; repeatable.
     #[arg(long, value_name = "PATTERN", add = complete::operations())]
     pub only: Vec<String>,
-    /// Show only rows that certainly differ by more than this, and count the others. With --history: hide smaller changes
+    /// Show only rows that certainly differ, and by more than this, and count the others. With --history: hide smaller changes
     /// [default: show all rows; differences under 1% are called unchanged].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub threshold: Option<f64>,

@@ -45,7 +45,8 @@ pub struct RunArgs {
     /// per run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
-    /// Target half-width of the 95% confidence interval.
+    /// Target half-width of the 95% interval within the run: the part of ± that a longer run makes smaller. What differs from
+    /// run to run is in ± as well, and no target changes it.
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive)]
     pub precision: f64,
     /// Write the run with all its samples to a result file. - for standard output: it is written there at the end, and the table

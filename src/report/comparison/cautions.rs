@@ -190,7 +190,7 @@ mod tests {
         let told = told(&[("a", of(100)), ("b", Run { complete: false, ..of(150) })]);
         assert_eq!(told[0], "the same run, not another: a, b");
         assert_eq!(told[1], "interrupted: results rest on fewer samples: b");
-        let moved = "the reference call id.getppid itself costs x1.500 (1.44 .. 1.56), work in user mode x1.00, in b";
+        let moved = "the reference call id.getppid itself costs x1.500 (1.42 .. 1.59), work in user mode x1.00, in b";
         assert!(told[2].starts_with(moved) && told[2].ends_with(RELATIVE), "{told:?}");
         assert!(told[3].starts_with("kernel entries are unknown for 3 rows (a, b)"), "{told:?}");
     }

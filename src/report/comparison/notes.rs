@@ -21,7 +21,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     if left_out.unchanged + left_out.inconclusive > 0 {
         let LeftOut { unchanged, inconclusive } = left_out;
         notes.push(format!(
-            "left out, not certainly over {margin} apart: {unchanged} unchanged, {inconclusive} inconclusive"
+            "left out, no certain difference of over {margin}: {unchanged} unchanged, {inconclusive} inconclusive"
         ));
     }
     notes.extend(labels(comparison));
@@ -32,11 +32,10 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(runs(comparison));
     let is_marked = |verdict: &Verdict| verdict.mark().is_some() && verdict.difference().is_none();
     if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
-        let file = if comparison.columns.len() > 2 { "of a file " } else { "" };
         let words = if comparison.metric.is_some() { "more, fewer" } else { "slower, faster" };
         notes.push(format!(
-            "{words}: by more than {margin}, with 95% confidence for all rows {file}together; unchanged: within {margin}; \
-             inconclusive: the runs cannot tell; each interval is for its row alone"
+            "{words}: by more than {margin}, and no chance; unchanged: within {margin}; at most 5% of these verdicts are \
+             expected to be wrong; inconclusive: the runs cannot tell"
         ));
     }
     notes.extend(comparison.metric.as_ref().map(|metric| {

@@ -293,14 +293,14 @@ mod tests {
         let table = environment_table(&summary, &lines(&summary, &rows));
         let text: Vec<&str> = table.rows()[0].iter().map(|cell| cell.text.as_str()).collect();
         let entries = "native: getpid x1; static: getpid x2";
-        assert_eq!(text, ["call.getpid", "100.0", "8.7%", "100.0", "8.7%", "failed", "", entries]);
+        assert_eq!(text, ["call.getpid", "100.0", "7.9%", "100.0", "7.9%", "failed", "", entries]);
         assert_eq!(table.columns()[5].title, "m32 ns/op");
         assert_eq!(failures(&rows), ["call.getpid in m32: no compiler"]);
         let same = summarize(&run(vec![record("native", &[]), record("static", &[])]));
         let rows: Vec<&Row> = same.rows.iter().collect();
         let table = environment_table(&same, &lines(&same, &rows));
         let text: Vec<&str> = table.rows()[0].iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(text, ["call.getpid", "100.0", "8.7%", "100.0", "8.7%", "1.000", "1.000 .. 1.000", "none"]);
+        assert_eq!(text, ["call.getpid", "100.0", "7.9%", "100.0", "7.9%", "1.000", "1.000 .. 1.000", "none"]);
         assert_eq!(table.columns()[5].title, "/ native");
     }
 }

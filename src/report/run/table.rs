@@ -175,7 +175,7 @@ fn next_run(summary: &Summary) -> Option<String> {
     figures().any(|figure| figure.own_percent().is_some()).then_some(())?;
     let what = "±: how far the cost will be from this in the next run, 95 times in 100";
     let Some(machine) = &summary.machine else {
-        let assumed = percent(100.0 * BETWEEN_RUNS);
+        let assumed = percent(100.0 * BETWEEN_RUNS.sd);
         return Some(format!("{what}; whole runs are assumed to move by {assumed}%"));
     };
     let learned = machine.learned_from_runs.map_or("assumed".to_string(), |runs| format!("learned from {runs} runs"));

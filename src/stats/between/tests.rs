@@ -3,15 +3,33 @@
 use super::*;
 use crate::model::Block;
 use crate::stats::tests::normal;
-use crate::stats::{holm, median};
+use crate::stats::{discoveries, median};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// A run of three launches: state of the run, layout of each launch, both with their standard deviations.
-fn simulated(random: &mut ChaCha8Rng, cost: f64, of_run: f64, of_launch: f64) -> Launches {
-    let run = of_run * normal(random);
-    let medians_ns: Vec<f64> = (0..3).map(|_| cost * (run + of_launch * normal(random)).exp()).collect();
-    of(&medians_ns)
+/// What moves simulated runs, as standard deviations.
+#[derive(Clone, Copy)]
+struct Truth {
+    machine: f64,
+    session: f64,
+    run: f64,
+    launch: f64,
+}
+
+const QUIET: Truth = Truth { machine: 0.05, session: 0.0, run: 0.0, launch: 0.002 };
+
+/// `runs` of one session of three launches each, with how much slower the machine was, by a machine that is known by `earlier`.
+fn session(random: &mut ChaCha8Rng, cost: f64, truth: Truth, (runs, earlier): (usize, usize)) -> Vec<(Launches, f64)> {
+    let of_session = truth.session * normal(random);
+    let past = |random: &mut ChaCha8Rng| (truth.session * normal(random) + truth.run * normal(random)).exp();
+    let earlier: Vec<f64> = (0..earlier).map(|_| past(random)).collect();
+    let mut run = || {
+        let shift = truth.machine * normal(random);
+        let level = cost * (shift + of_session + truth.run * normal(random)).exp();
+        let medians: Vec<f64> = (0..3).map(|_| level * (truth.launch * normal(random)).exp()).collect();
+        (Launches { earlier: earlier.clone(), ..of(&medians) }, shift)
+    };
+    (0..runs).map(|_| run()).collect()
 }
 
 /// A run with these launches, at the same speed throughout.
@@ -20,169 +38,157 @@ fn of(medians_ns: &[f64]) -> Launches {
     Launches { median_ns, medians_ns: medians_ns.to_vec(), earlier: Vec::new() }
 }
 
-fn compared(new: &Launches, old: &Launches) -> Option<BetweenRuns> {
-    between_runs((std::slice::from_ref(new), 0.015), (std::slice::from_ref(old), 0.015))
+fn case(medians_ns: &[f64]) -> Side {
+    Side::of_case(&[(of(medians_ns), 0.0)]).unwrap()
+}
+
+/// `truth` measured as 20% slower: relative to the machine if `by_machine`, else with what is learned of it.
+fn compared(random: &mut ChaCha8Rng, ratio: f64, truth: Truth, runs: (usize, usize), by_machine: bool) -> BetweenRuns {
+    let mut sides = |cost: f64| {
+        let runs = session(random, cost, truth, runs);
+        let shifts: Vec<f64> = runs.iter().map(|(_, shift)| *shift).collect();
+        let machine = Side::of_machine(&shifts, Deviation { sd: truth.machine, degrees: 19.0 });
+        if by_machine {
+            return vec![Side::of_case(&runs).unwrap()];
+        }
+        vec![Side::of_case(&runs).unwrap(), machine]
+    };
+    let (new, old) = (sides(100.0 * ratio), sides(100.0));
+    BetweenRuns::of(&new, &old)
+}
+
+/// How often the interval holds the truth.
+fn coverage(seed: u64, truth: Truth, runs: (usize, usize), by_machine: bool) -> f64 {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let held = (0..2000).filter(|_| {
+        let (low, high) = compared(&mut random, 1.2, truth, runs, by_machine).low_high();
+        low <= 1.2 && 1.2 <= high
+    });
+    held.count() as f64 / 2000.0
 }
 
 #[test]
-fn the_interval_covers_the_truth_as_often_as_it_says() {
-    let mut random = ChaCha8Rng::seed_from_u64(1);
-    for (of_run, of_launch) in [(0.015, 0.001), (0.015, 0.01), (0.015, 0.03), (0.0, 0.01), (0.005, 0.1)] {
-        let mut held = 0;
-        for _ in 0..4000 {
-            let old = simulated(&mut random, 100.0, of_run, of_launch);
-            let new = simulated(&mut random, 120.0, of_run, of_launch);
-            let (low, high) = compared(&new, &old).unwrap().low_high();
-            held += i32::from(low <= 1.2 && 1.2 <= high);
-        }
-        let share = f64::from(held) / 4000.0;
-        assert!(share >= 0.94, "run {of_run}, launch {of_launch}: {share}");
+fn intervals_hold_the_truth_as_often_as_they_say() {
+    let table = [
+        // Nothing but launches.
+        ((1, 0), QUIET, true),
+        // What is assumed of sessions is what there is.
+        ((1, 0), Truth { session: 0.006, ..QUIET }, true),
+        ((5, 0), Truth { session: 0.006, run: 0.01, ..QUIET }, true),
+        // Earlier runs show what launches do not.
+        ((1, 5), Truth { run: 0.03, ..QUIET }, true),
+        ((1, 19), Truth { session: 0.03, ..QUIET }, true),
+        ((3, 19), Truth { session: 0.02, run: 0.01, ..QUIET }, true),
+        ((5, 10), Truth { session: 0.005, run: 0.02, ..QUIET }, true),
+        // The machine as a whole with it.
+        ((1, 0), Truth { machine: 0.015, ..QUIET }, false),
+        ((1, 19), Truth { session: 0.01, ..QUIET }, false),
+        ((5, 19), Truth { machine: 0.02, session: 0.0, run: 0.01, launch: 0.01 }, false),
+    ];
+    for (i, (runs, truth, by_machine)) in table.into_iter().enumerate() {
+        let share = coverage(i as u64, truth, runs, by_machine);
+        assert!(share >= 0.93, "line {i}: {share}");
     }
 }
 
-/// Even where runs scatter a third more than is assumed, marks stay rare among 30 rows; and 10% is found.
+/// No number of runs of one session shows what sessions differ by.
 #[test]
-fn marks_are_rarely_wrong_and_ten_percent_is_found() {
+fn sessions_that_differ_are_not_called_changed() {
+    let truth = Truth { session: 0.01, run: 0.002, ..QUIET };
+    for runs in [(1, 19), (3, 19), (10, 19)] {
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        let wrong = (0..1000).filter(|_| compared(&mut random, 1.0, truth, runs, true).p_differs() < 0.05);
+        let share = wrong.count() as f64 / 1000.0;
+        assert!(share <= 0.07, "{runs:?}: {share}");
+    }
+}
+
+#[test]
+fn marks_are_rarely_wrong_and_three_percent_is_found() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
-    let mut marks = |truth: f64, of_run: f64, rows: usize| {
-        let pair = |_| {
-            let old = simulated(&mut random, 100.0, of_run, 0.01);
-            compared(&simulated(&mut random, 100.0 * truth, of_run, 0.01), &old).unwrap()
-        };
-        let p_values: Vec<f64> = (0..rows).map(pair).map(|found| found.p_differs(0.01)).collect();
-        holm(&p_values, 0.05).into_iter().filter(|holds| *holds).count()
+    let truth = Truth { session: 0.003, run: 0.002, ..QUIET };
+    let mut marks = |ratio: f64, runs: (usize, usize)| {
+        let found = (0..30).map(|_| compared(&mut random, ratio, truth, runs, true).p_differs());
+        discoveries(&found.collect::<Vec<f64>>(), 0.05).into_iter().filter(|holds| *holds).count()
     };
-    let wrong: usize = (0..100).map(|_| marks(1.0, 0.02, 30)).sum();
-    assert!(wrong <= 30, "{wrong} of 3000 rows");
-    let quiet: usize = (0..100).map(|_| marks(1.0, 0.015, 30)).sum();
-    assert!(quiet <= 5, "{quiet} of 3000 rows");
-    let found: usize = (0..200).map(|_| marks(1.10, 0.01, 2)).sum();
-    assert!(found >= 380, "{found} of 400");
+    let wrong: usize = (0..100).map(|_| marks(1.0, (1, 15))).sum();
+    assert!(wrong <= 15, "{wrong} of 3000 rows");
+    let found: usize = (0..100).map(|_| marks(1.03, (1, 15))).sum();
+    assert!(found >= 2400, "{found} of 3000");
 }
 
 #[test]
 fn p_values_and_interval_agree() {
     for step in 0..60 {
         let new = 90.0 + f64::from(step) * 0.5;
-        let found = compared(&of(&[new - 0.4, new, new + 0.3]), &of(&[99.8, 100.0, 100.1])).unwrap();
+        let found = BetweenRuns::of(&[case(&[new - 0.4, new, new + 0.3])], &[case(&[99.8, 100.0, 100.1])]);
         let (low, high) = found.low_high();
-        assert_eq!(found.p_differs(0.01) < 0.05, low > 1.01 || high < 1.0 / 1.01, "{new}");
+        assert_eq!(found.p_differs() < 0.05, low > 1.0 || high < 1.0, "{new}");
         assert_eq!(found.p_same(0.08) < 0.05, low > 1.0 / 1.08 && high < 1.08, "{new}");
     }
 }
 
 #[test]
 fn one_launch_gives_a_wide_interval_and_none_gives_nothing() {
-    let width = |side: &Launches| {
-        let (low, high) = compared(side, side).unwrap().low_high();
+    let width = |medians_ns: &[f64]| {
+        let (low, high) = BetweenRuns::of(&[case(medians_ns)], &[case(medians_ns)]).low_high();
         high / low
     };
-    assert!(width(&of(&[100.0])) > 1.1 && width(&of(&[100.0, 100.0, 100.0])) < 1.09);
-    assert_eq!(compared(&of(&[]), &of(&[100.0])), None);
-    assert_eq!(compared(&of(&[0.0]), &of(&[100.0])), None);
-    assert_eq!(between_runs((&[], 0.015), (&[of(&[100.0])], 0.015)), None);
-}
-
-/// Runs of one case whose speed scatters by 5%, compared with the speed known; what launches do not show is `own`.
-fn relative(random: &mut ChaCha8Rng, truth: f64, own: f64, runs: usize) -> BetweenRuns {
-    let mut side = |cost: f64| -> Vec<(Launches, f64)> {
-        let run = |_| {
-            let (shift, own) = (0.05 * normal(random), own * normal(random));
-            (simulated(random, cost * f64::exp(shift + own), 0.0, 0.002), shift)
-        };
-        (0..runs).map(run).collect()
-    };
-    let (new, old) = (side(100.0 * truth), side(100.0));
-    relative_to_machine(&new, &old).unwrap()
-}
-
-#[test]
-fn ratios_of_groups_cover_the_truth_whatever_the_scatter_of_each() {
-    let mut random = ChaCha8Rng::seed_from_u64(4);
-    for (new, old, of_new, of_old) in [(5, 5, 0.01, 0.01), (3, 10, 0.03, 0.005), (2, 2, 0.01, 0.02)] {
-        let mut held = 0;
-        for _ in 0..4000 {
-            let mut side = |runs: i32, cost: f64, scatter: f64| -> Vec<Launches> {
-                (0..runs).map(|_| of(&[cost * (scatter * normal(&mut random)).exp()])).collect()
-            };
-            let (new, old) = (side(new, 120.0, of_new), side(old, 100.0, of_old));
-            let (low, high) = between_runs((&new, 0.015), (&old, 0.015)).unwrap().low_high();
-            held += i32::from(low <= 1.2 && 1.2 <= high);
-        }
-        let share = f64::from(held) / 4000.0;
-        assert!(share >= 0.94, "{new} and {old} runs: {share}");
-    }
+    assert!(width(&[100.0]) > 1.1 && width(&[100.0; 3]) < 1.06, "{} {}", width(&[100.0]), width(&[100.0; 3]));
+    assert_eq!(Side::of_case(&[(of(&[]), 0.0)]), None);
+    assert_eq!(Side::of_case(&[(of(&[0.0]), 0.0)]), None);
+    assert_eq!(Side::of_case(&[]), None);
 }
 
 #[test]
 fn runs_without_scatter_are_no_proof() {
-    let two = [of(&[100.0]), of(&[100.0])];
-    let same = between_runs((&two, 0.015), (&two, 0.015)).unwrap();
+    let runs = [(); 3].map(|()| (Launches { earlier: vec![1.0; 3], ..of(&[100.0]) }, 0.0));
+    let side = Side::of_case(&runs).unwrap();
+    let same = BetweenRuns::of(&[side], &[side]);
     let (low, high) = same.low_high();
-    assert!(low < 1.0 && 1.0 < high && same.p_differs(0.0) > 0.99, "{same:?}");
+    assert!(low < 1.0 && 1.0 < high && same.p_differs() > 0.99, "{same:?}");
 }
 
 #[test]
-fn with_the_speed_known_small_differences_show_and_intervals_hold() {
-    let mut random = ChaCha8Rng::seed_from_u64(3);
-    for (own, runs, least) in [(0.001, 1, 0.94), (0.001, 5, 0.94), (0.005, 5, 0.88), (0.02, 10, 0.88)] {
-        let held = (0..2000).filter(|_| {
-            let (low, high) = relative(&mut random, 1.02, own, runs).low_high();
-            low <= 1.02 && 1.02 <= high
-        });
-        let share = held.count() as f64 / 2000.0;
-        assert!(share >= least, "own {own}, {runs} runs a side: {share}");
-    }
-    let found = (0..200).filter(|_| relative(&mut random, 1.02, 0.002, 5).p_differs(0.005) < 0.05 / 40.0).count();
-    assert!(found >= 180, "{found} of 200");
+fn the_machine_as_a_whole_moves_as_it_did_before() {
+    let learned = Deviation { sd: 0.01, degrees: 9.0 };
+    let [new, old] = [0.03, 0.0].map(|ln| Side::of_machine(&[ln], learned));
+    let found = BetweenRuns::of(&[new], &[old]);
+    assert!((found.log_ratio - 0.03).abs() < 1e-12 && (found.error.sd - 0.01 * 2f64.sqrt()).abs() < 1e-12);
+    assert!((found.error.degrees - 18.0).abs() < 1e-9);
+    // Runs of one session agree more than sessions do.
+    let steady = Side::of_machine(&[0.03, 0.031, 0.029, 0.03, 0.03], learned);
+    assert!(steady.error().sd > 0.009 && steady.error().sd < 0.01, "{steady:?}");
 }
 
-#[test]
-fn the_machine_as_a_whole_has_the_scatter_of_runs() {
-    let found = between_machines((&[0.03], 0.01), (&[0.0], 0.01)).unwrap();
-    assert!((found.log_ratio - 0.03).abs() < 1e-12 && (found.standard_error - 0.01 * 2f64.sqrt()).abs() < 1e-12);
-    let steady = between_machines((&[0.03, 0.031, 0.029, 0.03, 0.03], 0.01), (&[0.0; 5], 0.01)).unwrap();
-    assert!(steady.standard_error < found.standard_error / 2.0 && steady.degrees == 12.0);
-}
-
-#[test]
-fn the_scatter_of_runs_is_learned_little_by_little() {
-    assert!((run_scatter(&[1.0]) - TYPICAL).abs() < 1e-12 && (run_scatter(&[]) - TYPICAL).abs() < 1e-12);
-    let quiet = run_scatter(&[1.0; 20]);
-    assert!(quiet > 0.002 && quiet < 0.004, "{quiet}");
-    let wild: Vec<f64> = (0..20).map(|i| 0.1 * f64::from(i % 2)).collect();
-    assert!((run_scatter(&wild) - 0.049).abs() < 0.002, "{}", run_scatter(&wild));
-}
-
+/// By hand: t of 2 degrees is 4.302653 for 95%.
 #[test]
 fn the_next_run_is_where_the_launches_and_the_machine_let_it_be() {
-    let own = |medians_ns: &[f64]| own_deviation(&of(medians_ns)).unwrap();
-    let width = |parts: &[Deviation]| next_run(100.0, parts).map(|interval| interval.high - interval.low);
-    let quiet = own(&[100.0, 100.0, 100.0]);
-    assert_eq!((quiet.sd, quiet.degrees), (OWN, 2.0));
-    let half = student::quantile(0.025, 2.0) * 2f64.sqrt() * OWN;
-    assert!((next_run(100.0, &[quiet]).unwrap().high - 100.0 * half.exp()).abs() < 1e-9);
-    assert!(width(&[own(&[97.0, 100.0, 103.0])]) > width(&[quiet, Deviation { sd: 0.01, degrees: 20.0 }]));
-    assert_eq!(own_deviation(&of(&[])), None);
-    assert_eq!(next_run(0.0, &[quiet]), None);
+    let quiet = case(&[100.0, 100.0, 100.0]);
+    let half = 4.302653 * 2f64.sqrt() * BETWEEN_SESSIONS.sd;
+    let next = quiet.next_run().interval(100.0).unwrap();
+    assert!((next.high - 100.0 * half.exp()).abs() < 1e-3, "{next:?}");
+    assert!(case(&[97.0, 100.0, 103.0]).next_run().sd > quiet.next_run().sd);
+    assert_eq!(quiet.next_run().interval(0.0), None);
+    assert!((quiet.next_run().as_normal() * 1.959964 - half).abs() < 1e-4);
 }
 
-/// Whatever launches show: from three earlier runs on, it is these that say how far the next one will be.
+/// From three earlier runs on, it is these that show how far the next one will be, whatever launches do.
 #[test]
 fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
     let mut random = ChaCha8Rng::seed_from_u64(6);
-    for (sd, of_launch, known) in [(0.035, 0.035, 0), (0.035, 0.002, 5), (0.035, 0.002, 20), (0.001, 0.01, 10)] {
+    for (sd, of_launch, known) in [(0.006, 0.005, 0), (0.035, 0.002, 5), (0.035, 0.002, 20), (0.001, 0.01, 10)] {
         let (mut held, tries) = (0, 4000);
         for _ in 0..tries {
             let mut cost = || 100.0 * (sd * normal(&mut random)).exp();
             let (this, earlier) = (cost(), (0..known).map(|_| cost()).collect());
             let next = cost();
             let medians_ns = (0..3).map(|_| this * (of_launch * normal(&mut random)).exp()).collect();
-            let own = own_deviation(&Launches { median_ns: this, medians_ns, earlier }).unwrap();
-            held += i32::from(next_run(this, &[own]).is_some_and(|i| i.low <= next && next <= i.high));
+            let own = Side::of_case(&[(Launches { median_ns: this, medians_ns, earlier }, 0.0)]).unwrap();
+            held += i32::from(own.next_run().interval(this).is_some_and(|i| i.low <= next && next <= i.high));
         }
         let share = f64::from(held) / f64::from(tries);
-        assert!(share >= 0.93, "sd {sd}, launches {of_launch}, {known} earlier runs: {share}");
+        assert!(share >= 0.90, "sd {sd}, launches {of_launch}, {known} earlier runs: {share}");
     }
 }
 

@@ -26,10 +26,10 @@ pub fn published(name: &str, user_s: f64, system_s: f64, count: u64) -> Record {
     record(name, Outcome::Published(figure))
 }
 
-/// Blocks of one slot of one batch, 1000 iterations each.
+/// Launches of one block of one slot of one batch, 1000 iterations each.
 pub fn measured(name: &str, blocks: &[u64]) -> Record {
-    let block = |ns: &u64| Block { launch: 0, slots: vec![vec![*ns]] };
-    let blocks = blocks.iter().map(block).collect();
+    let block = |(launch, ns): (u32, &u64)| Block { launch, slots: vec![vec![*ns]] };
+    let blocks = (0..).zip(blocks).map(block).collect();
     record(name, Outcome::Measured(Measurement { iterations: 1000, blocks, ..Measurement::default() }))
 }
 

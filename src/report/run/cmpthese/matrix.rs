@@ -1,7 +1,7 @@
 //! The matrix of cmpthese, and the marks of pairs that the data do not distinguish.
 
 use super::Timing;
-use crate::stats::{holm, least_p_value, paired_p_value};
+use crate::stats::{holm, paired_p_value};
 use std::collections::HashSet;
 use std::ptr;
 
@@ -16,8 +16,8 @@ pub struct Marks {
     alike: HashSet<(usize, usize)>,
     /// Number of pairs that were tested.
     tested: usize,
-    /// Maximum number of blocks of a tested case.
-    blocks: usize,
+    /// Number of them with too few launches for a test.
+    untested: usize,
 }
 
 impl Marks {
@@ -25,11 +25,12 @@ impl Marks {
     pub fn of(matrices: &[&[Timing]]) -> Marks {
         let pairs: Vec<(&Timing, &Timing)> = matrices.iter().flat_map(|timings| pairs(timings)).collect();
         let tested = pairs.iter().filter_map(|(a, b)| a.measurement.zip(b.measurement));
-        let p_values: Vec<f64> = tested.clone().map(|(a, b)| paired_p_value(a, b).unwrap_or(1.0)).collect();
-        let blocks = tested.clone().map(|(a, b)| a.blocks.len().min(b.blocks.len())).max().unwrap_or(0);
+        let p_values: Vec<Option<f64>> = tested.clone().map(|(a, b)| paired_p_value(a, b)).collect();
+        let untested = p_values.iter().filter(|p| p.is_none()).count();
+        let p_values: Vec<f64> = p_values.into_iter().map(|p| p.unwrap_or(1.0)).collect();
         let differ = holm(&p_values, LEVEL);
         let alike = tested.zip(&differ).filter(|(_, differ)| !**differ).map(|((a, b), _)| key(a, b)).collect();
-        Marks { alike, tested: p_values.len(), blocks }
+        Marks { alike, tested: p_values.len(), untested }
     }
 
     fn mark(&self, a: &Timing, b: &Timing) -> &'static str {
@@ -45,10 +46,11 @@ impl Marks {
         let corrected = if self.tested > 1 { format!(" (Holm, {} pairs)", self.tested) } else { String::new() };
         let holds = "~: the data cannot tell these apart: the 95% interval of the ratio holds 1";
         let mut legend = vec![format!("{holds}{corrected}")];
-        if least_p_value(self.blocks) > LEVEL / self.tested as f64 {
-            let (blocks, pairs) = (self.blocks, self.tested);
-            let remedy = "measure fewer cases at once, or longer (--cpu-seconds)";
-            legend.push(format!("note: {blocks} time blocks are too few to tell {pairs} pairs apart: {remedy}"));
+        if self.untested > 0 {
+            let count = self.untested;
+            legend.push(format!(
+                "note: too few launches to tell {count} of the pairs apart: measure longer (--cpu-seconds)"
+            ));
         }
         legend
     }
