@@ -83,8 +83,7 @@ struct Yardsticks<'a> {
     range: Range<usize>,
     /// The machine's speed in each of them.
     speed: &'a Speed,
-    /// The geometric mean of the panel, in nanoseconds.
-    panel_ns: Option<f64>,
+    panel: &'a Panel<'a>,
     /// What moves whole runs.
     machine: Side,
     cold: ColdRatios<'a>,
@@ -110,7 +109,7 @@ impl Yardsticks<'_> {
             precision_percent: run.precision_percent,
             range,
             speed: &panel.speed,
-            panel_ns: panel.mean_ns(),
+            panel,
             machine: Side::of_machine(&[], run_deviation(run)),
             cold: ColdRatios::of(run),
         }
@@ -225,7 +224,7 @@ fn cost(
         let text = "nearly every batch waited for a CPU that other processes had (try --cpu, or a quieter machine)";
         return Err(Failure::new(FailureKind::Failed, text));
     }
-    let launches = launches(m, &yardsticks.range, yardsticks.speed);
+    let launches = launches(record, &yardsticks.range, yardsticks.speed);
     // How far these scatter from run to run is not known.
     let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
     let case = launches.clone().filter(|_| !unknown).and_then(|launches| Side::of_case(&[(launches, 0.0)]));
@@ -238,9 +237,10 @@ fn cost(
         best: Some(estimate.best),
         interval: estimate.interval,
         next_run: moves.and_then(|moves| moves.next_run(estimate.median.0)),
-        relative: launches.zip(moves).zip(yardsticks.panel_ns).map(|((launches, moves), panel_ns)| {
-            let value = launches.median_ns / panel_ns;
-            Relative { value, next_run: moves.case.next_run().interval(value) }
+        relative: launches.zip(moves).and_then(|(launches, moves)| {
+            let in_user_mode = launches.in_user_mode;
+            let value = launches.median_ns / yardsticks.panel.unit_ns(in_user_mode)?;
+            Some(Relative { value, in_user_mode, next_run: moves.case.next_run().interval(value) })
         }),
         moves,
         samples: estimate.samples,
@@ -251,9 +251,23 @@ fn cost(
     })
 }
 
-/// The launches in `range`, or all of them if it holds no sample of this case.
-pub fn launches(m: &Measurement, range: &Range<usize>, speed: &Speed) -> Option<Launches> {
-    stats::launches(m, range.clone(), speed).or_else(|| stats::launches(m, 0..usize::MAX, speed))
+/// The launches of a measured case in `range`, or all of them if it holds no sample of it.
+pub fn launches(record: &Record, range: &Range<usize>, speed: &Speed) -> Option<Launches> {
+    let m = measurement(record)?;
+    let launches = stats::launches(m, range.clone(), speed).or_else(|| stats::launches(m, 0..usize::MAX, speed))?;
+    Some(Launches { in_user_mode: in_user_mode(record), ..launches })
+}
+
+/// A case with at least this share of its CPU time in user mode, and no more entries per iteration than those of a buffer that
+/// is refilled once in a while, moves with the clock and not with the kernel.
+const USER_MODE: (f64, f64) = (0.9, 0.001);
+
+/// Whether the cost of a measured case is relative to the machine in user mode alone.
+pub fn in_user_mode(record: &Record) -> bool {
+    let (share, entries) = USER_MODE;
+    let enters = record.entries.as_ref().is_some_and(|counted| counted.total() > entries);
+    let user = measurement(record).and_then(|m| user_share(record, m));
+    !enters && user.is_some_and(|user| user.share >= share)
 }
 
 /// By cycles, which are exact, or else by samples.

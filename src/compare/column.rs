@@ -158,7 +158,7 @@ fn launches(record: &Record, steady: &Range<usize>, speed: &Speed) -> Option<Lau
     match &record.outcome {
         // How far cold costs scatter from run to run is not known, and it is far: no verdict.
         Outcome::Measured(_) if record.case.cold().is_some_and(|bytes| bytes > 0) => None,
-        Outcome::Measured(m) => summary::launches(m, steady, speed),
+        Outcome::Measured(_) => summary::launches(record, steady, speed),
         Outcome::Failed(_) | Outcome::Published(_) | Outcome::Counted(_) => None,
     }
 }

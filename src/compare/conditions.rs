@@ -20,7 +20,7 @@ pub enum Known {
 pub type Condition = (&'static str, fn(&ColumnInfo) -> Option<Known>);
 
 /// The facts that are compared, the most important first. `None` means unknown.
-pub const CONDITIONS: [Condition; 22] = [
+pub const CONDITIONS: [Condition; 23] = [
     ("measured by", |info| Some(origin(info))),
     ("kernel", |info| joined([&info.host.system, &info.host.kernel])),
     ("distribution", |info| text(&info.host.distribution)),
@@ -41,6 +41,7 @@ pub const CONDITIONS: [Condition; 22] = [
     ("turbo", |info| info.host.turbo.map(Known::Switch)),
     ("SMT", |info| info.host.smt.map(Known::Switch)),
     ("autogroup", |info| info.host.autogroup.map(Known::Switch)),
+    ("CPUs that others kept busy", |info| info.host.busy_cpus.map(|busy| Known::Count(busy.round() as u64))),
     ("time for measuring", |info| Some(Known::Seconds(info.budget_s)).filter(|_| info.is_measured())),
     ("target precision", |info| Some(Known::Percent(info.precision_percent)).filter(|_| info.is_measured())),
 ];

@@ -29,21 +29,28 @@ const APART: f64 = 0.05;
 
 pub struct Sides<'a> {
     columns: [&'a Column; 2],
-    /// ln of how much slower the machine was in each run of the column, and of the baseline; empty if that is unknown.
-    shifts: [Vec<f64>; 2],
+    /// ln of how much slower the machine was in each run of the column, and of the baseline; `None` if that is unknown, or if
+    /// rows are not relative to it.
+    shifts: Option<[Vec<f64>; 2]>,
+    /// The same of the machine in user mode, for rows that stay there.
+    user_mode_shifts: Option<[Vec<f64>; 2]>,
     pub change: Option<MachineChange>,
 }
 
 impl<'a> Sides<'a> {
     pub fn of(own: &'a Column, base: &'a Column) -> Sides<'a> {
-        let unknown = Sides { columns: [own, base], shifts: [Vec::new(), Vec::new()], change: None };
+        let unknown = Sides { columns: [own, base], shifts: None, user_mode_shifts: None, change: None };
         if own.metric != Metric::Time || !same_machine(own, base) {
             return unknown;
         }
-        let Some(shifts) = shifts(&own.panel, &base.panel) else { return unknown };
-        let change = change(own, base, &shifts);
-        let shifts = if change.is_some_and(|change| change.rows_are_relative) { shifts } else { unknown.shifts };
-        Sides { shifts, change, ..unknown }
+        let Some(all) = shifts(own, base, &PANEL, FEWEST_MEMBERS) else { return unknown };
+        let change = change(own, base, &all);
+        Sides {
+            shifts: change.is_some_and(|change| change.rows_are_relative).then_some(all),
+            user_mode_shifts: shifts(own, base, &PANEL[..PANEL_IN_USER_MODE], PANEL_IN_USER_MODE),
+            change,
+            ..unknown
+        }
     }
 
     /// A row's runs in both columns compared: counts of events, or times relative to the machine as a whole where that is known.
@@ -51,11 +58,14 @@ impl<'a> Sides<'a> {
         if let Some(events) = self.columns[0].metric.events() {
             return events.compared(own, base);
         }
-        if self.shifts[0].len() != own.len() || self.shifts[1].len() != base.len() {
-            return self.as_measured(own, base);
+        let in_user_mode = own.iter().chain(base).flatten().all(|run| run.in_user_mode);
+        let shifts = if in_user_mode { &self.user_mode_shifts } else { &self.shifts };
+        match shifts {
+            Some([of_own, of_base]) if (of_own.len(), of_base.len()) == (own.len(), base.len()) => {
+                Some(BetweenRuns::of(&[case(own, of_own)?], &[case(base, of_base)?]))
+            }
+            _ => self.as_measured(own, base),
         }
-        let [own, base] = [(own, &self.shifts[0]), (base, &self.shifts[1])].map(|(runs, shifts)| case(runs, shifts));
-        Some(BetweenRuns::of(&[own?], &[base?]))
     }
 
     /// The same without regard to the machine's speed.
@@ -76,7 +86,7 @@ pub fn case_in(column: &Column, runs: &[Option<Launches>]) -> Option<Side> {
 
 /// ln of how much slower the machine was in each run of the column than in the others; empty if that is unknown.
 fn own_shifts(column: &Column) -> Vec<f64> {
-    stats::run_shifts(&members(&column.panel, &[], &PANEL)).unwrap_or_default()
+    stats::run_shifts(&members(&column.panel, &[], &PANEL), FEWEST_MEMBERS).unwrap_or_default()
 }
 
 /// A row by its runs, with how much slower the machine was in each; 0 where that is unknown.
@@ -93,11 +103,10 @@ fn same_machine(own: &Column, base: &Column) -> bool {
     facts(own) == facts(base)
 }
 
-/// ln of how much slower the machine was in each run of the column and of the baseline.
-fn shifts(own: &[PanelCosts], base: &[PanelCosts]) -> Option<[Vec<f64>; 2]> {
-    let members = members(own, base, &PANEL);
-    let mut own_shifts = stats::run_shifts(&members)?;
-    let base_shifts = own_shifts.split_off(own.len());
+/// ln of how much slower the machine was in each run of the column and of the baseline, by at least so many of `operations`.
+fn shifts(own: &Column, base: &Column, operations: &[&str], fewest: usize) -> Option<[Vec<f64>; 2]> {
+    let mut own_shifts = stats::run_shifts(&members(&own.panel, &base.panel, operations), fewest)?;
+    let base_shifts = own_shifts.split_off(own.panel.len());
     Some([own_shifts, base_shifts])
 }
 
@@ -127,10 +136,12 @@ fn user_over_kernel(column: &Column, other: &Column) -> Option<Side> {
     let run = |index: usize| {
         let [user, kernel] = [user, kernel].map(|operations| together(column, other, operations, index));
         let (user, kernel) = (user?, kernel?);
-        let over = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a / b).collect();
-        let medians_ns = over(&user.medians_ns, &kernel.medians_ns);
-        let earlier = over(&user.earlier, &kernel.earlier);
-        Some((Launches { median_ns: user.median_ns / kernel.median_ns, medians_ns, earlier }, 0.0))
+        let medians_ns = user.medians_ns.iter().zip(&kernel.medians_ns).map(|(user, kernel)| user / kernel).collect();
+        // Earlier costs in the kernel are relative to the whole panel, which moves with it.
+        let share = PANEL.len() as f64 / PANEL_IN_USER_MODE as f64;
+        let earlier = kernel.earlier.iter().map(|relative| relative.powf(-share)).collect();
+        let median_ns = user.median_ns / kernel.median_ns;
+        Some((Launches { median_ns, medians_ns, earlier, in_user_mode: false }, 0.0))
     };
     Side::of_case(&(0..column.panel.len()).map(run).collect::<Option<Vec<_>>>()?)
 }
@@ -151,6 +162,7 @@ fn together(column: &Column, other: &Column, operations: &[&str], run: usize) ->
         median_ns: mean(&|member| member.median_ns),
         medians_ns: means(|member| &member.medians_ns),
         earlier: means(|member| &member.earlier),
+        in_user_mode: false,
     })
 }
 

@@ -47,6 +47,30 @@ pub fn per_iteration(
     Ok(counts.map(|(name, count)| (name, count as f64 / more as f64)).collect())
 }
 
+/// Entries per iteration of a case that seems to make none, over as many iterations as take about `long`: those of a buffer that
+/// is refilled once in a while, of a lock that sleeps, of a clock that leaves the vDSO.
+///
+/// # Errors
+/// The failure of a request.
+pub fn rare(
+    limit: Option<u64>,
+    long: Duration,
+    mut request: impl FnMut(u64) -> Result<Counts, Failure>,
+) -> Result<Entries, Failure> {
+    let few = request(1)?;
+    let mut n = MANY;
+    while n <= limit.unwrap_or(u64::MAX) {
+        let started = Instant::now();
+        let many = request(n)?;
+        let found = difference(&many, &few);
+        if !found.is_empty() || started.elapsed() * 4 > long {
+            return Ok(found.into_iter().map(|(name, count)| (name, count.max(0) as f64 / n as f64)).collect());
+        }
+        n *= 4;
+    }
+    Ok(Entries::default())
+}
+
 /// How many iterations more the larger request has: the largest power of two that fits time and limit, but not fewer
 /// than the case's finest period where the limit allows it. The first request also resolves whatever is resolved lazily.
 fn step(
@@ -123,6 +147,20 @@ mod tests {
         assert_eq!(counted(None, |_| 1), "getppid x1");
         assert_eq!(counted(Some(4), |_| 2), "getppid x2");
         assert_eq!(counted(None, |_| 0), Entries::default().to_string());
+    }
+
+    #[test]
+    fn what_happens_once_in_a_million_iterations_is_found() {
+        let mut made = 0;
+        let found = rare(None, Duration::from_secs(1), |n| {
+            let own = (made + n) / 1_000_000 - made / 1_000_000;
+            made += n;
+            let counts = [("read", 1), ("brk", own)].into_iter().filter(|(_, count)| *count > 0);
+            Ok(counts.map(|(name, count)| (name.to_string(), count)).collect())
+        });
+        assert_eq!(found.unwrap().to_string(), "brk x1/1048576");
+        let never = rare(Some(1 << 20), Duration::from_secs(1), |_| Ok(Counts::from([("read".to_string(), 1)])));
+        assert_eq!(never.unwrap(), Entries::default());
     }
 
     #[test]

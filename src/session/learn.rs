@@ -1,6 +1,6 @@
 //! Learns from earlier runs on the same machine how much whole runs scatter, and each case relative to the machine.
 
-use crate::model::{Case, Outcome, Run};
+use crate::model::{Case, Outcome, Record, Run};
 use crate::runner;
 use crate::stats::{Deviation, change_points};
 use crate::store::levels::{self, Level};
@@ -26,7 +26,7 @@ pub fn learn(run: &mut Run, teaches: bool) {
         run.host.run_scatter_runs = u32::try_from(levels_ln.len()).ok();
     }
     for record in &mut run.records {
-        let key = key(&record.case);
+        let key = key(&record.case, summary::in_user_mode(record));
         if let Outcome::Measured(measurement) = &mut record.outcome {
             measurement.earlier =
                 since_change(latest.iter().filter_map(|level| level.cases.get(&key).copied()).collect());
@@ -54,33 +54,33 @@ fn level(run: &Run) -> Option<Level> {
     let panel_ns = panel.mean_ns()?;
     Some(Level {
         host: run.host.name.clone()?,
-        cpu: run.host.cpu.clone().unwrap_or_default(),
+        cpu: format!("{} {:?}", run.host.cpu.as_deref().unwrap_or_default(), run.host.measuring_cpu),
         kernel: run.host.kernel.clone().unwrap_or_default(),
         build: format!("{}, {}", run.host.architecture.as_deref().unwrap_or_default(), run.tool.compiler),
         started_unix_s: run.started_unix_s,
         panel_ns,
         members: panel.members.len(),
         busy_cpus: run.host.busy_cpus?,
-        cases: cases(run, &panel, panel_ns),
+        cases: cases(run, &panel),
     })
 }
 
 /// What each case cost in units of the panel's mean.
-fn cases(run: &Run, panel: &Panel, panel_ns: f64) -> BTreeMap<String, f64> {
-    let cost = |measurement| Some(summary::launches(measurement, &panel.range(), &panel.speed)?.median_ns / panel_ns);
-    let cases = run.records.iter().filter_map(|record| match &record.outcome {
-        Outcome::Measured(measurement) => Some((key(&record.case), cost(measurement)?)),
-        _ => None,
-    });
-    cases.filter(|(key, _)| key.len() < LONGEST).collect()
+fn cases(run: &Run, panel: &Panel) -> BTreeMap<String, f64> {
+    let cost = |record: &Record| {
+        let launches = summary::launches(record, &panel.range(), &panel.speed)?;
+        Some((key(&record.case, launches.in_user_mode), launches.median_ns / panel.unit_ns(launches.in_user_mode)?))
+    };
+    run.records.iter().filter_map(cost).filter(|(key, _)| key.len() < LONGEST).collect()
 }
 
-/// What is the same for the same case of another run.
-fn key(case: &Case) -> String {
+/// What is the same for the same case of another run, with the unit of its cost.
+fn key(case: &Case, in_user_mode: bool) -> String {
     let Case { environment, language, prelude, setup, operation, .. } = case;
+    let unit = if in_user_mode { "user" } else { "" };
     let language = language.as_deref().unwrap_or_default();
     let params: Vec<String> = case.effective_params().iter().map(|(name, value)| format!("{name}={value}")).collect();
-    [environment, language, prelude, setup, operation, &params.join(" ")]
+    [unit, environment, language, prelude, setup, operation, &params.join(" ")]
         .join(" ")
         .split_whitespace()
         .collect::<Vec<_>>()

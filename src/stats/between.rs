@@ -48,8 +48,10 @@ pub struct Launches {
     pub median_ns: f64,
     /// The same for each launch.
     pub medians_ns: Vec<f64>,
-    /// The cost relative to the machine as a whole in earlier runs.
+    /// The cost relative to the machine in earlier runs.
     pub earlier: Vec<f64>,
+    /// Whether it is relative to the machine in user mode alone.
+    pub in_user_mode: bool,
 }
 
 /// A standard deviation on the log scale, and the degrees of freedom that it is known by.
@@ -206,14 +208,15 @@ pub fn launches(m: &Measurement, range: Range<usize>, speed: &Speed) -> Option<L
         own
     });
     let medians_ns = parts.filter_map(|part| steady_median(m, &part, speed)).collect();
-    Some(Launches { median_ns: steady_median(m, &range, speed)?, medians_ns, earlier: m.earlier.clone() })
+    let median_ns = steady_median(m, &range, speed)?;
+    Some(Launches { median_ns, medians_ns, earlier: m.earlier.clone(), in_user_mode: false })
 }
 
 /// How far the runs of two sides, `old` before `new`, are from each other, by the members of the panel that all of them have:
-/// one list a member, one logarithm a run. `None` with too few members.
-pub fn run_shifts(members: &[Vec<f64>]) -> Option<Vec<f64>> {
+/// one list a member, one logarithm a run. `None` with fewer members than `fewest`.
+pub fn run_shifts(members: &[Vec<f64>], fewest: usize) -> Option<Vec<f64>> {
     let runs = members.first()?.len();
-    (members.len() >= super::speed::FEWEST_MEMBERS).then(|| polished(members, runs))
+    (members.len() >= fewest).then(|| polished(members, runs))
 }
 
 /// ln of new / old, and its error.

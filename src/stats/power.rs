@@ -48,6 +48,7 @@ mod tests {
             median_ns: 100.0 * (sign * deviation).exp(),
             medians_ns: vec![100.0, 101.0],
             earlier: vec![1.0; 3],
+            ..Launches::default()
         };
         Side::of_case(&[-1.0, 0.0, 1.0].map(|sign| (run(sign), 0.0))).unwrap()
     }
@@ -76,7 +77,7 @@ mod tests {
     #[test]
     fn runs_of_one_session_do_not_average_what_differs_between_sessions() {
         let earlier = vec![0.97, 1.0, 1.03, 1.0, 0.98];
-        let run = Launches { median_ns: 100.0, medians_ns: vec![100.0, 100.1, 99.9], earlier };
+        let run = Launches { median_ns: 100.0, medians_ns: vec![100.0, 100.1, 99.9], earlier, ..Launches::default() };
         let row = Side::of_case(&[(run, 0.0)]).unwrap();
         assert_eq!(runs_needed(&row, TWO_PERCENT), None);
     }

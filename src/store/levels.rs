@@ -17,6 +17,7 @@ const KEPT: usize = 64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     pub host: String,
+    /// The processor's model, and which of them measured: cores differ.
     pub cpu: String,
     pub kernel: String,
     /// Architecture and compiler of the probe: another build has another level, above all one that an emulator translates.

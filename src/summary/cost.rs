@@ -68,8 +68,10 @@ impl RowCost {
 /// A cost relative to the machine's speed in the same time blocks: steadier from run to run than nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Relative {
-    /// In units of the geometric mean of the panel.
+    /// In units of the geometric mean of the panel, or of the median of its members in user mode.
     pub value: f64,
+    /// Whether in units of the latter, since the case stays in user mode: what moves the kernel does not move it.
+    pub in_user_mode: bool,
     /// Where the next run's will be; `None` if the value is no cost.
     pub next_run: Option<Interval>,
 }

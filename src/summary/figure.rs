@@ -2,7 +2,7 @@
 
 use super::cost::RowCost;
 use crate::model::Counted;
-use crate::stats::Ranged;
+use crate::stats::{self, Ranged};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -64,16 +64,12 @@ impl Instructions {
 
     /// The same over several runs: the median of theirs, and the range of all repeats. `None` without runs.
     pub fn over(runs: &[Instructions]) -> Option<Instructions> {
-        let middle = |mut values: Vec<f64>| {
-            values.sort_by(f64::total_cmp);
-            values.get(values.len() / 2).copied()
-        };
         let net: Option<Vec<f64>> = runs.iter().map(|run| run.net).collect();
         Some(Instructions {
-            per_operation: middle(runs.iter().map(|run| run.per_operation).collect())?,
+            per_operation: stats::median(runs.iter().map(|run| run.per_operation).collect())?,
             low: runs.iter().map(|run| run.low).fold(f64::INFINITY, f64::min),
             high: runs.iter().map(|run| run.high).fold(f64::NEG_INFINITY, f64::max),
-            net: net.and_then(middle),
+            net: net.and_then(stats::median),
             repeats: runs.iter().map(|run| run.repeats).fold(0, usize::saturating_add),
         })
     }

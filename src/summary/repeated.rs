@@ -132,8 +132,10 @@ fn cold_over_warm(parts: &[(RowCost, f64)]) -> Option<Ranged> {
 
 /// The geometric mean of the relative costs.
 fn relative(parts: &[(RowCost, f64)], moves: Option<Moves>) -> Option<Relative> {
-    let value = mean_of(parts, |part| Some(part.relative?.value))?;
-    Some(Relative { value, next_run: moves.and_then(|moves| moves.case.next_run().interval(value)) })
+    let in_user_mode = parts.first()?.0.relative?.in_user_mode;
+    let own = |part: &RowCost| part.relative.filter(|own| own.in_user_mode == in_user_mode);
+    let value = mean_of(parts, |part| Some(own(part)?.value))?;
+    Some(Relative { value, in_user_mode, next_run: moves.and_then(|moves| moves.case.next_run().interval(value)) })
 }
 
 /// What moves the cost of all parts, the machine by how it moved between them.

@@ -1,7 +1,7 @@
 //! How fast the machine was in a run, by the panel of cheap operations that every run measures.
 
 use super::measurement;
-use crate::model::{Case, Measurement, Nanos, Outcome, PANEL, Record, Run};
+use crate::model::{Case, Measurement, Nanos, Outcome, PANEL, PANEL_IN_USER_MODE, Record, Run};
 use crate::stats::{self, BETWEEN_RUNS, Deviation, FEWEST_MEMBERS, Side, Speed};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -72,16 +72,23 @@ impl<'a> Panel<'a> {
         self.members.iter().filter_map(cost).collect()
     }
 
-    /// Whether it has enough members to estimate the machine's speed.
-    pub fn is_usable(&self) -> bool {
-        self.members.len() >= FEWEST_MEMBERS
-    }
-
     /// Geometric mean of the members' costs in nanoseconds at the run's usual speed; `None` with too few members.
     pub fn mean_ns(&self) -> Option<f64> {
-        let ln = |(_, m): &(_, &Measurement)| Some(stats::steady_median(m, &self.range, &self.speed)?.ln());
-        let logs: Vec<f64> = self.members.iter().filter_map(ln).collect();
-        self.is_usable().then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp()).filter(|ns| ns.is_finite())
+        let logs: Vec<f64> = self.costs_ns().values().map(|ns| ns.ln()).collect();
+        let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+        Some(mean).filter(|ns| logs.len() >= FEWEST_MEMBERS && ns.is_finite())
+    }
+
+    /// The unit of relative costs: that mean, or for cases in user mode the median of the members there, of which one may be in
+    /// another state than the rest.
+    pub fn unit_ns(&self, in_user_mode: bool) -> Option<f64> {
+        if !in_user_mode {
+            return self.mean_ns();
+        }
+        let costs = self.costs_ns();
+        let logs: Option<Vec<f64>> =
+            PANEL[..PANEL_IN_USER_MODE].iter().map(|member| costs.get(*member).map(|ns| ns.ln())).collect();
+        Some(stats::median(logs?)?.exp())
     }
 
     fn within_run_percent(&self) -> f64 {

@@ -10,6 +10,7 @@ mod bpf_object;
 mod cli;
 mod cmpthese;
 mod compare;
+mod constants;
 mod counted;
 mod csv;
 mod data_of_comparisons;

@@ -35,7 +35,7 @@ fn session(random: &mut ChaCha8Rng, cost: f64, truth: Truth, (runs, earlier): (u
 /// A run with these launches, at the same speed throughout.
 fn of(medians_ns: &[f64]) -> Launches {
     let median_ns = median(medians_ns.to_vec()).unwrap_or(100.0);
-    Launches { median_ns, medians_ns: medians_ns.to_vec(), earlier: Vec::new() }
+    Launches { median_ns, medians_ns: medians_ns.to_vec(), ..Launches::default() }
 }
 
 fn case(medians_ns: &[f64]) -> Side {
@@ -184,7 +184,8 @@ fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
             let (this, earlier) = (cost(), (0..known).map(|_| cost()).collect());
             let next = cost();
             let medians_ns = (0..3).map(|_| this * (of_launch * normal(&mut random)).exp()).collect();
-            let own = Side::of_case(&[(Launches { median_ns: this, medians_ns, earlier }, 0.0)]).unwrap();
+            let own = Side::of_case(&[(Launches { median_ns: this, medians_ns, earlier, ..Launches::default() }, 0.0)])
+                .unwrap();
             held += i32::from(own.next_run().interval(this).is_some_and(|i| i.low <= next && next <= i.high));
         }
         let share = f64::from(held) / f64::from(tries);
