@@ -5,7 +5,6 @@
 //! is divided out. Between machines, a shift cannot be distinguished from a difference, so it is an error of both runs.
 
 use crate::model::{PANEL, PANEL_IN_USER_MODE, Run};
-use crate::stats;
 use crate::summary::{self, Panel};
 use std::collections::BTreeMap;
 
@@ -68,8 +67,10 @@ impl Machine {
     fn measured_shift(&self, there: &Machine) -> Option<f64> {
         (self.identity.is_some() && self.identity == there.identity).then_some(())?;
         let both = self.user_mode_ln.iter().filter_map(|(name, ln)| Some(there.user_mode_ln.get(name)? - ln));
-        let both: Vec<f64> = both.collect();
-        if both.len() >= FEWEST { stats::median(both) } else { None }
+        let mut both: Vec<f64> = both.collect();
+        both.sort_by(f64::total_cmp);
+        let middle = both.len() / 2;
+        (both.len() >= FEWEST).then(|| (both[middle] + both[(both.len() - 1) / 2]) / 2.0)
     }
 }
 
