@@ -14,6 +14,7 @@ mod areas;
 mod budget;
 mod caution;
 mod cautions;
+mod cell;
 mod column;
 mod conditions;
 mod counted;
@@ -42,6 +43,7 @@ mod within;
 pub use areas::AreaMean;
 pub use budget::{Budget, Exceeded};
 pub use caution::{Caution, Moved};
+pub use cell::Cell;
 pub use column::{Column, ColumnInfo, ColumnRow};
 pub use conditions::Known;
 pub use derived::ComparedDerived;
@@ -56,7 +58,7 @@ pub use profiles::{
     Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo, ProfileRow, Quantity,
     Span, compare_profiles,
 };
-pub use row::{Cell, ComparedRow, Key, area};
+pub use row::{ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
 pub use verdict::{Difference, Mark, Ratio, RatioOf, Verdict};
 pub use within::{WithinRow, within};

@@ -1,16 +1,15 @@
 //! A run condensed to what a comparison needs: results, launch medians and facts, without the samples.
 
+use super::cell::Cell;
 use super::metric::Metric;
 use crate::derive::DerivedRow;
-use crate::model::{
-    Case, Entries, EnvironmentFacts, Failure, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool,
-};
-use crate::stats::{Deviation, Launches, Ranged, Speed};
-use crate::summary::{self, Instructions, Panel, Row, RowCost, RowFigure, RunWarning, Summary};
+use crate::model::{Case, EnvironmentFacts, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
+use crate::stats::{Deviation, Launches, Speed};
+use crate::summary::{self, Panel, Row, RunWarning, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 /// One run, as one column of a comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,15 +67,15 @@ pub struct ColumnRow {
     pub case: Case,
     /// Whether it was requested; otherwise it is one of the baselines that every run measures.
     pub asked: bool,
-    pub figure: Result<RowFigure, Failure>,
-    /// The count per iteration of the event that the column is by; `None` for times.
-    pub events: Option<Ranged>,
-    /// One for each run of the column, in their order; `None` for a failure, a published value, counted instructions, and if no sample is above 0.
-    pub runs: Vec<Option<Launches>>,
-    /// `None` if they are not known.
-    pub entries: Option<Entries>,
-    /// Whether the cost depends on changes to the file system before the run.
-    pub depends_on_history: bool,
+    pub cell: Cell,
+}
+
+impl Deref for ColumnRow {
+    type Target = Cell;
+
+    fn deref(&self) -> &Cell {
+        &self.cell
+    }
 }
 
 impl Column {
@@ -99,7 +98,10 @@ impl Column {
             };
             run.runs().zip(&ranges).zip(&panels).map(of).collect()
         };
-        let row = |(i, record): (usize, &Record)| Some(condensed(record, shown.get(&record.case)?, launches(i)));
+        let row = |(i, record): (usize, &Record)| {
+            let cell = Cell::of(record, shown.get(&record.case)?, launches(i));
+            Some(ColumnRow { case: record.case.clone(), asked: record.role == Role::Asked, cell })
+        };
         let (asked, others): (Vec<_>, Vec<_>) =
             run.records.iter().enumerate().partition(|(_, r)| r.role == Role::Asked);
         let rows = asked.into_iter().chain(others).filter_map(row).collect();
@@ -160,36 +162,5 @@ fn launches(record: &Record, steady: &Range<usize>, speed: &Speed) -> Option<Lau
         Outcome::Measured(_) if record.case.cold().is_some_and(|bytes| bytes > 0) => None,
         Outcome::Measured(_) => summary::launches(record, steady, speed),
         Outcome::Failed(_) | Outcome::Published(_) | Outcome::Counted(_) => None,
-    }
-}
-
-/// `runs` are the record's launches in each run.
-fn condensed(record: &Record, shown: &Row, runs: Vec<Option<Launches>>) -> ColumnRow {
-    ColumnRow {
-        case: record.case.clone(),
-        asked: record.role == Role::Asked,
-        figure: shown.figure.clone(),
-        events: None,
-        runs,
-        entries: record.entries.clone(),
-        depends_on_history: shown.depends_on_history(),
-    }
-}
-
-impl ColumnRow {
-    /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
-    pub fn cost_ns(&self) -> Option<f64> {
-        let ns = self.cost()?.median.0;
-        (ns.is_finite() && ns > 0.0).then_some(ns)
-    }
-
-    /// The time; `None` for a failure and a number of instructions.
-    pub fn cost(&self) -> Option<&RowCost> {
-        self.figure.as_ref().ok()?.cost()
-    }
-
-    /// The number of instructions; `None` for a failure and a time.
-    pub fn instructions(&self) -> Option<&Instructions> {
-        self.figure.as_ref().ok()?.instructions()
     }
 }

@@ -27,24 +27,24 @@ impl Column {
 
 /// `row` with its counts instead of its times.
 fn counted(counts: Option<&Result<&Vec<Vec<f64>>, String>>, mut row: ColumnRow) -> ColumnRow {
-    row.runs.clear();
+    row.cell.runs.clear();
     match counts {
         Some(Ok(launches)) if row.figure.is_ok() => {
             let medians_ns = stats::launch_medians(launches);
-            row.events = stats::event_count(&medians_ns);
-            row.runs = vec![Some(Launches { medians_ns, ..Launches::default() })];
+            row.cell.events = stats::event_count(&medians_ns);
+            row.cell.runs = vec![Some(Launches { medians_ns, ..Launches::default() })];
         }
         Some(Err(_)) if row.instructions().is_some() => {
             let text = "counted by an emulated machine: compare without --metric";
-            row.figure = Err(Failure::new(FailureKind::Unsupported, text));
+            row.cell.figure = Err(Failure::new(FailureKind::Unsupported, text));
         }
         Some(Err(reason)) if row.figure.is_ok() => {
-            row.figure = Err(Failure::new(FailureKind::Unsupported, reason.clone()));
+            row.cell.figure = Err(Failure::new(FailureKind::Unsupported, reason.clone()));
         }
         _ => {}
     }
     if row.figure.is_ok() && row.events.is_none() {
-        row.figure = Err(Failure::new(FailureKind::Unsupported, "no counts"));
+        row.cell.figure = Err(Failure::new(FailureKind::Unsupported, "no counts"));
     }
     row
 }

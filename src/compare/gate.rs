@@ -1,7 +1,8 @@
 //! The gate: which rows of a comparison pass a limit on growth and a rule about kernel entries, which fail, and which cannot
 //! be judged. Values only: `report` has the words, `cli` the exit status.
 
-use super::row::{Cell, ComparedRow, Key};
+use super::cell::Cell;
+use super::row::{ComparedRow, Key};
 use super::same_work::{Work, work};
 use super::verdict::{Difference, Verdict};
 use schemars::JsonSchema;

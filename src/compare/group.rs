@@ -1,5 +1,6 @@
 //! The runs of one side as one column: costs are geometric means over its runs, and each row keeps the median of each run.
 
+use super::cell::Cell;
 use super::column::{Column, ColumnInfo, ColumnRow};
 use super::conditions::CONDITIONS;
 use super::same_work::is_same;
@@ -82,15 +83,14 @@ fn row(files: &[(usize, ColumnRow)], counts: &[usize]) -> ColumnRow {
     if known().any(|entries| known().next().is_some_and(|first| !is_same(entries, first))) {
         figure = Err(Failure::new(FailureKind::Failed, "its kernel entries differ between the files of this side"));
     }
-    ColumnRow {
-        asked: files.iter().any(|(_, row)| row.asked),
+    let cell = Cell {
         runs: if figure.is_ok() { runs } else { Vec::new() },
         figure,
         entries: known().next().cloned(),
         depends_on_history: files.iter().any(|(_, row)| row.depends_on_history),
         events: None,
-        case: first.case.clone(),
-    }
+    };
+    ColumnRow { case: first.case.clone(), asked: files.iter().any(|(_, row)| row.asked), cell }
 }
 
 /// Each derived row over the files that have it.

@@ -1,8 +1,9 @@
 //! Fills in the verdicts of each row: each column compared with the baseline.
 
+use super::cell::Cell;
 use super::column::Column;
 use super::machine::Sides;
-use super::row::{Cell, ComparedRow};
+use super::row::ComparedRow;
 use super::same_work::{Work, work};
 use super::verdict::{Mark, Ratio, RatioOf, Verdict};
 use crate::stats::{self, BetweenRuns};

@@ -2,7 +2,7 @@
 
 use super::column::{Column, ColumnRow};
 use super::index::{Found, Index, TooMany};
-use super::row::{Cell, ComparedRow, Key, OTHER, area};
+use super::row::{ComparedRow, Key, OTHER, area};
 use super::select::Selection;
 use crate::model::Case;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ impl Rows {
         let key = Key::of(&row.case);
         self.index.add(self.rows.len(), &row.case, &key.params);
         let mut cells = vec![None; self.columns];
-        cells[column] = Some(Cell::of(row));
+        cells[column] = Some(Box::new(row.cell.clone()));
         self.rows.push(ComparedRow {
             key,
             operation: row.case.operation.clone(),
@@ -65,7 +65,7 @@ impl Rows {
         let params = row.case.effective_params();
         let Some(found) = self.find(column, &row.case, &params) else { return false };
         let target = &mut self.rows[found];
-        target.cells[column] = Some(Cell::of(row));
+        target.cells[column] = Some(Box::new(row.cell.clone()));
         if target.area == OTHER {
             target.area = area(&row.case).to_string();
         }

@@ -1,10 +1,8 @@
 //! A row of a comparison: its key, a cell per run, and the verdicts. Plain data.
 
-use super::column::ColumnRow;
+use super::cell::Cell;
 use super::verdict::Verdict;
-use crate::model::{Case, Entries, Failure, OrError, Size};
-use crate::stats::{Launches, Ranged};
-use crate::summary::{Instructions, RowFigure};
+use crate::model::{Case, Size};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,50 +59,6 @@ pub struct ComparedRow {
     pub cells: Vec<Option<Box<Cell>>>,
     /// Each column compared with the baseline; empty before `judge` fills it in.
     pub verdicts: Vec<Verdict>,
-}
-
-/// One run's result for a row.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Cell {
-    #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
-    pub figure: Result<RowFigure, Failure>,
-    /// The count per iteration of the event that the comparison is by; `None` for times.
-    #[serde(rename = "count", skip_serializing_if = "Option::is_none")]
-    pub events: Option<Ranged>,
-    /// `None` if they are not known.
-    pub entries: Option<Entries>,
-    /// Whether the cost depends on changes to the file system before the run.
-    #[serde(skip)]
-    pub depends_on_history: bool,
-    #[serde(skip)]
-    pub(super) runs: Vec<Option<Launches>>,
-}
-
-impl Cell {
-    pub(super) fn of(row: &ColumnRow) -> Box<Cell> {
-        Box::new(Cell {
-            figure: row.figure.clone(),
-            events: row.events,
-            entries: row.entries.clone(),
-            depends_on_history: row.depends_on_history,
-            runs: row.runs.clone(),
-        })
-    }
-
-    /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
-    pub fn cost_ns(&self) -> Option<f64> {
-        Some(self.figure.as_ref().ok()?.cost()?.median).filter(|ns| ns.is_cost()).map(|ns| ns.0)
-    }
-
-    /// What the cell is compared by: its count of events, or else nanoseconds per iteration.
-    pub fn value(&self) -> Option<f64> {
-        self.events.map(|count| count.value).or_else(|| self.cost_ns())
-    }
-
-    /// The number of instructions; `None` for a failure and a time.
-    pub fn instructions(&self) -> Option<&Instructions> {
-        self.figure.as_ref().ok()?.instructions()
-    }
 }
 
 impl ComparedRow {

@@ -3,7 +3,7 @@
 //! The same work may have different names on different systems (some C libraries implement `lstat` by `newfstatat`).
 //! Therefore counts decide, not names: work is the same if the counts are equal, whatever the names.
 
-use super::row::Cell;
+use super::cell::Cell;
 use super::verdict::Difference;
 use crate::model::Entries;
 

@@ -1,7 +1,8 @@
 //! For tests: columns and cells with known costs.
 
+use super::cell::Cell;
 use super::column::Column;
-use super::row::{Cell, ComparedRow};
+use super::row::ComparedRow;
 use crate::model::Record;
 use crate::model::fixtures::{entering, record, run};
 

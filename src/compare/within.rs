@@ -1,7 +1,7 @@
 //! One run compared within itself: the ratios that its study derives, such as a branch's program over the main one's. Both were
 //! measured in the same rounds, so that what moves a whole run moves both. Pure; `compare` of a single file calls it.
 
-use super::column::{Column, ColumnRow};
+use super::column::Column;
 use super::gate::{Found, Gate, NotJudged};
 use super::same_work::{Work, work_of};
 use crate::derive::DerivedRow;
@@ -34,7 +34,7 @@ fn row(column: &Column, derived: &DerivedRow, gate: &Gate) -> WithinRow {
     let both = derived.of.each_ref().map(|label| of(label));
     let entries = both.map(|row| row.and_then(|row| row.entries.clone()));
     let found = gate.is_set().then(|| found(derived, &entries, gate));
-    WithinRow { derived: derived.clone(), costs_ns: both.map(|row| row.and_then(ColumnRow::cost_ns)), entries, found }
+    WithinRow { derived: derived.clone(), costs_ns: both.map(|row| row.and_then(|row| row.cost_ns())), entries, found }
 }
 
 /// Unlike between files, other entries do not keep the costs from being judged: the study asks for the ratio.

@@ -110,15 +110,6 @@ impl TracerFacts {
     }
 }
 
-impl Profile {
-    /// The `share` quantile (0 to 1) of the elapsed time of `call` in nanoseconds, without the tracer's overhead;
-    /// `None` if it is not known.
-    pub fn duration_ns(&self, call: &str, share: f64) -> Option<f64> {
-        let measured = self.latencies.get(call)?.quantile_ns(share)?;
-        Some((measured - self.tracer.within_call_ns()).max(0.0))
-    }
-}
-
 /// How the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
