@@ -211,9 +211,8 @@ fn cost(
     yardsticks: &Yardsticks,
     warnings: &mut Vec<Warning>,
 ) -> Result<RowCost, Failure> {
-    let estimate = |range| stats::estimate(m, range, yardsticks.speed);
-    let steady = estimate(yardsticks.range.clone()).or_else(|| estimate(0..usize::MAX));
-    let Some(estimate) = steady else {
+    let within = |range| stats::estimate(m, range, yardsticks.speed);
+    let Some(estimate) = within(yardsticks.range.clone()).or_else(|| within(0..usize::MAX)) else {
         let text = match m.switches {
             true => "every batch waited for a CPU that other processes had (try --cpu, or a quieter machine)",
             false => "every batch was preempted by another process (try --cpu, or a longer --time)",
@@ -237,11 +236,7 @@ fn cost(
         best: Some(estimate.best),
         interval: estimate.interval,
         next_run: moves.and_then(|moves| moves.next_run(estimate.median.0)),
-        relative: launches.zip(moves).and_then(|(launches, moves)| {
-            let in_user_mode = launches.in_user_mode;
-            let value = launches.median_ns / yardsticks.panel.unit_ns(in_user_mode)?;
-            Some(Relative { value, in_user_mode, next_run: moves.case.next_run().interval(value) })
-        }),
+        relative: launches.zip(moves).and_then(|(launches, moves)| relative(&launches, &moves, yardsticks.panel)),
         moves,
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
@@ -249,6 +244,12 @@ fn cost(
         times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
         user_share: user_share(record, m),
     })
+}
+
+fn relative(launches: &Launches, moves: &Moves, panel: &Panel) -> Option<Relative> {
+    let in_user_mode = launches.in_user_mode;
+    let value = launches.median_ns / panel.unit_ns(in_user_mode)?;
+    Some(Relative { value, in_user_mode, next_run: moves.case.next_run().interval(value) })
 }
 
 /// The launches of a measured case in `range`, or all of them if it holds no sample of it.
