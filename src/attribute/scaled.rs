@@ -64,7 +64,7 @@ fn changed_work(
 ) -> Seconds {
     let sd = |(whole, null): (UnitCost, UnitCost)| (whole.ns * whole.log_sd).hypot(null.ns * null.log_sd);
     let work_a = here.0.ns - here.1.ns;
-    let work_b = work_a + shrunk(there.0.ns - there.1.ns - work_a, sd(here).hypot(sd(there)));
+    let work_b = there.0.ns - there.1.ns;
     let calls = own.calls as f64 / 1e9;
     let least = LEAST_WORK * here.1.ns;
     // How often the work holds the operation's work: once per call where it cannot be told.
@@ -73,12 +73,6 @@ fn changed_work(
     let work = Seconds::within(times * (scaled_ns - work_a) + calls * (work_b - scaled_ns), model_sd);
     let ratio = scaled_ns / work_a.max(least);
     work.widened(Z * times * (ratio * sd(here)).hypot(sd(there).min(scaled_ns)))
-}
-
-/// A difference as far as it stands out from its standard deviation: none of it within one, nearly all beyond three (the positive
-/// part of James and Stein's estimator). A device that took 20% longer in one run says little about the next.
-fn shrunk(difference: f64, sd: f64) -> f64 {
-    if difference == 0.0 { 0.0 } else { difference * (1.0 - (sd / difference).powi(2)).max(0.0) }
 }
 
 /// The change of `here_s` from one unit cost to the other. The model's error is proportional to the change, that of the unit
@@ -99,12 +93,6 @@ mod tests {
         assert_eq!(changed(5.0, cost, cost, MODEL_SD), Seconds::exactly(0.0));
         let twice = changed(5.0, cost, UnitCost { ns: 200.0, ..cost }, MODEL_SD);
         assert!((twice.value - 5.0).abs() < 1e-9 && (twice.low - 2.5).abs() < 1e-9 && (twice.high - 10.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn a_difference_within_its_error_is_not_believed() {
-        assert_eq!([shrunk(0.0, 1.0), shrunk(5.0, 5.0), shrunk(-5.0, 9.0), shrunk(5.0, 0.0)], [0.0, 0.0, 0.0, 5.0]);
-        assert!((shrunk(-30.0, 10.0) + 30.0 * 8.0 / 9.0).abs() < 1e-9);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub fn learn(run: &mut Run, teaches: bool) {
     let earlier = levels::read(&directory);
     let latest = comparable(&earlier, &own, run.host.cpus);
     let levels_ln: Vec<f64> = latest.iter().chain([&&own]).map(|level| level.panel_ns.ln()).collect();
-    if let Some(machine) = Deviation::of(&levels_ln) {
+    if let Some(machine) = Deviation::known(&levels_ln) {
         run.host.run_scatter_percent = Some(100.0 * machine.sd);
         run.host.run_scatter_runs = u32::try_from(levels_ln.len()).ok();
     }

@@ -39,7 +39,7 @@ pub(super) const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 pub const NEXT_RUN: f64 = 0.95;
 
 /// The smallest standard error of several runs. Medians of few distinct values may all be equal, which is no proof.
-pub(super) const LEAST_ERROR: f64 = 1e-6;
+const LEAST_ERROR: f64 = 1e-6;
 
 /// A case's cost in one run, for ratios between runs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,12 +64,23 @@ pub struct Deviation {
 impl Deviation {
     const NONE: Deviation = Deviation { sd: 0.0, degrees: f64::INFINITY };
 
-    /// That of these values; `None` for fewer than three that are finite.
-    pub fn of(values: &[f64]) -> Option<Deviation> {
+    /// That of these values, as far as they are finite; `None` for fewer than three.
+    pub fn known(values: &[f64]) -> Option<Deviation> {
+        Deviation::of(values, FEWEST_KNOWN)
+    }
+
+    /// The same with another least number of degrees of freedom.
+    pub(super) fn of(values: &[f64], fewest: f64) -> Option<Deviation> {
         let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
         let degrees = known.len() as f64 - 1.0;
         let sd = || (moments(&known).1 / degrees).sqrt().max(LEAST_ERROR);
-        (degrees >= FEWEST_KNOWN).then(|| Deviation { sd: sd(), degrees })
+        (degrees >= fewest).then(|| Deviation { sd: sd(), degrees })
+    }
+
+    /// The error of their mean; `None` for fewer than three.
+    pub(super) fn of_mean(values: &[f64]) -> Option<Deviation> {
+        let one = Deviation::known(values)?;
+        Some(one.times(1.0 / (one.degrees + 1.0).sqrt()))
     }
 
     /// That of the sum of independent values, with the degrees of freedom of Welch and Satterthwaite.
@@ -123,7 +134,7 @@ impl Side {
         let launches: Vec<Deviation> = runs.iter().map(|(run, _)| by_launches(run)).collect::<Option<_>>()?;
         // Those of the first: later ones may already show what the side is compared for.
         let earlier = runs.iter().map(|(run, _)| &run.earlier).min_by_key(|earlier| earlier.len())?;
-        let known = Deviation::of(&earlier.iter().map(|cost| cost.ln()).collect::<Vec<f64>>());
+        let known = Deviation::known(&earlier.iter().map(|cost| cost.ln()).collect::<Vec<f64>>());
         let one = Deviation::sum(launches.iter().copied()).times(1.0 / (launches.len() as f64).sqrt());
         Some(Side::new(&logs, one, known)).filter(|side| side.mean.is_finite())
     }
@@ -146,7 +157,7 @@ impl Side {
 
     /// `one` is what is expected to move a run, where the runs themselves do not show it; `known` is what earlier ones show.
     fn new(logs: &[f64], one: Deviation, known: Option<Deviation>) -> Side {
-        let within = Deviation::of(logs).unwrap_or(one);
+        let within = Deviation::known(logs).unwrap_or(one);
         // What is known of several sessions holds of the runs in one as well.
         let degrees = known.map_or(within.degrees, |known| known.degrees.max(within.degrees));
         let beyond = |known: Deviation| {
@@ -186,14 +197,8 @@ impl Side {
 /// What launches show of how far the median of a run moves; `None` without any.
 fn by_launches(run: &Launches) -> Option<Deviation> {
     let logs: Vec<f64> = run.medians_ns.iter().map(|ns| ns.ln()).filter(|log| log.is_finite()).collect();
-    let count = logs.len() as f64;
-    let degrees = count - 1.0;
-    let one = match logs.len() {
-        0 => return None,
-        1 => ONE_LAUNCH,
-        _ => Deviation { sd: (moments(&logs).1 / degrees).sqrt().max(LEAST_ERROR), degrees },
-    };
-    Some(one.times((OF_MEDIAN / count).sqrt()))
+    let one = Deviation::of(&logs, 1.0).unwrap_or(ONE_LAUNCH);
+    (!logs.is_empty()).then(|| one.times((OF_MEDIAN / logs.len() as f64).sqrt()))
 }
 
 /// The launches in the time blocks in `range`; `None` if those have no sample above 0.

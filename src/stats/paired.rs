@@ -3,7 +3,7 @@
 //! Both are launched anew together, each with a memory layout of its own, and that shifts them for as long as they live. So the
 //! unit of scatter is the launch.
 
-use super::between::{Deviation, LEAST_ERROR};
+use super::between::Deviation;
 use super::interval::{Ranged, deepest};
 use super::{BetweenRuns, mean_interval, mean_log, median, moments};
 use crate::model::{Block, Measurement};
@@ -27,9 +27,7 @@ pub fn paired_ratio(a: &Measurement, b: &Measurement) -> Option<Ranged> {
 /// with fewer than three launches.
 pub fn paired_p_value(a: &Measurement, b: &Measurement) -> Option<f64> {
     let ratios = launch_ratios(a, b);
-    let one = Deviation::of(&ratios)?;
-    let error = Deviation { sd: (one.sd / (ratios.len() as f64).sqrt()).max(LEAST_ERROR), ..one };
-    Some(BetweenRuns { log_ratio: moments(&ratios).0, error }.p_differs())
+    Some(BetweenRuns { log_ratio: moments(&ratios).0, error: Deviation::of_mean(&ratios)? }.p_differs())
 }
 
 /// ln a - ln b of each launch.

@@ -2,9 +2,9 @@
 //!
 //! Assumes that the logarithms of run medians are normal and independent. Called by `summary` and `compare`.
 
-use super::between::LEAST_ERROR;
+use super::between::Deviation;
 use super::interval::ends;
-use super::{moments, student};
+use super::moments;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,13 +28,12 @@ impl OverRuns {
     /// Of the logarithms of run medians in nanoseconds; NaN for a run without one.
     pub fn from_logs(ln_medians: &[f64]) -> OverRuns {
         let medians_ns = ln_medians.iter().map(|ln| ln.is_finite().then(|| ln.exp())).collect();
-        let known = Logs::from_values(ln_medians);
-        let enough = known.filter(|logs| logs.count >= FEWEST_REPEATED as f64);
+        let sd = Deviation::of(ln_medians, 1.0).map(|one| one.sd);
         let exp = |(low, high): (f64, f64)| (low.exp(), high.exp());
         OverRuns {
             medians_ns,
-            deviation_percent: known.filter(|logs| logs.count > 1.0).map(|logs| 100.0 * logs.variance.sqrt()),
-            low_high: enough.map(|logs| exp(logs.around(logs.variance / logs.count))),
+            deviation_percent: sd.map(|sd| 100.0 * sd),
+            low_high: mean_interval(ln_medians).map(exp),
         }
     }
 
@@ -45,36 +44,14 @@ impl OverRuns {
 
 /// The mean of those that are finite; `None` if none is. Its exponential is the cost of a case over several runs.
 pub fn mean_log(ln_medians: &[f64]) -> Option<f64> {
-    Logs::from_values(ln_medians).map(|logs| logs.mean)
+    let known: Vec<f64> = ln_medians.iter().copied().filter(|ln| ln.is_finite()).collect();
+    Some(moments(&known).0).filter(|mean| mean.is_finite())
 }
 
 /// Student's interval of 95% of the mean of `values`, one for each run; `None` for fewer than three.
 pub fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
-    let logs = Logs::from_values(values).filter(|logs| logs.count >= FEWEST_REPEATED as f64)?;
-    Some(logs.around(logs.variance / logs.count))
-}
-
-/// Number, mean and variance (with n - 1) of some logarithms.
-#[derive(Clone, Copy)]
-struct Logs {
-    count: f64,
-    mean: f64,
-    variance: f64,
-}
-
-impl Logs {
-    /// Of those that are finite; `None` if none is. The variance of a single one is 0.
-    fn from_values(values: &[f64]) -> Option<Logs> {
-        let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-        let (count, (mean, squares)) = (known.len() as f64, moments(&known));
-        (count > 0.0).then(|| Logs { count, mean, variance: squares / (count - 1.0).max(1.0) })
-    }
-
-    /// The mean -/+ Student's t times the root of `variance`.
-    fn around(self, variance: f64) -> (f64, f64) {
-        let half = student::quantile(0.025, self.count - 1.0) * variance.sqrt().max(LEAST_ERROR);
-        (self.mean - half, self.mean + half)
-    }
+    let (mean, half) = (mean_log(values)?, Deviation::of_mean(values)?.half_width());
+    Some((mean - half, mean + half))
 }
 
 #[cfg(test)]
