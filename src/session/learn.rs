@@ -1,6 +1,7 @@
 //! Learns from earlier runs on the same machine how much whole runs scatter, and each case relative to the machine.
 
-use crate::model::{Case, Outcome, Record, Run};
+use crate::kernel::Sources;
+use crate::model::{Case, Host, Outcome, Record, Run};
 use crate::runner;
 use crate::stats::{Deviation, change_points};
 use crate::store::levels::{self, Level};
@@ -53,7 +54,7 @@ fn level(run: &Run) -> Option<Level> {
     panel.is_native().then_some(())?;
     let panel_ns = panel.mean_ns()?;
     Some(Level {
-        host: run.host.name.clone()?,
+        host: machine(&run.host)?,
         cpu: format!("{} {:?}", run.host.cpu.as_deref().unwrap_or_default(), run.host.measuring_cpu),
         kernel: run.host.kernel.clone().unwrap_or_default(),
         build: format!("{}, {}", run.host.architecture.as_deref().unwrap_or_default(), run.tool.compiler),
@@ -63,6 +64,14 @@ fn level(run: &Run) -> Option<Level> {
         busy_cpus: run.host.busy_cpus?,
         cases: cases(run, &panel),
     })
+}
+
+/// What identifies the machine: its name, or in a container, which may have a new one each time, the boot of its kernel.
+fn machine(host: &Host) -> Option<String> {
+    match host.container {
+        Some(_) => Sources::default().text("proc/sys/kernel/random/boot_id"),
+        None => host.name.clone(),
+    }
 }
 
 /// What each case cost in units of the panel's mean.
