@@ -55,7 +55,11 @@ fn level(run: &Run) -> Option<Level> {
     let panel_ns = panel.mean_ns()?;
     Some(Level {
         host: machine(&run.host)?,
-        cpu: format!("{} {:?}", run.host.cpu.as_deref().unwrap_or_default(), run.host.measuring_cpu),
+        cpu: format!(
+            "{} {}",
+            run.host.cpu.as_deref().unwrap_or_default(),
+            run.host.measuring_cpu.map_or(-1, i64::from)
+        ),
         kernel: run.host.kernel.clone().unwrap_or_default(),
         build: format!("{}, {}", run.host.architecture.as_deref().unwrap_or_default(), run.tool.compiler),
         started_unix_s: run.started_unix_s,
