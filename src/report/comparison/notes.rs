@@ -34,7 +34,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
         let words = if comparison.metric.is_some() { "more, fewer" } else { "slower, faster" };
         notes.push(format!(
-            "{words}: by more than {margin}, and no chance; unchanged: within {margin}; at most 5% of these verdicts are \
+            "{words}: by more than {margin}, and not by chance; unchanged: within {margin}; at most 5% of these verdicts are \
              expected to be wrong; inconclusive: the runs cannot tell"
         ));
     }

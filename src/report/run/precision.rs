@@ -24,8 +24,8 @@ pub fn precision_table(summary: &Summary) -> Table {
     let note = summary.machine.map(|machine| {
         let from = machine.learned_from_runs.map_or("assumed".to_string(), |runs| format!("from {runs} runs"));
         format!(
-            "x panel: in units of {} ns, the geometric mean of {} cheap operations; whole runs have a standard deviation of \
-             {}% ({from})",
+            "x panel: in units of {} ns, the geometric mean of {} cheap operations, or in user mode of the median of those there; \
+             whole runs have a standard deviation of {}% ({from})",
             nanoseconds(machine.panel_ns),
             machine.members,
             percent(machine.between_runs_percent)
