@@ -37,8 +37,8 @@ impl Proof {
 const RECOUNTS: usize = 2;
 /// Target duration of a request under ptrace.
 const REQUEST: Duration = Duration::from_millis(20);
-/// The same of a case that seems to make no call, which ptrace does not slow down: 2^26 and more iterations of what takes 1 ns, as
-/// many as a timed run has.
+/// The same of a case that seems to make no call, which ptrace does not slow down: 2^26 and more iterations of what takes 1 ns, about
+/// as many as a timed run has.
 const RARE: Duration = Duration::from_millis(200);
 
 /// Counts the kernel entries of one iteration of a case.

@@ -72,7 +72,7 @@ impl<'a> Sides<'a> {
     pub fn as_measured(&self, own: &[Option<Launches>], base: &[Option<Launches>]) -> Option<BetweenRuns> {
         let [own_column, base_column] = self.columns;
         let both = |column: &Column, runs: &[Option<Launches>]| {
-            let shifts = own_shifts(column);
+            let shifts = own_shifts(column, runs);
             Some([case(runs, &shifts)?, Side::of_machine(&shifts, column.machine)])
         };
         Some(BetweenRuns::of(&both(own_column, own)?, &both(base_column, base)?))
@@ -81,12 +81,22 @@ impl<'a> Sides<'a> {
 
 /// Where a row's runs in `column` stand relative to how fast the machine was in each.
 pub fn case_in(column: &Column, runs: &[Option<Launches>]) -> Option<Side> {
-    case(runs, &own_shifts(column))
+    case(runs, &own_shifts(column, runs))
 }
 
-/// ln of how much slower the machine was in each run of the column than in the others; empty if that is unknown.
-fn own_shifts(column: &Column) -> Vec<f64> {
-    stats::run_shifts(&members(&column.panel, &[], &PANEL), FEWEST_MEMBERS).unwrap_or_default()
+/// ln of how much slower the machine was in each run of the column than in the others, for a row with these runs; empty if that is
+/// unknown.
+fn own_shifts(column: &Column, runs: &[Option<Launches>]) -> Vec<f64> {
+    let (operations, fewest) = unit(runs.iter().flatten());
+    stats::run_shifts(&members(&column.panel, &[], operations), fewest).unwrap_or_default()
+}
+
+/// The members of the panel that a row with these runs is relative to, and how many of them it takes.
+fn unit<'a>(mut runs: impl Iterator<Item = &'a Launches>) -> (&'static [&'static str], usize) {
+    match runs.all(|run| run.in_user_mode) {
+        true => (&PANEL[..PANEL_IN_USER_MODE], PANEL_IN_USER_MODE),
+        false => (&PANEL, FEWEST_MEMBERS),
+    }
 }
 
 /// A row by its runs, with how much slower the machine was in each; 0 where that is unknown.

@@ -149,9 +149,10 @@ impl Side {
         Side::of_machine(slower_ln, self.one_run())
     }
 
-    /// Of sides that were measured in one session.
-    pub fn together(sides: &[Side]) -> Option<Side> {
-        let means: Vec<f64> = sides.iter().map(|side| side.mean).collect();
+    /// Of sides that were measured in one session, each with how much slower the machine was; 0 where that is unknown.
+    pub fn together(sides: &[Side], slower_ln: &[f64]) -> Option<Side> {
+        let slower = |i: usize| slower_ln.get(i).copied().unwrap_or(0.0);
+        let means: Vec<f64> = sides.iter().enumerate().map(|(i, side)| side.mean - slower(i)).collect();
         sides.first().map(|first| Side::new(&means, first.within, Some(first.one_run())))
     }
 

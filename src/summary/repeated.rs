@@ -138,13 +138,18 @@ fn relative(parts: &[(RowCost, f64)], moves: Option<Moves>) -> Option<Relative> 
     Some(Relative { value, in_user_mode, next_run: moves.and_then(|moves| moves.case.next_run().interval(value)) })
 }
 
-/// What moves the cost of all parts, the machine by how it moved between them.
+/// What moves the cost of all parts: the machine by how it moved between them, and the case relative to that. Without the machine's
+/// speed in all parts, in one unit, the case by itself.
 fn moves(parts: &[(RowCost, f64)]) -> Option<Moves> {
     let cases: Vec<Side> = parts.iter().map(|(part, _)| Some(part.moves?.case)).collect::<Option<_>>()?;
-    let ln_machine = |part: &RowCost| Some((part.median.0 / part.relative?.value).ln());
-    let slower_ln: Vec<f64> = parts.iter().filter_map(|(part, _)| ln_machine(part)).collect();
-    let machine = parts.first()?.0.moves?.machine.in_runs(&slower_ln);
-    Some(Moves { case: Side::together(&cases)?, machine })
+    let first = &parts.first()?.0;
+    let in_user_mode = first.relative.map(|own| own.in_user_mode);
+    let ln_machine = |(part, _): &(RowCost, f64)| {
+        let own = part.relative.filter(|own| Some(own.in_user_mode) == in_user_mode)?;
+        Some((part.median.0 / own.value).ln())
+    };
+    let slower_ln = parts.iter().map(ln_machine).collect::<Option<Vec<f64>>>().unwrap_or_default();
+    Some(Moves { case: Side::together(&cases, &slower_ln)?, machine: first.moves?.machine.in_runs(&slower_ln) })
 }
 
 /// The geometric mean over all runs; `None` unless every part has a value above 0.

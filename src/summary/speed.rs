@@ -140,6 +140,7 @@ fn deviation(percent: Option<f64>, runs: Option<u32>) -> Deviation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ModeSamples;
     use crate::model::fixtures::{run, varying};
 
     fn panel_of(members: usize, ns: impl Fn(u64) -> u64 + Copy) -> Run {
@@ -183,5 +184,27 @@ mod tests {
         assert_eq!((speed.between_runs_percent, speed.learned_from_runs), (0.5, Some(9)));
         run.host.run_scatter_percent = Some(f64::NAN);
         assert_eq!(run_deviation(&run), BETWEEN_RUNS);
+    }
+
+    /// The machine is 10% and 21% slower in two of three runs, and all that it measures with it: what is left is what is assumed of sessions.
+    #[test]
+    fn what_moves_the_machine_between_runs_is_not_the_rows_own() {
+        let one = |ns: u64| {
+            let mut run = panel_of(12, |_| ns);
+            run.records.push(varying("file.stat", |_| 7 * ns));
+            run.records.push(Record {
+                mode_samples: Some(ModeSamples { user: 99, system: 1 }),
+                ..varying("call.malloc", |_| 3 * ns)
+            });
+            run
+        };
+        let whole = Run { repeats: vec![one(110_000), one(121_000)], ..one(100_000) };
+        let summary = super::super::summarize(&whole);
+        for (operation, in_user_mode) in [("file.stat", false), ("call.malloc", true)] {
+            let cost = summary.rows.iter().find(|row| row.case.operation == operation).unwrap().cost().unwrap();
+            let (own, nanoseconds) = (cost.own_percent().unwrap(), cost.next_run_percent().unwrap());
+            assert_eq!(cost.relative.unwrap().in_user_mode, in_user_mode);
+            assert!(own < 4.0 && nanoseconds > 30.0, "{operation}: {own}% and {nanoseconds}%");
+        }
     }
 }

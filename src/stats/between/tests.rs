@@ -177,7 +177,9 @@ fn the_next_run_is_where_the_launches_and_the_machine_let_it_be() {
 #[test]
 fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
     let mut random = ChaCha8Rng::seed_from_u64(6);
-    for (sd, of_launch, known) in [(0.006, 0.005, 0), (0.035, 0.002, 5), (0.035, 0.002, 20), (0.001, 0.01, 10)] {
+    for (sd, of_launch, known) in
+        [(0.006, 0.005, 0), (0.035, 0.05, 0), (0.035, 0.002, 5), (0.035, 0.002, 20), (0.001, 0.01, 10)]
+    {
         let (mut held, tries) = (0, 4000);
         for _ in 0..tries {
             let mut cost = || 100.0 * (sd * normal(&mut random)).exp();
@@ -189,7 +191,7 @@ fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
             held += i32::from(own.next_run().interval(this).is_some_and(|i| i.low <= next && next <= i.high));
         }
         let share = f64::from(held) / f64::from(tries);
-        assert!(share >= 0.90, "sd {sd}, launches {of_launch}, {known} earlier runs: {share}");
+        assert!(share >= 0.93, "sd {sd}, launches {of_launch}, {known} earlier runs: {share}");
     }
 }
 
