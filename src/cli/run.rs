@@ -33,6 +33,7 @@ use std::time::Duration;
 fn reach(sides: &Sides) -> Reach {
     match sides {
         Sides::One => Reach::Built,
+        Sides::Directories(paths) if paths.len() == 1 => Reach::Built,
         Sides::Commands(_, own) if own.iter().any(Environment::is_elsewhere) => Reach::Operations,
         Sides::Commands(..) => Reach::Built,
         Sides::Probe(_) => Reach::Operations,
@@ -161,14 +162,13 @@ impl RunArgs {
         match (&self.versus_probe, &self.tmpdir[..]) {
             (Some(probe), _) => Ok(Sides::Probe(probe.clone())),
             (None, []) => Ok(Sides::One),
-            (None, [_]) => Err(anyhow!("--tmpdir needs two directories or more, or set TMPDIR for one")),
             (None, directories) => Ok(Sides::Directories(directories.to_vec())),
         }
     }
 
     fn profile(&self) -> Result<Option<Profile>> {
         let Some(path) = &self.profile else { return Ok(None) };
-        let profile = store::read_profile(path)?;
+        let profile = super::result_files::counted_profile(path)?;
         match profile.all_calls().calls {
             0 => usage(Err(anyhow!("--for {}: the profile has no calls to price", path.display()))),
             _ => Ok(Some(profile)),

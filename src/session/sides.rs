@@ -14,7 +14,7 @@ pub enum Sides {
     One,
     /// The embedded probe and the program at this path.
     Probe(PathBuf),
-    /// The same in each of these directories, of which there are at least two.
+    /// The same in each of these directories; a single one only takes the place of TMPDIR.
     Directories(Vec<PathBuf>),
     /// Environments of the tool's by name, and those that the user's own commands make.
     Commands(Vec<String>, Vec<Environment>),
@@ -25,6 +25,7 @@ impl Sides {
     pub fn names(&self) -> Vec<String> {
         match self {
             Sides::One => Vec::new(),
+            Sides::Directories(paths) if paths.len() == 1 => Vec::new(),
             Sides::Probe(path) => {
                 let name = path.file_name().map_or("other".into(), |name| name.to_string_lossy());
                 let taken = Environment::names().contains(&name.as_ref());
@@ -116,6 +117,6 @@ mod tests {
         assert_eq!(directories(&["/tmp", "static", "/tmp"]), ["/tmp", "./static", "/tmp #2"]);
         assert_eq!(Sides::Probe("a/probe-O3".into()).names(), ["native", "probe-O3"]);
         assert_eq!(Sides::Probe("a/native".into()).names(), ["native", "other native"]);
-        assert!(Sides::One.names().is_empty());
+        assert!(Sides::One.names().is_empty() && directories(&["/tmp"]).is_empty());
     }
 }

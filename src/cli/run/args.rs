@@ -125,9 +125,9 @@ pub struct RunArgs {
     /// round by round: a build by another compiler or with other flags, or the probe of another version.
     #[arg(long, value_name = "FILE", conflicts_with = "environments")]
     pub versus_probe: Option<PathBuf>,
-    /// Directories to measure in, in place of TMPDIR; each case is measured in every one, in the same rounds, with the ratio to
-    /// the first, paired round by round: file systems, or disks.
-    #[arg(long, value_name = "DIR,DIR[,...]", value_delimiter = ',', conflicts_with_all = ["environments", "versus_probe"])]
+    /// Directory to measure in, in place of TMPDIR. With several, each case is measured in every one, in the same rounds, with the
+    /// ratio to the first, paired round by round: file systems, or disks.
+    #[arg(long, value_name = "DIR[,DIR...]", value_delimiter = ',', conflicts_with_all = ["environments", "versus_probe"])]
     pub tmpdir: Vec<PathBuf>,
     /// Seed for the random order of cases [default: from the clock; stored with the run].
     #[arg(long, value_name = "N")]
