@@ -15,7 +15,7 @@ mod rule;
 mod transfers;
 mod waits;
 
-pub use rule::{Advice, PathUse, Rule, Time};
+pub use rule::{Advice, MANY, PathUse, Rule, Time};
 
 use super::breakdown::s;
 use super::costs::Costs;
@@ -38,6 +38,24 @@ const RULES: &[fn(&Caller) -> Vec<Advice>] = &[
     questions::identity_calls,
     memory::small_maps,
     processes::fork_for_exec,
+];
+
+/// Where a profile has many of these calls, the operations that rules price besides those that are like its calls: what would
+/// take their place, and what part of them is saved.
+pub const PRICED_BY_RULES: &[(&[&str], &[&str])] = &[
+    (&["unlink", "unlinkat"], &["file.truncate"]),
+    (
+        &["stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2"],
+        &["file.stat", "file.stat_absent"],
+    ),
+    (&["futex"], &["sync.mutex", "sync.futex_pingpong", "sync.futex_wake", "sync.futex_wait_fails"]),
+    (
+        &["fork", "clone", "clone3"],
+        &["process.fork_wait", "process.vfork_wait", "process.vfork_exec_static", "mem.fault_cow"],
+    ),
+    (&["clock_gettime"], &["time.clock_gettime"]),
+    (&["gettimeofday"], &["time.gettimeofday"]),
+    (&["time"], &["time.time"]),
 ];
 
 /// All advice, the greatest saving first, and last what might be one. Savings under a thousandth of the wall time are left out.
