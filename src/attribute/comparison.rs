@@ -6,11 +6,15 @@ use crate::model::Class;
 
 /// Unit costs here and there. Those there are given as they would be at the speed that the machine had here, as far as that is
 /// known.
+///
+/// Environments of one run were measured in turns, within milliseconds of each other: neither the machine's speed nor what moves a
+/// case from run to run is an error of their ratio.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison<'a> {
     here: &'a Costs,
     pub there: &'a Costs,
     pub shift: Shift,
+    in_one_run: bool,
 }
 
 /// A ratio that is not known within a factor of two prices nothing: the scheduler decided it.
@@ -18,33 +22,40 @@ const MOST_SD: f64 = std::f64::consts::LN_2;
 
 impl<'a> Comparison<'a> {
     pub fn new(here: &'a Costs, there: &'a Costs) -> Comparison<'a> {
-        Comparison { here, there, shift: here.machine.shift(&there.machine) }
+        let in_one_run = here.machine.is_same_run(&there.machine);
+        let shift = if in_one_run { Shift::default() } else { here.machine.shift(&there.machine) };
+        Comparison { here, there, shift, in_one_run }
     }
 
     /// What a class costs on both sides, by the same operation.
     pub fn prices(&self, call: &str, class: &Class) -> Option<(Price, Price)> {
-        let (a, b) = self.here.prices(self.there, call, class)?;
-        (a.cost.log_sd.hypot(b.cost.log_sd) <= MOST_SD).then(|| (a, self.at_same_speed(b)))
+        let (a, b) = self.side_by_side(self.here.prices(self.there, call, class)?);
+        (a.cost.log_sd.hypot(b.cost.log_sd) <= MOST_SD).then_some((a, b))
     }
 
     /// What the first of these operations costs that both sides have.
     pub fn first_of(&self, operations: &[&str]) -> Option<(Price, Price)> {
         let both = |operation: &&str| Some((self.here.price_of(operation)?, self.there.price_of(operation)?));
-        operations.iter().find_map(both).map(|(a, b)| (a, self.at_same_speed(b)))
+        operations.iter().find_map(both).map(|prices| self.side_by_side(prices))
     }
 
     /// What a null call costs on both sides.
     pub fn null_calls(&self) -> Option<(UnitCost, UnitCost)> {
-        Some((self.here.null_call()?.cost, self.at_same_speed(self.there.null_call()?).cost))
+        let (a, b) = self.side_by_side((self.here.null_call()?, self.there.null_call()?));
+        Some((a.cost, b.cost))
     }
 
     /// Standard deviation, on the log scale, of two times that are measured at different moments.
     pub fn scatter(&self) -> f64 {
-        self.here.machine.scatter(&self.there.machine)
+        if self.in_one_run { 0.0 } else { self.here.machine.scatter(&self.there.machine) }
     }
 
-    fn at_same_speed(&self, price: Price) -> Price {
-        let cost = UnitCost { ns: price.cost.ns / self.shift.ln.exp(), ..price.cost };
-        Price { cost, ..price }
+    /// The second at the speed that the machine had for the first.
+    fn side_by_side(&self, (a, b): (Price, Price)) -> (Price, Price) {
+        if self.in_one_run {
+            return (Price { cost: a.cost.in_one_run(), ..a }, Price { cost: b.cost.in_one_run(), ..b });
+        }
+        let cost = UnitCost { ns: b.cost.ns / self.shift.ln.exp(), ..b.cost };
+        (a, Price { cost, ..b })
     }
 }

@@ -37,15 +37,27 @@ struct MeasuredOperation {
     enters: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UnitCost {
     /// Nanoseconds.
     pub ns: f64,
     /// Standard deviation of its logarithm, without what moves all costs of the run; 0 for a published result.
     pub log_sd: f64,
+    /// The part of it that differs between cases of one run.
+    pub in_run_sd: f64,
 }
 
 impl UnitCost {
+    /// As it compares with another one of the same run: what moves a case from run to run moves both.
+    pub fn in_one_run(self) -> UnitCost {
+        UnitCost { log_sd: self.in_run_sd, ..self }
+    }
+
+    /// With its errors multiplied.
+    fn less_certain(self, factor: f64) -> UnitCost {
+        UnitCost { log_sd: self.log_sd * factor, in_run_sd: self.in_run_sd * factor, ..self }
+    }
+
     /// The cost of this many calls, if the logarithm of a call's true cost over the unit cost has the standard deviation
     /// `model_sd`.
     pub fn times(self, calls: u64, model_sd: f64) -> Seconds {
@@ -195,8 +207,8 @@ impl Costs {
         let ns = if off < price.cost.ns { price.cost.ns - off } else { price.cost.ns };
         let basis = Basis { less: unit.less, ..price.basis };
         // Its error stays the same in nanoseconds when a part is subtracted.
-        let log_sd = price.cost.log_sd * price.cost.ns / ns;
-        Some(Price { cost: UnitCost { ns: ns / unit.count, log_sd }, basis, ..price })
+        let cost = price.cost.less_certain(price.cost.ns / ns);
+        Some(Price { cost: UnitCost { ns: ns / unit.count, ..cost }, basis, ..price })
     }
 
     /// The bare crossings of other calls than the unit's that an iteration makes: a traced program makes them too, and they
@@ -273,7 +285,8 @@ fn on_line(line: &[(u64, UnitCost)], value: u64) -> (UnitCost, f64, (u64, u64, u
     let ((a, low), (b, high)) = (line[above - 1], line[above]);
     let share = (x(value) - x(a)) / (x(b) - x(a)).max(f64::MIN_POSITIVE);
     let ns = (low.ns.ln() + share * (high.ns.ln() - low.ns.ln())).exp();
-    (UnitCost { ns, log_sd: low.log_sd.max(high.log_sd) }, 0.0, (value, a, if share > 0.0 { b } else { a }))
+    let (log_sd, in_run_sd) = (low.log_sd.max(high.log_sd), low.in_run_sd.max(high.in_run_sd));
+    (UnitCost { ns, log_sd, in_run_sd }, 0.0, (value, a, if share > 0.0 { b } else { a }))
 }
 
 /// A row as a point; `None` where it has no cost.
@@ -284,17 +297,20 @@ fn point(row: &Row) -> Option<MeasuredOperation> {
     // Faults enter the kernel without a system call.
     let is_fault = row.case.operation.starts_with("mem.fault_");
     let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault;
-    let cost = UnitCost { ns, log_sd: own_sd(row, figure) * figure.median.0 / ns };
+    let (log_sd, in_run_sd) = own_sd(row, figure);
+    let cost = UnitCost { ns, log_sd, in_run_sd }.less_certain(figure.median.0 / ns);
     Some(MeasuredOperation { params: row.case.effective_params(), cost, entries, enters })
 }
 
-/// Standard deviation of the logarithm of a median, without what moves the whole run: by its launches where those are known.
-fn own_sd(row: &Row, figure: &RowCost) -> f64 {
+/// Standard deviation of the logarithm of a median, without what moves the whole run, and the part of it that its launches show;
+/// where these are not known, that of the interval within the run.
+fn own_sd(row: &Row, figure: &RowCost) -> (f64, f64) {
     let listed = BETWEEN_RUNS_SD.iter().find(|(start, _)| row.case.operation.starts_with(start)).map(|(_, sd)| *sd);
     let between = listed.unwrap_or(if row.depends_on_history() { HISTORY_SD } else { 0.0 });
-    let within = figure.half_width_percent().map(|percent| percent / Z);
-    let own = figure.moves.map(|moves| 100.0 * moves.case.error().as_normal()).or(within);
-    own.map_or(0.0, |percent| (percent / 100.0).hypot(between))
+    let within = figure.half_width_percent().map(|percent| percent / 100.0 / Z);
+    let in_run = figure.moves.map(|moves| moves.case.in_session().as_normal()).or(within).unwrap_or(0.0);
+    let own = figure.moves.map(|moves| moves.case.error().as_normal()).or(within);
+    (own.map_or(0.0, |sd| sd.hypot(between)), in_run)
 }
 
 /// Standard deviation, on the log scale, of what moves these operations from run to run and no launch of one run shows: where the

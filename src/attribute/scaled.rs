@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn equal_unit_costs_change_nothing() {
-        let cost = UnitCost { ns: 100.0, log_sd: 0.0 };
+        let cost = UnitCost { ns: 100.0, ..UnitCost::default() };
         assert_eq!(changed(5.0, cost, cost, MODEL_SD), Seconds::exactly(0.0));
         let twice = changed(5.0, cost, UnitCost { ns: 200.0, ..cost }, MODEL_SD);
         assert!((twice.value - 5.0).abs() < 1e-9 && (twice.low - 2.5).abs() < 1e-9 && (twice.high - 10.0).abs() < 1e-9);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn intervals_of_unit_costs_widen_the_range() {
-        let cost = |ns| UnitCost { ns, log_sd: 0.01 };
+        let cost = |ns| UnitCost { ns, log_sd: 0.01, in_run_sd: 0.01 };
         let change = changed(5.0, cost(100.0), cost(100.0), MODEL_SD);
         assert!(change.low < -0.1 && change.high > 0.1 && change.value == 0.0, "{change:?}");
     }

@@ -18,6 +18,8 @@ const FEWEST: usize = 2;
 /// What a run shows of its machine's speed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
+    /// When the run began, and its seed; `None` for an article.
+    run: Option<(u64, u64)>,
     /// Name and processor; `None` if either is unknown.
     identity: Option<(String, String)>,
     /// Logarithms of the costs of the panel's operations in user mode.
@@ -44,6 +46,7 @@ impl Machine {
         let in_user_mode = PANEL[..PANEL_IN_USER_MODE].iter();
         let ln = |operation: &&str| Some((operation.to_string(), panel.get(*operation).filter(|ns| **ns > 0.0)?.ln()));
         Machine {
+            run: run.source.is_none().then_some((run.started_unix_s, run.seed)),
             identity: run.host.name.clone().zip(run.host.cpu.clone()),
             user_mode_ln: in_user_mode.filter_map(ln).collect(),
             run_scatter: if run.source.is_some() { 0.0 } else { summary::run_deviation(run).as_normal() },
@@ -57,6 +60,11 @@ impl Machine {
             Some(ln) => Shift { ln, sd: std::f64::consts::SQRT_2 * BEYOND_USER_MODE },
             None => Shift { ln: 0.0, sd: self.scatter(there) },
         }
+    }
+
+    /// Whether both are of one run.
+    pub fn is_same_run(&self, other: &Machine) -> bool {
+        self.run.is_some() && (&self.run, &self.identity) == (&other.run, &other.identity)
     }
 
     /// Standard deviation of the ratio of two times that were taken at different moments, one on each machine.

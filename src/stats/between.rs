@@ -178,6 +178,11 @@ impl Side {
         Deviation::sum([self.within, self.session])
     }
 
+    /// The part of the mean's error that is not shared by what was measured in the same session.
+    pub fn in_session(&self) -> Deviation {
+        self.within.times(1.0 / self.runs.sqrt())
+    }
+
     /// The error of the mean.
     pub fn error(&self) -> Deviation {
         self.error_of(self.runs)
