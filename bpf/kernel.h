@@ -34,6 +34,7 @@ static long (*const map_update)(void *map, const void *key, const void *value, u
 static u64 (*const ktime_get_ns)(void) = (void *)5;
 static u32 (*const get_random)(void) = (void *)7;
 static u32 (*const get_smp_processor_id)(void) = (void *)8;
+static long (*const get_stack)(void *context, void *to, u32 size, u64 flags) = (void *)67;
 static long (*const probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
 static long (*const probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const probe_read_user_str)(void *to, u32 size, const void *from) = (void *)114;

@@ -15,6 +15,15 @@
 #define ERRNO_RESTART 512
 /* Numbers that do not fit into a key. */
 #define NUMBER_UNKNOWN 0xffff
+/* In place of a number, where a sampled task is in no call: in user mode, in the kernel for a fault or an interrupt that
+ * `key.operation` tells, waiting for a page, a thread of the kernel, or returning from a call that is not known. */
+enum {
+	NUMBER_USER = 0xfffe,
+	NUMBER_ENTERED = 0xfffd,
+	NUMBER_FAULT = 0xfffc,
+	NUMBER_THREAD = 0xfffb,
+	NUMBER_RETURN = 0xfffa,
+};
 
 /* How a call was made: as the machine's own, as a 32-bit one, or by the x32 ABI. */
 enum gate { GATE_OWN, GATE_COMPAT, GATE_X32 };
@@ -59,7 +68,7 @@ struct key {
 	u32 group;
 	u16 number;
 	u16 error;
-	/* The operation argument, masked. */
+	/* The operation argument, masked; of NUMBER_ENTERED, half of the address of the kernel's function. */
 	u32 operation;
 	u8 gate;
 	/* The kind of the descriptor. */
@@ -69,7 +78,7 @@ struct key {
 	u8 unused;
 };
 
-/* Sums over the calls of one key. */
+/* Sums over the calls of one key. If calls are sampled, `calls` is the number of samples, and `unfinished` that of waits. */
 struct counted {
 	u64 calls;
 	/* Entered, but not returned from when tracing ended. */
@@ -158,6 +167,8 @@ struct used {
 };
 
 #define ENTRY_BITS 8
+/* Kernel functions of a stack; of a deeper one, the outermost are not seen. */
+#define FRAMES 128
 /* Calls of which a window counts durations. */
 #define HISTOGRAMS 64
 /* Durations below 32 ns have one bucket each; above, there are 32 per power of two, up to 2^42 ns (73 minutes). */
@@ -180,6 +191,8 @@ struct window {
 	struct entry entries[1 << ENTRY_BITS];
 	u32 histograms[HISTOGRAMS][BUCKETS];
 	char path[PATH_BYTES + 8];
+	/* The stack of a sample. */
+	u64 frames[FRAMES];
 };
 
 /* A count of durations that found no place in a window. */
@@ -428,7 +441,8 @@ struct config {
 	u16 close[2];
 	/* mmap, and mmap2 of 32-bit calls. */
 	u16 mmap[2];
-	u32 unused;
+	/* Whether CPUs are sampled, instead of calls counted. */
+	u32 sampled;
 	/* One less than the number of places for tasks, a power of two. */
 	u32 task_mask;
 	/* What is recorded besides, on request. */

@@ -13,6 +13,7 @@
  * No function is a call for the verifier: all are inlined. */
 #include "concurrency.h"
 #include "counting.h"
+#include "samples.h"
 #include "stacks.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -178,7 +179,8 @@ int syscost_switch(u64 *ctx)
 		if (task->on_since) task->ran += now - task->on_since;
 		task->on_since = 0;
 		task->off = !(ctx[0] & 1) && state != 0 ? OFF_BLOCKED : OFF_PREEMPTED;
-		if (task->inside) task->off_since = now;
+		if (config.sampled) leave(task, previous, now);
+		else if (task->inside) task->off_since = now;
 		by = set_run(task, task->off == OFF_BLOCKED ? RUN_BLOCKED : RUN_WAITING);
 	}
 	if (next && next->state) {
@@ -188,12 +190,13 @@ int syscost_switch(u64 *ctx)
 	}
 	stalled = change_running(by, now);
 	if (stalled && next && next->inside) next->stalled += stalled;
+	if (config.sampled && next && next->state) come_back(next);
 	return 0;
 }
 
 INLINE int wake(struct task_struct *of)
 {
-	struct task *task = config.concurrency || config.times ? find(of) : 0;
+	struct task *task = config.concurrency || config.times || config.sampled ? find(of) : 0;
 	/* One that was still on its way off the CPU does not leave it. */
 	if (task && task->state && task->run == RUN_BLOCKED) {
 		u64 now = ktime_get_ns(), stalled = change_running(set_run(task, RUN_WAITING), now);
@@ -228,7 +231,7 @@ int syscost_fork(u64 *ctx)
 	task = make(child);
 	if (!task) return 0;
 	/* A new task's accounting is all zeros, as the base is. */
-	task->state = STATE_BORN;
+	task->state = config.sampled ? STATE_LIVE : STATE_BORN;
 	task->group = parent->group;
 	task->from = parent->from;
 	task->depth = parent->depth;
@@ -318,7 +321,7 @@ int syscost_end(u64 *ctx)
 	if (!task) return 0;
 	if (task->state != STATE_HELD) {
 		if (task->on_since) task->ran += now - task->on_since;
-		end_call(task, current, now);
+		if (!config.sampled) end_call(task, current, now);
 		account(task, current);
 	}
 	change_running(-weight(task->run), now);
@@ -326,6 +329,30 @@ int syscost_end(u64 *ctx)
 	task->state = STATE_FREE;
 	task->owner = FREED;
 	ADD(globals.live, -1);
+	return 0;
+}
+
+/* A CPU's clock interrupted it: what it was in counts. It does not interrupt the other programs that write to windows, which
+ * run with interrupts disabled if CPUs are sampled. */
+SEC("perf_event/sample")
+int syscost_sample(struct sampled_registers *interrupted)
+{
+	struct task_struct *current = get_current_task_btf();
+	struct window *w = this_window();
+	struct task *task = find(current);
+	struct call call;
+	if (!w || !current->pid) return 0;
+	if (!task && config.scope >= SCOPE_CGROUP) task = adopt(current, w);
+	if (!task || task->state != STATE_LIVE) return 0;
+	if (in_user_mode(interrupted)) {
+		/* The kernel returns with interrupts disabled: one that comes meanwhile is taken before the first instruction. */
+		call.first = first_word(task->group, returning(interrupted), 0);
+		call.second = 0;
+	} else {
+		call = place_of_task(task, current, NUMBER_ENTERED);
+		if ((u16)(call.first >> 32) == NUMBER_ENTERED) call.second = second_word(entered_by(w, interrupted), 0, 0, 0);
+	}
+	entry_of(w, call.first, call.second)->calls += 1;
 	return 0;
 }
 
@@ -350,9 +377,13 @@ INLINE void begin_there(struct task_struct *of, struct pt_regs *regs, u64 now)
 	if (!of->mm || of->exit_state || !is_wanted(of)) return;
 	task = begin(of, STATE_LIVE, run, now);
 	if (!task || !is_in_call(of, regs)) return;
+	task->off = OFF_BLOCKED;
+	if (config.sampled) {
+		leave(task, of, now);
+		return;
+	}
 	task->number = number_of(regs);
 	task->start = task->off_since = now;
-	task->off = OFF_BLOCKED;
 	task->inside = INSIDE_BEFORE;
 }
 
@@ -366,13 +397,18 @@ INLINE void list(void *seq, struct task *task, struct task_struct *of, struct pt
 	live.key.group = task->group;
 	add_usage(&live.used, task, of);
 	if (task->on_since && now > task->on_since) live.used.ran += now - task->on_since;
-	if (!config.enters && is_in_call(of, regs)) live.inside = INSIDE;
+	if (!config.enters && !config.sampled && is_in_call(of, regs)) live.inside = INSIDE;
 	if (live.inside && config.has_registers) {
 		u64 off = task->off_since;
-		classify(w, task, of, regs, config.enters ? task->number : number_of(regs), 0, 0, &call);
+		if (config.sampled) {
+			call.first = ((u64 *)&task->again)[0];
+			call.second = ((u64 *)&task->again)[1];
+		} else {
+			classify(w, task, of, regs, config.enters ? task->number : number_of(regs), 0, 0, &call);
+		}
 		*(u64 *)&live.key = call.first;
 		*((u64 *)&live.key + 1) = call.second;
-		if (config.times) {
+		if (config.times || config.sampled) {
 			live.elapsed = now - task->start;
 			live.blocked = task->blocked + (off && task->off == OFF_BLOCKED ? now - off : 0);
 			live.woken = task->woken + (off && task->off == OFF_WOKEN ? now - off : 0);

@@ -2,11 +2,13 @@
 
 use super::error::usage;
 use super::exit::Exit;
-use super::terminal;
+use super::{result_files, terminal};
 use crate::attribute::attribute;
 use crate::attribute::costs::{Costs, NoCosts};
 use crate::model::{By, Run};
-use crate::report::{AttributionDocument, Format, Top, attribution_document, write_answer};
+use crate::report::{
+    AttributionDocument, Format, ProfileDocument, Top, attribution_document, profile_table, write_answer,
+};
 use crate::store::{self, Stored};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
@@ -68,6 +70,14 @@ To get unit costs: syscost run --for profile.json --out here.json";
 
 pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
     let profile = store::read_profile(&args.profile)?;
+    if profile.samples().is_some() {
+        if args.costs.is_some() {
+            result_files::counted_profile(&args.profile)?;
+        }
+        let table = || profile_table(&profile, By::Call);
+        write_answer(&ProfileDocument::new(&profile), table, (args.format, terminal::screen()), out)?;
+        return Ok(Exit::Success);
+    }
     let own = args.costs.as_deref().map(|name| costs("--costs", name)).transpose()?;
     let versus = args.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<Costs>>>()?;
     if own.is_none() && !versus.is_empty() {

@@ -2,12 +2,13 @@
 //! `report` and `rows`.
 
 use super::directory::Skipped;
+use super::error::usage;
 use crate::clean;
 use crate::compare::{Column, ColumnInfo, Metric, StudyCases};
 use crate::kernel::threads::in_order;
-use crate::model::Run;
+use crate::model::{Profile, Run};
 use crate::store::{self, StoreError};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,18 @@ pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     match labels.iter().find(|label| !seen.insert(*label)) {
         Some(twice) => bail!("--label: '{twice}' is given twice: columns need different names"),
         None => Ok(()),
+    }
+}
+
+/// A profile that counts calls. Errors: if it cannot be read, or was sampled.
+pub fn counted_profile(path: &Path) -> Result<Profile> {
+    let profile = store::read_profile(path)?;
+    match profile.samples() {
+        Some(_) => usage(Err(anyhow!(
+            "{}: the profile has shares of time and no counts of calls: trace without --sampled, or look at it with 'syscost show'",
+            path.display()
+        ))),
+        None => Ok(profile),
     }
 }
 

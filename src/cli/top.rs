@@ -16,7 +16,7 @@ use crate::kernel::usage::own_cpu_ns;
 use crate::model::Profile;
 use crate::top::{By, Counts, Sort, View};
 use crate::trace::{Detail, Grouping, More, TraceOptions, Tracer, Watcher};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use live::Live;
 use metrics::Metrics;
 use plain::Plain;
@@ -51,6 +51,9 @@ pub struct TopArgs {
     /// Count only, do not time: less overhead.
     #[arg(long)]
     counts: bool,
+    /// Sample the CPUs and count no call: shares of CPU time by call, for less than 1% of it.
+    #[arg(long, conflicts_with_all = ["counts", "textfile", "listen"])]
+    sampled: bool,
     /// Print tables one after another, as is done where standard output is no terminal.
     #[arg(long)]
     plain: bool,
@@ -80,6 +83,7 @@ Examples:
   sudo syscost top -p 1234,1250 --by call
   sudo syscost top --container web --interval 5
   sudo syscost top --all --once --by error
+  sudo syscost top --all --sampled --by call
   sudo syscost top --all --format json --interval 10 --count 6 > minute.jsonl
   sudo syscost top --all --quiet --listen 9099
 
@@ -101,6 +105,9 @@ fn interval(text: &str) -> Result<f64, String> {
 /// Traces, and shows. Errors: why there is no such target, why it cannot be traced, or what cannot be written.
 pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     usage(args.target.check())?;
+    if args.sampled && matches!(args.by, By::Class | By::Error) {
+        return usage(Err(anyhow!("--sampled has rows by process, call or cgroup: no call is looked at")));
+    }
     let metrics = Metrics::open(args.textfile.clone(), args.listen.as_deref())?;
     let nothing = notes.quiet && metrics.is_some();
     let options = args.options(nothing)?;
@@ -143,17 +150,22 @@ impl TopArgs {
             _ if nothing => Grouping::Name,
             _ => Grouping::Process,
         };
+        let detail = match () {
+            () if self.sampled => Detail::Samples,
+            () if self.counts => Detail::Counts,
+            () => Detail::Times,
+        };
         Ok(TraceOptions {
             target: self.target.resolve()?,
             tracer: Some(crate::trace::bpf::KIND),
-            detail: if self.counts { Detail::Counts } else { Detail::Times },
+            detail,
             calls: Vec::new(),
             more: More { grouping, ..More::default() },
         })
     }
 
     fn show(&self, nothing: bool, scope: &str) -> Result<Show> {
-        let view = View::new(self.by, self.sort);
+        let view = if self.sampled { View::of_samples(self.by, self.sort) } else { View::new(self.by, self.sort) };
         let terminal = std::io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         Ok(if nothing {
             Show::Nothing

@@ -40,6 +40,9 @@ pub struct TraceArgs {
     /// Count only, do not time: less overhead. With ptrace, no errors or byte counts either.
     #[arg(long)]
     counts: bool,
+    /// Sample the CPUs and count no call: shares of CPU time by call, for less than 1% of it. eBPF only.
+    #[arg(long, conflicts_with_all = ["tracer", "counts", "calls", "budget", "runs", "paths", "descriptors", "stacks", "slowest"])]
+    sampled: bool,
     /// Calls for --tracer perf to count, at most 20.
     #[arg(long, value_name = "NAME[,NAME...]", value_delimiter = ',')]
     calls: Vec<String>,
@@ -88,6 +91,7 @@ Examples:
   syscost trace --tracer perf --calls read,write,openat -- ./server
   syscost trace -p 1234,1250 --for 10
   sudo syscost trace --all --for 10 --by process
+  sudo syscost trace --sampled -p 1234 --for 60
   sudo syscost trace --container web --for 10
   syscost trace --budget openat=200,total=5000 -- ./build
   syscost trace --runs 10 -o base.profile.json -- python3 app.py
@@ -196,10 +200,18 @@ impl TraceArgs {
             return usage(Err(anyhow!("--tracer perf and --calls NAME,... go together: perf counts the named calls")));
         }
         usage(budget::check(&self.budget, &self.calls))?;
-        let detail = if self.counts || perf { Detail::Counts } else { Detail::Times };
+        let detail = match () {
+            () if self.sampled => Detail::Samples,
+            () if self.counts || perf => Detail::Counts,
+            () => Detail::Times,
+        };
+        let unknown = self.sampled && !matches!(self.by, By::Call | By::Process | By::Cgroup);
+        if unknown {
+            return usage(Err(anyhow!("--sampled has rows by call, process or cgroup: no call is looked at")));
+        }
         Ok(TraceOptions {
             target: self.target.resolve()?,
-            tracer: self.tracer,
+            tracer: if self.sampled { Some(crate::trace::bpf::KIND) } else { self.tracer },
             detail,
             calls: self.calls.clone(),
             more: More {

@@ -5,7 +5,7 @@
 //! still count at the same time or not at all. Neither exclude_host nor exclude_guest is set: workers run no guests.
 
 use super::Sources;
-use super::perf::{Attributes, DISABLED, INHERIT, NO_GROUP, open, paranoid};
+use super::perf::{Attributes, DISABLE, DISABLED, ENABLE, INHERIT, NO_GROUP, SOFTWARE, control, open, paranoid};
 use super::proc_stat::ProcStat;
 use crate::model::{EVENTS, Event, INSTRUCTIONS_USER, USER_ONLY};
 use nix::errno::Errno;
@@ -15,19 +15,12 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 const HARDWARE: u32 = 0;
-const SOFTWARE: u32 = 1;
 const HARDWARE_CACHE: u32 = 3;
 const EXCLUDE_USER: u64 = 1 << 4;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 /// PERF_FORMAT_TOTAL_TIME_ENABLED and PERF_FORMAT_TOTAL_TIME_RUNNING.
 const WITH_TIMES: u64 = 1 | 2;
-/// How ioctl(2) numbers requests without data, which these architectures do in their own way (asm/ioctl.h).
-const NO_DATA: u64 =
-    if cfg!(any(target_arch = "powerpc64", target_arch = "mips64", target_arch = "sparc64")) { 0x2000_0000 } else { 0 };
-/// PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE.
-const ENABLE: u64 = NO_DATA | 0x2400;
-const DISABLE: u64 = NO_DATA | 0x2401;
 /// Fewer counters than any processor of today has, so that a group fits.
 const GROUP: usize = 4;
 const DEVICES: &str = "sys/bus/event_source/devices";
@@ -340,14 +333,6 @@ impl Attached {
     pub fn read(&mut self, group: usize) -> io::Result<Vec<Reading>> {
         self.groups[group].1.iter_mut().map(read).collect()
     }
-}
-
-#[allow(unsafe_code)]
-fn control(leader: &File, request: u64) -> io::Result<()> {
-    const NO_FLAGS: libc::c_ulong = 0;
-    // SAFETY: these requests take no pointer; the third argument is a set of flags.
-    let done = unsafe { libc::ioctl(leader.as_raw_fd(), request as _, NO_FLAGS) };
-    Errno::result(done).map(drop).map_err(io::Error::from)
 }
 
 fn read(file: &mut File) -> io::Result<Reading> {

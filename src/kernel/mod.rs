@@ -10,6 +10,7 @@ pub mod counters;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod follow;
+pub mod functions;
 pub mod host;
 pub mod launch;
 pub mod libraries;

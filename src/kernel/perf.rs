@@ -6,8 +6,8 @@ use super::linux::system_call;
 use super::taxes::tracing_directory;
 use nix::errno::Errno;
 use std::fs::File;
-use std::io::Read;
-use std::os::fd::FromRawFd;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 
 /// The kernel's `struct perf_event_attr` in its first version, which every kernel accepts (linux/perf_event.h).
 #[repr(C)]
@@ -26,13 +26,23 @@ pub(super) struct Attributes {
 }
 
 pub(super) const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
+pub(super) const SOFTWARE: u32 = 1;
 const TRACEPOINT: u32 = 2;
 pub(super) const DISABLED: u64 = 1;
 pub(super) const INHERIT: u64 = 1 << 1;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
+/// How ioctl(2) numbers requests without data, which these architectures do in their own way (asm/ioctl.h).
+const NO_DATA: u64 =
+    if cfg!(any(target_arch = "powerpc64", target_arch = "mips64", target_arch = "sparc64")) { 0x2000_0000 } else { 0 };
+/// PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE.
+pub(super) const ENABLE: u64 = NO_DATA | 0x2400;
+pub(super) const DISABLE: u64 = NO_DATA | 0x2401;
+/// PERF_EVENT_IOC_SET_BPF, on the architectures that BPF programs are built for.
+const SET_BPF: u64 = 0x4004_2408;
 /// PERF_FLAG_FD_CLOEXEC.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 const ANY_CPU: libc::c_int = -1;
+const ALL_TASKS: libc::c_int = -1;
 pub(super) const NO_GROUP: libc::c_int = -1;
 
 /// Calls whose tracepoints have other names, those of the kernel's functions.
@@ -106,14 +116,40 @@ impl Counter {
 }
 
 /// Opens an event of task `tid` (the caller if that is 0) as a member of the group that the descriptor `group` leads.
-#[allow(unsafe_code)]
 pub(super) fn open(attributes: &Attributes, tid: i32, group: libc::c_int) -> Result<File, Errno> {
+    open_on(attributes, tid, ANY_CPU, group)
+}
+
+/// Opens an event of all tasks on one CPU.
+pub(super) fn open_of_cpu(attributes: &Attributes, cpu: u32) -> Result<File, Errno> {
+    open_on(attributes, ALL_TASKS, cpu.cast_signed(), NO_GROUP)
+}
+
+#[allow(unsafe_code)]
+fn open_on(attributes: &Attributes, tid: i32, cpu: libc::c_int, group: libc::c_int) -> Result<File, Errno> {
     // SAFETY: the kernel reads `size` bytes, the size of the structure; a result that is not negative is a new
     // descriptor, which nothing else owns.
     unsafe {
-        let fd = system_call!(SYS_perf_event_open, std::ptr::from_ref(attributes), tid, ANY_CPU, group, CLOSE_ON_EXEC,);
+        let fd = system_call!(SYS_perf_event_open, std::ptr::from_ref(attributes), tid, cpu, group, CLOSE_ON_EXEC,);
         Ok(File::from_raw_fd(Errno::result(fd)? as i32))
     }
+}
+
+/// Makes a request of an event without flags.
+pub(super) fn control(event: &File, request: u64) -> io::Result<()> {
+    request_of(event, request, 0)
+}
+
+/// Has an event call a BPF program.
+pub(super) fn set_program(event: &File, program: BorrowedFd) -> io::Result<()> {
+    request_of(event, SET_BPF, program.as_raw_fd() as libc::c_ulong)
+}
+
+#[allow(unsafe_code)]
+fn request_of(event: &File, request: u64, argument: libc::c_ulong) -> io::Result<()> {
+    // SAFETY: these requests take no pointer: their argument is a set of flags or a descriptor.
+    let done = unsafe { libc::ioctl(event.as_raw_fd(), request as _, argument) };
+    Errno::result(done).map(drop).map_err(io::Error::from)
 }
 
 /// The ID of the tracepoint at the entry of the call `name`.

@@ -42,8 +42,8 @@ pub use need::Need;
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
 pub use profile::{
-    CallCount, Concurrency, Ending, ObjectCount, ObjectKind, ProcessGroup, ProcessPath, Profile, ProfileRun, SlowCall,
-    StackCount, TracerFacts, Usage,
+    CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, INTERRUPT, KERNEL_THREAD, ObjectCount, ObjectKind,
+    PAGE_FAULT, ProcessGroup, ProcessPath, Profile, ProfileRun, SlowCall, StackCount, TracerFacts, USER_MODE, Usage,
 };
 pub use record::{
     Block, Counted, CpuTime, EnvironmentFacts, Failure, FailureKind, Figure, Measurement, ModeSamples, OrError,

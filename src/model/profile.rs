@@ -99,6 +99,9 @@ pub struct TracerFacts {
     /// Its 95% interval; where there is one but no `offset_per_call_ns`, nothing was subtracted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset_range_ns: Option<[f64; 2]>,
+    /// How often each CPU was sampled a second, if that was done instead of counting calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled_hz: Option<u64>,
     /// Events that were seen but not counted. If there are any, the profile is incomplete.
     pub lost: u64,
 }
@@ -219,6 +222,9 @@ pub struct CallCount {
     pub class: Class,
     /// Calls that were entered.
     pub calls: u64,
+    /// Samples that found a CPU there, if CPUs were sampled instead of calls counted: `calls` is then 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
     /// How many of them never returned to user mode: exit, or the process was killed inside the call.
     pub unfinished: u64,
     /// Failures by errno name.
@@ -243,6 +249,16 @@ pub struct CallCount {
     /// Bytes moved, for calls that return a byte count.
     pub bytes: Option<u64>,
 }
+
+/// Where a sampled CPU was, in place of a call's name: outside of calls.
+pub const USER_MODE: &str = "[user mode]";
+pub const PAGE_FAULT: &str = "[page fault]";
+pub const INTERRUPT: &str = "[interrupt]";
+/// In the kernel for something else, or it is not known for what.
+pub const ENTERED_KERNEL: &str = "[kernel]";
+pub const KERNEL_THREAD: &str = "[kernel thread]";
+/// On the way back from a call that is not known.
+pub const CALL_RETURN: &str = "[return from a call]";
 
 /// What a call was made on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

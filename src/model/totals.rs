@@ -63,6 +63,7 @@ impl CallCount {
     /// Adds the counts of `other`. If only one of them has a time, it is the sum, which is then a lower bound.
     pub fn add(&mut self, other: &CallCount) {
         self.calls = self.calls.saturating_add(other.calls);
+        self.samples = added(self.samples, other.samples);
         self.unfinished = self.unfinished.saturating_add(other.unfinished);
         for (errno, count) in &other.errors {
             let own = self.errors.entry(errno.clone()).or_insert(0);
@@ -154,6 +155,11 @@ impl Profile {
         let first = self.groups.iter().flat_map(|group| &group.calls).collect();
         let name = |((call, class), count)| CallCount { call, class, ..count };
         ProfileRun { calls: by_class(first).into_iter().map(name).collect(), usage: self.usage.clone() }
+    }
+
+    /// The samples of CPUs, if these were sampled instead of calls counted.
+    pub fn samples(&self) -> Option<u64> {
+        self.tracer.sampled_hz.map(|_| self.all_calls().samples.unwrap_or(0))
     }
 
     /// The sum over all calls; its name is empty.

@@ -27,7 +27,7 @@ pub use counted::{
 pub use differ::{discoveries, holm};
 pub use drift::state_change;
 pub use interval::{FEWEST_BLOCKS, Interval, Ranged, block_interval};
-pub use modes::{UserShare, user_share};
+pub use modes::{UserShare, share_interval, user_share};
 pub use net::{WithLoop, net_ratio};
 pub use overhead::Overhead;
 pub use paired::{log_ratios, paired_difference, paired_p_value, paired_ratio};

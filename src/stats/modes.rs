@@ -46,6 +46,20 @@ fn by_accounting(measurement: &Measurement) -> Option<UserShare> {
     (bias <= MOST_BIAS && !measurement.switches).then_some(UserShare { standard_error, ..share })
 }
 
+/// The 95% interval of a share that `found` of `all` samples had (Wilson, Journal of the American Statistical Association 22,
+/// 1927): neither beyond 0 or 1, nor without a width where none or all had it.
+pub fn share_interval(found: u64, all: u64) -> [f64; 2] {
+    const Z: f64 = 1.959_964;
+    if all == 0 {
+        return [0.0, 1.0];
+    }
+    let n = all as f64;
+    let (share, z) = (found as f64 / n, Z * Z / n);
+    let centre = (share + z / 2.0) / (1.0 + z);
+    let half = (share * (1.0 - share) * z + z * z / 4.0).max(0.0).sqrt() / (1.0 + z);
+    [(centre - half).max(0.0), (centre + half).min(1.0)]
+}
+
 fn binomial(share: f64, n: f64) -> UserShare {
     UserShare { share, standard_error: (share * (1.0 - share) / n).sqrt() }
 }
@@ -65,6 +79,19 @@ mod tests {
         assert_eq!(sampled(50, 0), Some(UserShare { share: 1.0, standard_error: 0.0 }));
         assert_eq!(sampled(24, 25), None);
         assert!(sampled(u64::MAX, u64::MAX).is_some_and(|split| split.share == 0.5));
+    }
+
+    #[test]
+    fn a_share_of_samples_has_an_interval() {
+        let near = |(found, all), expected: [f64; 2]| {
+            let [low, high] = share_interval(found, all);
+            assert!((low - expected[0]).abs() < 1e-3 && (high - expected[1]).abs() < 1e-3, "{low} .. {high}");
+        };
+        // Table of R's prop.test without correction.
+        near((5, 10), [0.2366, 0.7634]);
+        near((0, 10), [0.0, 0.2775]);
+        near((990, 1000), [0.9817, 0.9946]);
+        near((0, 0), [0.0, 1.0]);
     }
 
     #[test]

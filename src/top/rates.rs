@@ -78,6 +78,9 @@ pub struct Row {
     pub error: Option<String>,
     /// Calls that ended in the interval.
     pub calls: u64,
+    /// Samples that found a CPU there, if CPUs were sampled instead of calls counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
     /// Calls that failed.
     pub errors: u64,
     pub calls_per_s: f64,
@@ -128,6 +131,7 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
         let mut called = false;
         for count in &group.calls {
             let count = since(count, earlier.get(&key(group, count)).copied());
+            let count = by_samples(count, now.tracer.sampled_hz);
             if count.calls == 0 && count.elapsed_ns().unwrap_or(0) == 0 {
                 continue;
             }
@@ -142,7 +146,7 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
     }
     let interval = Interval { ns: interval_ns, before, now };
     let mut rows: Vec<Row> = rows.into_iter().map(|(key, count)| interval.row(key, &count)).collect();
-    rows.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.key().cmp(&b.key())));
+    rows.sort_by(|a, b| (b.calls, b.samples).cmp(&(a.calls, a.samples)).then_with(|| a.key().cmp(&b.key())));
     let share = |ns: f64| ns / interval_ns as f64;
     let tax_share = interval.tax_ns(all.calls).map(share);
     let own_share = share(now.own_cpu_ns.saturating_sub(before.own_cpu_ns) as f64);
@@ -173,6 +177,7 @@ fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
         call: now.call.clone(),
         class: now.class.clone(),
         calls: now.calls.saturating_sub(before.calls),
+        samples: less(now.samples, before.samples),
         unfinished: now.unfinished.saturating_sub(before.unfinished),
         errors: errors.collect(),
         on_cpu_ns: less(now.on_cpu_ns, before.on_cpu_ns),
@@ -182,6 +187,14 @@ fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
         elapsed_ns: less(now.elapsed_ns, before.elapsed_ns),
         bytes: less(now.bytes, before.bytes),
         ..CallCount::default()
+    }
+}
+
+/// The time on CPUs of an interval by its samples: the mean time that a sample stands for changes since tracing began.
+fn by_samples(count: CallCount, hz: Option<u64>) -> CallCount {
+    match (count.samples, hz) {
+        (Some(samples), Some(hz)) => CallCount { on_cpu_ns: Some(samples * 1_000_000_000 / hz.max(1)), ..count },
+        _ => count,
     }
 }
 
@@ -239,6 +252,7 @@ impl Interval<'_> {
             class,
             error,
             calls: count.calls,
+            samples: count.samples,
             errors: count.failures(),
             calls_per_s: per_s(count.calls),
             errors_per_s: per_s(count.failures()),

@@ -56,8 +56,9 @@ impl Sort {
     }
 }
 
-const SORTS: [Sort; 6] = [Sort::Calls, Sort::Errors, Sort::Cpu, Sort::Blocked, Sort::Mean, Sort::P99];
-/// The first only where counts are kept by control group.
+/// The first two are those of samples.
+const SORTS: [Sort; 6] = [Sort::Cpu, Sort::Blocked, Sort::Mean, Sort::P99, Sort::Calls, Sort::Errors];
+/// The first only where counts are kept by control group; the last two not of samples.
 const KINDS: [By; 5] = [By::Cgroup, By::Process, By::Call, By::Class, By::Error];
 /// Rows that a page key moves by.
 const PAGE: usize = 10;
@@ -72,15 +73,22 @@ pub struct View {
     /// The rows that were gone into, the outermost first.
     entered: Vec<Row>,
     selected: Option<Row>,
-    /// What rows can be.
+    /// What rows can be, and be sorted by.
     kinds: &'static [By],
+    sorts: &'static [Sort],
 }
 
 impl View {
     /// A view of rows `by`. Only one that begins with control groups has them.
     pub fn new(by: By, sort: Sort) -> View {
         let kinds: &[By] = if by == By::Cgroup { &KINDS } else { &KINDS[1..] };
-        View { by, sort, kinds, paused: false, help: false, entered: Vec::new(), selected: None }
+        View { by, sort, kinds, sorts: &SORTS, paused: false, help: false, entered: Vec::new(), selected: None }
+    }
+
+    /// The same of samples, which have neither classes nor errors, and are sorted by time.
+    pub fn of_samples(by: By, sort: Sort) -> View {
+        let view = View::new(by, if sort == Sort::Blocked { sort } else { Sort::Cpu });
+        View { kinds: &view.kinds[..view.kinds.len() - 2], sorts: &SORTS[..2], ..view }
     }
 
     /// What was gone into.
@@ -133,7 +141,7 @@ impl View {
             Key::Quit => return false,
             Key::Help => self.help = true,
             Key::Pause => self.paused = !self.paused,
-            Key::Sort => self.sort = next(&SORTS, self.sort),
+            Key::Sort => self.sort = next(self.sorts, self.sort),
             Key::By => {
                 self.by = next(self.kinds, self.by);
                 self.entered.clear();

@@ -45,6 +45,8 @@ pub enum Detail {
     Times,
     /// Calls and errors by class, no times.
     Counts,
+    /// Shares of CPU time by call, from samples of the CPUs, and time off the CPU; no counts.
+    Samples,
 }
 
 /// When to stop following before the tree has ended.

@@ -143,6 +143,7 @@ fn count() -> impl Strategy<Value = CallCount> {
                 call,
                 class,
                 calls,
+                samples: None,
                 unfinished: calls,
                 errors,
                 on_cpu_ns,

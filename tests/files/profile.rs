@@ -63,14 +63,14 @@ prop_compose! {
     fn any_call()(
         call in "[a-z_]{1,12}(\\(i386\\))?", class in any_class(), calls in number(), unfinished in number(),
         errors in btree_map("E[A-Z]{1,8}", number(), 0..3),
-        times in vec(option::of(number()), 6), woken in any::<bool>(),
+        times in vec(option::of(number()), 7), woken in any::<bool>(),
     ) -> CallCount {
         // A part of both, in the file.
         let woken_ns = times[2].filter(|_| woken && times[1].is_some());
         CallCount {
             call, class, calls, unfinished, errors,
             on_cpu_ns: times[0], blocked_ns: times[1], runnable_ns: times[2], elapsed_ns: times[3], bytes: times[4],
-            stalled_ns: times[5], woken_ns,
+            stalled_ns: times[5], samples: times[6], woken_ns,
         }
     }
 }
@@ -147,7 +147,7 @@ prop_compose! {
             voluntary_switches: n(6), involuntary_switches: n(7), processes: n(8), threads: n(9), peak_concurrency: n(10),
             cpus: n(11), concurrency: details.usage.concurrency.clone(),
         };
-        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, adds_system_time: complete, offset_per_call_ns: added_per_call_ns.map(|ns| -ns), added_range_ns: added_per_call_ns.map(|ns| [-ns, ns]), offset_range_ns: None, added_total_ns: n(0), lost };
+        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, adds_system_time: complete, offset_per_call_ns: added_per_call_ns.map(|ns| -ns), added_range_ns: added_per_call_ns.map(|ns| [-ns, ns]), offset_range_ns: None, added_total_ns: n(0), sampled_hz: n(1).filter(|_| complete), lost };
         let tool = Some(Tool { name: "syscost".into(), version: "1".into(), compiler: String::new() });
         let source = (!complete).then(|| Source { title: "a log".into(), note: "n".into() });
         Profile { tool, host: Host::default(), started_unix_s: 7, command, tracer, source, complete, ending, usage, groups, latencies, warnings, scope, ..details }
@@ -374,6 +374,19 @@ fn a_detailed_profile_has_more_views() {
         expect_file(fixture(&format!("detailed-{by}.golden")), &printed(&["show", &path, "--by", by]));
     }
     expect_file(fixture("openmetrics.golden"), &printed(&["show", &path, "--format", "openmetrics"]));
+}
+
+#[test]
+fn sampled_profiles_are_shares_of_time() {
+    let path = fixture("sampled.json").to_string_lossy().into_owned();
+    expect_file(fixture("sampled.golden"), &printed(&["show", &path]));
+    expect_file(fixture("sampled-process.golden"), &printed(&["show", &path, "--by", "process"]));
+    expect_file(fixture("sampled-csv.golden"), &printed(&["show", &path, "--format", "csv"]));
+    let page = printed(&["report", &path, "-o", "-"]);
+    assert!(
+        page.contains("300 samples of CPUs in 0.900 s") && page.contains("on a CPU in user mode 0.1760 s"),
+        "{page}"
+    );
 }
 
 #[test]

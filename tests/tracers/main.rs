@@ -12,5 +12,6 @@ mod trace_bpf_details;
 mod trace_bpf_running;
 mod trace_ends;
 mod trace_namespace;
+mod trace_sampled;
 mod trace_stacks;
 mod trace_tree;

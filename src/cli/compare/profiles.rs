@@ -45,7 +45,7 @@ pub fn run(args: &CompareArgs, format: Format, notes: Notes, out: &mut dyn Write
 
 /// A column for each file, or for each side, and which of them is the baseline.
 fn columns(args: &CompareArgs) -> Result<(Vec<ProfileColumn>, usize)> {
-    let read = |file: &PathBuf| Ok(ProfileColumn::new("", &store::read_profile(file)?));
+    let read = |file: &PathBuf| Ok(ProfileColumn::new("", &result_files::counted_profile(file)?));
     let (files, versus, labels) = (&args.files[..], &args.versus[..], &args.labels[..]);
     let baseline = args.baseline.as_deref();
     if versus.is_empty() {

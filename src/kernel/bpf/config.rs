@@ -5,13 +5,23 @@ use super::layout::Rows;
 /// What the programs are loaded for.
 #[derive(Clone)]
 pub struct Config {
-    /// Whether calls are timed.
-    pub times: bool,
+    pub record: Record,
     pub scope: Scope,
     pub group_by: GroupBy,
     pub calls: Box<Rows>,
     pub numbers: Numbers,
     pub details: Wanted,
+}
+
+/// How the programs learn what tasks do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// They count calls.
+    Counts,
+    /// They count and time calls.
+    Times,
+    /// They look many times a second at what each CPU is in, and time waits. Nothing runs at calls.
+    Samples,
 }
 
 /// What the programs record besides, on request.

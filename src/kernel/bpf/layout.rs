@@ -8,6 +8,16 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 pub const NUMBERS: usize = 512;
 /// Stands for numbers that do not fit.
 pub const NUMBER_UNKNOWN: u16 = 0xffff;
+
+/// In place of a number, where a sampled task is in no call.
+pub mod outside {
+    pub const USER: u16 = 0xfffe;
+    pub const ENTERED: u16 = 0xfffd;
+    pub const FAULT: u16 = 0xfffc;
+    pub const THREAD: u16 = 0xfffb;
+    pub const RETURN: u16 = 0xfffa;
+}
+
 /// The value of a class that is not known.
 pub const VALUE_UNKNOWN: u8 = 127;
 /// The position of an argument that there is not.
@@ -16,6 +26,7 @@ pub const NO_ARGUMENT: u8 = 0xff;
 pub const NEW_DIRECTORY: u8 = 0xfe;
 const NAME_BYTES: usize = 16;
 const PATH_BYTES: usize = 4096;
+const FRAMES: usize = 128;
 const ENTRIES: usize = 256;
 const HISTOGRAMS: usize = 64;
 const STEP_BITS: u32 = 5;
@@ -158,6 +169,7 @@ pub struct Window {
     pub entries: [Entry; ENTRIES],
     pub histograms: [[u32; BUCKETS]; HISTOGRAMS],
     pub path: [u8; PATH_BYTES + 8],
+    pub frames: [u64; FRAMES],
 }
 
 /// A count of durations that found no place in a window.
@@ -305,7 +317,7 @@ pub struct Settings {
     pub sigreturn: [u16; 2],
     pub close: [u16; 2],
     pub mmap: [u16; 2],
-    pub unused: u32,
+    pub sampled: u32,
     pub task_mask: u32,
     pub paths: u8,
     pub descriptors: u8,

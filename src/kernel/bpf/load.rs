@@ -5,15 +5,16 @@
 
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
-use super::config::{Config, Numbers, Scope};
+use super::config::{Config, Numbers, Record, Scope};
 use super::layout::{Details, DurationKey, Globals, Live, Settings, Window};
 use super::object::{self, Object};
 use super::relocate;
 use super::ring::Ring;
 use super::rows::{Durations, Raw};
+use super::sampler::Sampler;
 use super::sys;
 use super::tables::{ONLY, Tables};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::errno::Errno;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -24,19 +25,13 @@ use zerocopy::{FromBytes, FromZeros};
 const TASK_BITS: u32 = 15;
 /// The same if tasks are not those of one tree.
 const ALL_TASK_BITS: u32 = 17;
-/// The names of the programs, in the order in which they are attached: those that track tasks first.
-const ORDER: [&str; 8] = [
-    "syscost_switch",
-    "syscost_wake",
-    "syscost_wake_new",
-    "syscost_fork",
-    "syscost_exec",
-    "syscost_end",
-    "syscost_exit",
-    "syscost_enter",
-];
-/// How many of them track tasks; the others see calls.
-const TASK_PROGRAMS: usize = 6;
+/// The names of the programs that track tasks, in the order in which they are attached.
+const TASKS: [&str; 6] =
+    ["syscost_switch", "syscost_wake", "syscost_wake_new", "syscost_fork", "syscost_exec", "syscost_end"];
+/// Those that see calls, attached after them.
+const EXIT: &str = "syscost_exit";
+/// The one that is called for each sample.
+const SAMPLE: &str = "syscost_sample";
 /// Those that are called for each task.
 const BEGIN: &str = "syscost_begin";
 const LIST: &str = "syscost_list";
@@ -48,6 +43,7 @@ const REGISTERS_OF_TASKS: (u32, u32) = (5, 15);
 /// Programs and their maps. The attachments are dropped first.
 pub struct Programs {
     links: Vec<OwnedFd>,
+    sampler: Option<Sampler>,
     programs: Vec<OwnedFd>,
     begin: OwnedFd,
     list: OwnedFd,
@@ -67,11 +63,13 @@ impl Programs {
     /// `registers`: whether to read those of tasks that end; `casts`: whether to use casts if the kernel has them.
     fn load_with(config: &Config, registers: bool, casts: bool) -> Result<Programs> {
         let object = Object::parse(object::BYTES).map_err(|why| anyhow!("the BPF programs are damaged: {why}"))?;
-        let targets: Vec<_> = object.programs.iter().map(object::Program::kernel_type).collect();
+        let targets: Vec<_> = object.programs.iter().filter_map(object::Program::kernel_type).collect();
         let bytes = std::fs::read(TYPES).with_context(|| format!("{TYPES}; use --tracer ptrace"))?;
         let kernel = Btf::parse(&bytes, &relocate::wanted(&object, &targets))
             .map_err(|why| anyhow!("{TYPES}: {why}; use --tracer ptrace"))?;
         let mut settings = settings(config, &kernel);
+        let sampled = config.record == Record::Samples;
+        ensure!(registers || !sampled, "sampling needs Linux 5.15 or newer: leave out --sampled");
         settings.enters |= u8::from(!registers);
         settings.has_registers = registers.into();
         settings.has_cast &= u8::from(casts);
@@ -80,23 +78,30 @@ impl Programs {
             let program = object.programs.iter().find(|program| program.name == name);
             load(program.with_context(|| format!("there is no BPF program {name}"))?, &kernel, &maps)
         };
-        let is_needed = |name: &&&str| **name != ENTER || settings.enters == 1;
-        let programs = ORDER.iter().filter(is_needed).map(|name| named(name)).collect::<Result<_>>()?;
+        let of_calls = [(EXIT, !sampled), (ENTER, settings.enters == 1)].into_iter().filter(|(_, needed)| *needed);
+        let all = TASKS.into_iter().chain(of_calls.map(|(name, _)| name));
+        let programs = all.map(named).collect::<Result<_>>()?;
+        let sampler = if sampled { Some(Sampler::new(named(SAMPLE)?)?) } else { None };
         let link = |name| sys::link_iterator(named(name)?.as_fd()).context("the kernel refuses to link a BPF program");
-        Ok(Programs { links: Vec::new(), programs, begin: link(BEGIN)?, list: link(LIST)?, maps })
+        Ok(Programs { links: Vec::new(), sampler, programs, begin: link(BEGIN)?, list: link(LIST)?, maps })
     }
 
-    /// Attaches all programs to their tracepoints.
+    /// Attaches all programs to their tracepoints, and begins to sample if that is wanted.
     pub fn attach(&mut self) -> Result<()> {
         for program in &self.programs[self.links.len()..] {
             self.links.push(sys::attach(program.as_fd()).context("the kernel refuses to attach a BPF program")?);
         }
-        Ok(())
+        self.sampler.as_mut().map_or(Ok(()), Sampler::start)
+    }
+
+    /// How often each CPU is sampled a second, if it is.
+    pub fn sampled_hz(&self) -> Option<u64> {
+        self.sampler.as_ref().map(|sampler| sampler.hz)
     }
 
     /// Detaches the programs that see calls; `attach` attaches them again.
     pub fn detach_calls(&mut self) {
-        self.links.truncate(TASK_PROGRAMS);
+        self.links.truncate(TASKS.len());
     }
 
     /// Programs, mappings, forks and stacks that have been sent since the last call, in the order in which they happened; only if stacks
@@ -107,6 +112,7 @@ impl Programs {
 
     /// Detaches all programs; what they counted stays.
     pub fn detach(&mut self) {
+        self.sampler.iter_mut().for_each(Sampler::stop);
         self.links.clear();
     }
 
@@ -241,8 +247,8 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
     let switch = kernel.arguments("btf_trace_sched_switch");
     let Numbers { exec, exit, sigreturn, close, mmap } = config.numbers;
     Settings {
-        times: config.times.into(),
-        enters: config.times.into(),
+        times: (config.record == Record::Times).into(),
+        enters: (config.record == Record::Times).into(),
         scope: match config.scope {
             Scope::Command => 0,
             Scope::Processes => 1,
@@ -259,7 +265,7 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
         sigreturn,
         close,
         mmap,
-        unused: 0,
+        sampled: (config.record == Record::Samples).into(),
         task_mask: match config.scope {
             Scope::Command | Scope::Processes => (1 << TASK_BITS) - 1,
             Scope::Cgroup(_) | Scope::System => (1 << ALL_TASK_BITS) - 1,
@@ -285,8 +291,10 @@ pub fn now_ns() -> Result<u64> {
 /// Loads one program; if the verifier rejects it, once more to get its log.
 fn load(program: &object::Program, kernel: &Btf, maps: &Tables) -> Result<OwnedFd> {
     let name = program.name.as_str();
-    let (kind, target) = program.kernel_type();
-    let id = kernel.id(kind, &target).with_context(|| format!("{TYPES} has no {target}"))?;
+    let id = match program.kernel_type() {
+        Some((kind, target)) => kernel.id(kind, &target).with_context(|| format!("{TYPES} has no {target}"))?,
+        None => 0,
+    };
     let target = sys::Target { attachment: program.attachment, id };
     let code = relocate::relocate(program, kernel, &|name| maps.place(name));
     let code = code.map_err(|why| anyhow!("BPF program {name}: {why}"))?;

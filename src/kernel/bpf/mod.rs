@@ -23,6 +23,7 @@ mod object;
 mod relocate;
 mod ring;
 mod rows;
+mod sampler;
 mod sys;
 mod tables;
 
@@ -30,7 +31,7 @@ pub use available::available;
 #[doc(hidden)]
 pub use btf::{Btf, TypeKind};
 pub use calibrate::{ByKind, Calibration, calibrate};
-pub use config::{Config, GroupBy, Numbers, Scope, Wanted};
+pub use config::{Config, GroupBy, Numbers, Record, Scope, Wanted};
 pub use events::{Event, Executed, Forked, Mapped, MappedFile, Sample};
 pub use layout::{Counted, Globals, Key, Live, Name, ObjectKey, Row, Rows, Slow, StackKey};
 pub use load::{Programs, now_ns};

@@ -14,7 +14,9 @@ pub const BYTES: &[u8] = include_bytes!("../../../bpf/syscost.arm64.o");
 pub const BYTES: &[u8] = include_bytes!("../../../bpf/syscost.x86.o");
 
 /// Sections of programs: what follows is the kernel's name of what they attach to.
-const SECTIONS: [(&str, Attachment); 2] = [("tp_btf/", Attachment::Tracepoint), ("iter/", Attachment::Iterator)];
+const SECTIONS: [(&str, Attachment); 3] =
+    [("tp_btf/", Attachment::Tracepoint), ("iter/", Attachment::Iterator), ("perf_event/", Attachment::Event)];
+
 /// Programs and maps.
 #[derive(Debug)]
 pub struct Object {
@@ -60,11 +62,12 @@ pub struct MapDefinition {
 pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian>;
 
 impl Program {
-    /// The type in the kernel that says what it attaches to: its kind and name.
-    pub fn kernel_type(&self) -> (TypeKind, String) {
+    /// The type in the kernel that says what it attaches to: its kind and name. `None` if it is attached to an event.
+    pub fn kernel_type(&self) -> Option<(TypeKind, String)> {
         match self.attachment {
-            Attachment::Tracepoint => (TypeKind::Typedef, format!("btf_trace_{}", self.target)),
-            Attachment::Iterator => (TypeKind::Function, format!("bpf_iter_{}", self.target)),
+            Attachment::Tracepoint => Some((TypeKind::Typedef, format!("btf_trace_{}", self.target))),
+            Attachment::Iterator => Some((TypeKind::Function, format!("bpf_iter_{}", self.target))),
+            Attachment::Event => None,
         }
     }
 }

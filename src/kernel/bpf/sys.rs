@@ -24,12 +24,15 @@ const ITER_CREATE: i32 = 33;
 /// The size of struct bpf_prog_info (linux/bpf.h) up to and including `recursion_misses`, in 64-bit words.
 const PROG_INFO_WORDS: usize = 27;
 
+const PROG_TYPE_PERF_EVENT: u32 = 7;
 const PROG_TYPE_TRACING: u32 = 26;
-/// How a tracing program is attached: to a tracepoint, or to be called for each of the kernel's objects of a kind.
+
+/// How a program is attached: to a tracepoint, to be called for each of the kernel's objects of a kind, or to perf events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
     Tracepoint = 23,
     Iterator = 28,
+    Event = 41,
 }
 
 /// MIT is compatible with the GPL; helpers that read kernel memory are restricted to such programs.
@@ -76,7 +79,7 @@ struct GetInfo {
     info: u64,
 }
 
-/// What to load a program for: how it is attached, and the ID of the type that says to what.
+/// What to load a program for: how it is attached, and the ID of the type that says to what, or 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     pub attachment: Attachment,
@@ -92,7 +95,10 @@ const LOAD_TRIES: u32 = 100;
 /// EACCES or EINVAL if the verifier rejects it, EPERM without privilege, EAGAIN if signals keep interrupting it.
 pub fn load_program(name: &str, code: &[u64], target: Target, log: &mut [u8]) -> Result<OwnedFd, Errno> {
     let mut request = ProgLoad {
-        prog_type: PROG_TYPE_TRACING,
+        prog_type: match target.attachment {
+            Attachment::Tracepoint | Attachment::Iterator => PROG_TYPE_TRACING,
+            Attachment::Event => PROG_TYPE_PERF_EVENT,
+        },
         insn_cnt: u32::try_from(code.len()).map_err(|_| Errno::E2BIG)?,
         insns: code.as_ptr() as u64,
         license: LICENSE.as_ptr() as u64,

@@ -32,6 +32,10 @@ pub fn dropped(profile: &Profile) -> Option<String> {
 
 /// What the figures of the rows mean, where that is not plain.
 pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
+    if profile.samples().is_some() {
+        let note = "% CPU is the share of samples that found a CPU there; ± its 95% interval. Times off the CPU are not sampled.";
+        return vec![note.to_string()];
+    }
     let dropped = dropped(profile).filter(|_| matches!(by, By::Path | By::Descriptor));
     let over = profile
         .all_calls()

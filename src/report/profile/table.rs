@@ -7,6 +7,7 @@ use crate::report::profile::class;
 use crate::report::profile::latency::Latency;
 use crate::report::profile::notes;
 use crate::report::{Cell, Records, Spec, Table};
+use crate::stats::share_interval;
 
 /// One row per call (or whatever else they are grouped by), the most expensive first, and for people a line of totals.
 pub fn profile_table(profile: &Profile, by: By) -> Table {
@@ -42,6 +43,11 @@ fn group(by: By) -> Option<(&'static str, &'static str)> {
 
 fn columns<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     let mut columns = names(by);
+    if let Some(samples) = profile.samples() {
+        columns.extend(shares(samples));
+        columns.extend(waits(profile));
+        return columns;
+    }
     columns.push(
         Spec::right("calls", |t: &Total| Cell::number(thousands(t.count.calls as f64), t.count.calls as f64))
             .count("calls", |t| t.count.calls),
@@ -78,10 +84,9 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     // Worth the room of percentiles from a hundredth of the time on.
     let waited = all.runnable_ns.zip(all.elapsed_ns()).is_some_and(|(runnable, elapsed)| runnable > elapsed / 100);
     let timed = by == By::Call && !profile.latencies.is_empty();
-    let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns].into_iter().flatten().max().unwrap_or(0);
-    let unit = TimeUnit::of(largest as f64 / 1e9);
+    let unit = unit(&all);
     vec![
-        seconds("on CPU", "on_cpu_s", unit, |count| count.on_cpu_ns).shown_if(all.on_cpu_ns.is_some()),
+        on_cpu(unit).shown_if(all.on_cpu_ns.is_some()),
         seconds("runnable", "runnable_s", unit, |count| count.runnable_ns)
             .shown_if(all.runnable_ns.is_some())
             .expendable(if waited { 2 } else { 6 }),
@@ -98,6 +103,46 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
         .shown_if(profile.usage.wall_ns.is_some())
         .number("wall_percent", percent),
     ]
+}
+
+/// The unit of sums of times.
+fn unit(all: &CallCount) -> TimeUnit {
+    let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns].into_iter().flatten().max().unwrap_or(0);
+    TimeUnit::of(largest as f64 / 1e9)
+}
+
+/// Shares of CPU time by `all` samples.
+fn shares<'a>(all: u64) -> Vec<Spec<'a, Total>> {
+    let found = |t: &Total| t.count.samples.unwrap_or(0);
+    let share = move |t: &Total| 100.0 * found(t) as f64 / all.max(1) as f64;
+    let interval = move |t: &Total| share_interval(found(t), all);
+    let half = move |t: &Total| {
+        let [low, high] = interval(t);
+        if found(t) == all { 0.0 } else { 50.0 * (high - low) }
+    };
+    let percent = |percent: f64| Cell::number(format!("{percent:.1}"), percent);
+    vec![
+        Spec::right("samples", move |t: &Total| Cell::number(thousands(found(t) as f64), found(t) as f64))
+            .expendable(3)
+            .count("samples", found),
+        Spec::right("% CPU", move |t: &Total| percent(share(t))).number("cpu_percent", share),
+        Spec::right("±", move |t: &Total| percent(half(t)))
+            .number("cpu_percent_low", move |t: &Total| 100.0 * interval(t)[0])
+            .number("cpu_percent_high", move |t: &Total| 100.0 * interval(t)[1]),
+    ]
+}
+
+fn waits<'a>(profile: &Profile) -> Vec<Spec<'a, Total>> {
+    let unit = unit(&profile.all_calls());
+    vec![
+        on_cpu(unit),
+        seconds("runnable", "runnable_s", unit, |count| count.runnable_ns).expendable(2),
+        seconds("blocked", "blocked_s", unit, |count| count.blocked_ns),
+    ]
+}
+
+fn on_cpu<'a>(unit: TimeUnit) -> Spec<'a, Total> {
+    seconds("on CPU", "on_cpu_s", unit, |count| count.on_cpu_ns)
 }
 
 /// A sum over calls.

@@ -1,7 +1,7 @@
 //! Where the wall time of a traced workload went: parts that add up to it, as far as the tracer knows. Pure; the pages of
 //! profiles draw them as one bar.
 
-use crate::model::{By, CallCount, Concurrency, Profile};
+use crate::model::{By, CALL_RETURN, CallCount, Concurrency, Profile, USER_MODE};
 use crate::prose::some;
 use crate::report::figure::{Chart, Figure, Share, ShareKind, Shares};
 
@@ -76,6 +76,9 @@ fn of_cpu_time(profile: &Profile, all: &CallCount) -> Option<Parts> {
 
 /// `cpu_ns` of CPU time: calls, and the rest by what the kernel's accounting says of modes, where that is more than ticks.
 fn on_cpu(profile: &Profile, all: &CallCount, cpu_ns: f64) -> Vec<(ShareKind, String, f64)> {
+    if profile.samples().is_some() {
+        return by_samples(profile, all, cpu_ns);
+    }
     let Some(calls) = all.on_cpu_ns.map(|ns| (ns as f64).min(cpu_ns.max(0.0))) else {
         return vec![(ShareKind::User, "on a CPU".to_string(), cpu_ns)];
     };
@@ -97,6 +100,25 @@ fn on_cpu(profile: &Profile, all: &CallCount, cpu_ns: f64) -> Vec<(ShareKind, St
             vec![(ShareKind::User, "on a CPU outside of calls (user mode, page faults)".to_string(), rest), in_calls]
         }
     }
+}
+
+/// `cpu_ns` of CPU time divided as the samples are.
+fn by_samples(profile: &Profile, all: &CallCount, cpu_ns: f64) -> Vec<(ShareKind, String, f64)> {
+    let each = cpu_ns / all.samples.unwrap_or(0).max(1) as f64;
+    let mut parts = [
+        (ShareKind::User, "on a CPU in user mode".to_string(), 0.0),
+        (ShareKind::Calls, "on a CPU in system calls".to_string(), 0.0),
+        (ShareKind::Kernel, "on a CPU in the kernel outside of calls (page faults, interrupts)".to_string(), 0.0),
+    ];
+    for count in profile.groups.iter().flat_map(|group| &group.calls) {
+        let part = match count.call.as_str() {
+            USER_MODE => 0,
+            name if name.starts_with('[') && name != CALL_RETURN => 2,
+            _ => 1,
+        };
+        parts[part].2 += each * count.samples.unwrap_or(0) as f64;
+    }
+    parts.to_vec()
 }
 
 /// `whole` nanoseconds of blocked time, by the calls that wait the longest.
@@ -176,6 +198,18 @@ mod tests {
                 ("blocked in fsync", 50.0),
             ]
         );
+    }
+
+    #[test]
+    fn samples_divide_the_time_on_a_cpu() {
+        let samples = |name, samples| CallCount { samples: Some(samples), ..call(name, 100 * samples, 0, None) };
+        let calls =
+            vec![samples(USER_MODE, 2), samples("read", 4), samples(CALL_RETURN, 1), samples("[page fault]", 1)];
+        let usage = Usage { wall_ns: Some(800), processes: Some(1), threads: Some(0), ..Usage::default() };
+        let mut sampled = profile(calls, usage);
+        sampled.tracer.sampled_hz = Some(499);
+        let shares: Vec<f64> = found(&parts(&sampled).unwrap()).iter().map(|(_, ns)| *ns).collect();
+        assert_eq!(shares, [200.0, 500.0, 100.0]);
     }
 
     #[test]

@@ -73,8 +73,9 @@ fn call(call: &Call) -> Checked {
 type Column = fn(&Call) -> u64;
 
 fn sums(calls: &[Call]) -> Checked {
-    let columns: [(&str, Column); 8] = [
+    let columns: [(&str, Column); 9] = [
         ("calls", |c| c.calls),
+        ("samples", |c| c.samples.unwrap_or(0)),
         ("unfinished", |c| c.unfinished),
         ("on_cpu_ns", |c| c.on_cpu_ns.unwrap_or(0)),
         ("blocked_ns", |c| c.blocked_ns.unwrap_or(0)),

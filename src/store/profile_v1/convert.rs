@@ -128,6 +128,7 @@ impl From<model::TracerFacts> for Tracer {
             added_per_call_ns: facts.added_per_call_ns,
             added_total_ns: facts.added_total_ns,
             adds_system_time: Some(facts.adds_system_time),
+            sampled_hz: facts.sampled_hz,
             offset_per_call_ns: facts.offset_per_call_ns,
             added_range_ns: facts.added_range_ns,
             offset_range_ns: facts.offset_range_ns,
@@ -142,6 +143,7 @@ impl From<Tracer> for model::TracerFacts {
         let known = matches!(file.kind.as_str(), "bpf" | "perf");
         model::TracerFacts {
             adds_system_time: file.adds_system_time.unwrap_or(known),
+            sampled_hz: file.sampled_hz,
             kind: file.kind,
             detail: file.detail,
             added_per_call_ns: file.added_per_call_ns,
@@ -185,6 +187,7 @@ fn calls(group: ProcessGroup) -> impl Iterator<Item = Call> {
         name: count.call,
         class: count.class,
         calls: count.calls,
+        samples: count.samples,
         unfinished: count.unfinished,
         errors: count.errors,
         on_cpu_ns: count.on_cpu_ns,
@@ -203,6 +206,7 @@ impl From<Call> for CallCount {
             call: call.name,
             class: call.class,
             calls: call.calls,
+            samples: call.samples,
             unfinished: call.unfinished,
             errors: call.errors,
             on_cpu_ns: call.on_cpu_ns,

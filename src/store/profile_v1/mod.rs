@@ -136,6 +136,9 @@ struct Tracer {
     /// `perf`, not for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     adds_system_time: Option<bool>,
+    /// How often each CPU was sampled a second, where that was done instead of counting calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sampled_hz: Option<u64>,
     /// By how much a null call was overestimated: already subtracted from `on_cpu_ns`, not from the durations.
     offset_per_call_ns: Option<f64>,
     /// The 95% interval of `offset_per_call_ns`, also where that is null and nothing was subtracted because it is too wide.
@@ -184,6 +187,9 @@ struct Call {
     class: Class,
     /// How often it was entered.
     calls: u64,
+    /// How many samples found a CPU there, where CPUs were sampled instead of calls counted; left out where calls were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    samples: Option<u64>,
     /// How many of them never returned.
     #[serde(default, skip_serializing_if = "is_zero")]
     unfinished: u64,

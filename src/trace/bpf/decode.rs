@@ -29,7 +29,8 @@ pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, paths: &BTreeMap<u6
         let count = calls.entry((call.clone(), class.clone())).or_insert_with(|| empty(call, class, &key, detail));
         add(count, &key, &counted);
     }
-    into.groups = groups.into_iter().map(|(number, calls)| group(raw, number, calls, grouping, paths)).collect();
+    into.groups =
+        groups.into_iter().map(|(number, calls)| group(raw, number, calls.into_values(), grouping, paths)).collect();
     into.latencies = latencies(raw, &plain);
     warn(raw, &plain, into);
 }
@@ -56,7 +57,7 @@ pub fn numbers(raw: &Raw) -> BTreeSet<u32> {
     raw.calls.iter().map(|(key, _)| key.group).chain(open).map(|number| known(raw, number)).collect()
 }
 
-fn known(raw: &Raw, number: u32) -> u32 {
+pub(super) fn known(raw: &Raw, number: u32) -> u32 {
     if raw.groups.contains_key(&number) { number } else { 0 }
 }
 
@@ -166,7 +167,13 @@ pub fn subtract(ns: f64, from: &mut Profile) {
     }
 }
 
-fn group(raw: &Raw, number: u32, calls: Calls, by: Grouping, paths: &BTreeMap<u64, String>) -> ProcessGroup {
+pub(super) fn group(
+    raw: &Raw,
+    number: u32,
+    calls: impl Iterator<Item = CallCount>,
+    by: Grouping,
+    paths: &BTreeMap<u64, String>,
+) -> ProcessGroup {
     let id = raw.groups.get(&number).map(|group| group.id);
     ProcessGroup {
         name: process_name(&raw.groups, number),
@@ -174,7 +181,7 @@ fn group(raw: &Raw, number: u32, calls: Calls, by: Grouping, paths: &BTreeMap<u6
         cgroup: id
             .filter(|_| by == Grouping::Cgroup)
             .map(|id| paths.get(&id).cloned().unwrap_or_else(|| format!("({id})"))),
-        calls: calls.into_values().collect(),
+        calls: calls.collect(),
         ..ProcessGroup::default()
     }
 }

@@ -5,15 +5,16 @@
 mod decode;
 mod details;
 mod names;
+mod samples;
 mod totals;
 
 use super::{Detail, Grouping, More, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until};
 use crate::kernel::bpf::layout::state;
-use crate::kernel::bpf::{self, ByKind, Calibration, Config, GroupBy, Programs, Raw, Scope};
+use crate::kernel::bpf::{self, ByKind, Calibration, Config, GroupBy, Programs, Raw, Record, Scope};
 use crate::kernel::pidfd;
 use crate::kernel::tracee;
 use crate::kernel::tree;
-use crate::model::{Drives, Ending, Profile, TracerFacts};
+use crate::model::{Drives, Ending, ProcessGroup, Profile, TracerFacts};
 use crate::stats::Overhead;
 use crate::trace::cgroup::{self, Hierarchies};
 use crate::trace::stacks::Stacks;
@@ -49,12 +50,17 @@ const UNTIL_PERIOD: Duration = Duration::from_millis(20);
 pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     bpf::available().map_err(|why| anyhow!("{why}"))?;
     let detail = options.detail;
+    let tree = options.more.tree && detail != Detail::Samples;
     let scope = scope(&options.target)?;
     let config = Config {
-        times: detail == Detail::Times,
+        record: match detail {
+            Detail::Times => Record::Times,
+            Detail::Counts => Record::Counts,
+            Detail::Samples => Record::Samples,
+        },
         scope,
         group_by: match options.more.grouping {
-            Grouping::Name if options.more.tree => GroupBy::Tree,
+            Grouping::Name if tree => GroupBy::Tree,
             Grouping::Name => GroupBy::Name,
             Grouping::Process => GroupBy::Process,
             Grouping::Cgroup => GroupBy::Cgroup,
@@ -64,8 +70,12 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         details: details::wanted(options)?,
     };
     let mut programs = Programs::load(&config)?;
-    let calibration = bpf::calibrate(&mut programs)?;
-    let more = options.more;
+    let calibration = match detail {
+        Detail::Samples => Calibration::default(),
+        Detail::Times | Detail::Counts => bpf::calibrate(&mut programs)?,
+    };
+    programs.attach()?;
+    let more = More { tree, ..options.more };
     Ok(Box::new(Bpf { detail, more, programs, calibration, stacks: Stacks::default(), followed: None, ending: None }))
 }
 
@@ -98,6 +108,9 @@ struct Followed {
 
 impl Tracer for Bpf {
     fn introduction(&self) -> String {
+        if let Some(hz) = self.programs.sampled_hz() {
+            return format!("eBPF, {hz} samples a second of each CPU, nothing at calls");
+        }
         let counts = if self.detail == Detail::Counts { ", counts only" } else { "" };
         let mean = |ByKind { plain, descriptor, path }| mean(&[(1, plain), (1, descriptor), (1, path)]);
         let known = self.calibration.added.and_then(mean).and_then(|each| each.added());
@@ -203,6 +216,12 @@ impl Bpf {
             Grouping::Cgroup => Hierarchies::below(Path::new("/")).names(),
             Grouping::Name | Grouping::Process => BTreeMap::new(),
         };
+        if self.detail == Detail::Samples {
+            samples::decode(&raw, self.more.grouping, &paths, &mut collected);
+            totals::fill(&raw, peak_rss_kib(&followed.root), &mut collected);
+            sort(&mut collected.groups);
+            return Ok((collected, raw.torn));
+        }
         let tree = self.more.tree && self.more.grouping == Grouping::Name;
         let flat = if tree { Cow::Owned(raw.by_name()) } else { Cow::Borrowed(&raw) };
         collected.tree = if tree { decode::tree(&raw) } else { Vec::new() };
@@ -215,7 +234,7 @@ impl Bpf {
         }
         decode::subtract(self.calibration.offset_ns().unwrap_or(0.0), &mut collected);
         totals::fill(&flat, peak_rss_kib(&followed.root), &mut collected);
-        collected.groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));
+        sort(&mut collected.groups);
         Ok((collected, raw.torn))
     }
 
@@ -252,6 +271,7 @@ impl Bpf {
         let how = match self.detail {
             Detail::Times => "calls counted and timed by programs at the kernel's tracepoints",
             Detail::Counts => "calls counted by programs at the kernel's tracepoints",
+            Detail::Samples => "CPUs sampled by their clocks, waits timed at switches",
         };
         TracerFacts {
             kind: "bpf".to_string(),
@@ -262,9 +282,14 @@ impl Bpf {
             adds_system_time: true,
             offset_per_call_ns: self.calibration.offset_ns(),
             offset_range_ns: self.calibration.offset.map(|offset| offset.range()),
+            sampled_hz: self.programs.sampled_hz(),
             lost: raw.globals.lost,
         }
     }
+}
+
+fn sort(groups: &mut [ProcessGroup]) {
+    groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));
 }
 
 /// The largest resident set of processes that still run, as far as that is cheap to know.

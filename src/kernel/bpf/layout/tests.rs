@@ -30,7 +30,7 @@ fn programs_have_the_same_types() {
         Task "task": owner, group, state, inside, off, restarts, number, kind, value, run, unused, start,
             off_since, blocked, woken, preempted, stalled, ran, on_since, object, from, fresh, depth, again, base;
         Window "window": flushes, peak_pages, histogram_of, histograms_used, scratch, stranger, entries,
-            histograms, path;
+            histograms, path, frames;
         DurationKey "duration_key": number, gate, bucket;
         ObjectKey "object_key": object, key;
         StackKey "stack_key": key, site;
@@ -50,7 +50,7 @@ fn programs_have_the_same_types() {
             samples_lost, mappings_lost;
         Live "live": key, elapsed, blocked, woken, preempted, stalled, used, pid, process, inside, unused;
         Settings "config": times, enters, scope, switch_has_state, has_cast, group_by, concurrency,
-            has_registers, exec, exit, sigreturn, close, mmap, unused, task_mask, paths, descriptors, stacks, slowest, cgroup,
+            has_registers, exec, exit, sigreturn, close, mmap, sampled, task_mask, paths, descriptors, stacks, slowest, cgroup,
             calls;
     }
 }

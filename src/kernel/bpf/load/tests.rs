@@ -33,19 +33,21 @@ fn the_verifier_takes_every_variant() {
     let calls = Rows::new_box_zeroed().unwrap();
     let numbers = Numbers::default();
     let all = Wanted { paths: true, descriptors: true, stacks: true, slowest: true };
-    for (times, scope, registers, casts) in [
-        (true, Scope::Command, true, true),
-        (false, Scope::Command, true, true),
-        (true, Scope::Processes, true, false),
-        (false, Scope::Cgroup(1), false, true),
-        (true, Scope::System, false, false),
-        (false, Scope::System, true, true),
+    for (record, scope, registers, casts) in [
+        (Record::Times, Scope::Command, true, true),
+        (Record::Counts, Scope::Command, true, true),
+        (Record::Times, Scope::Processes, true, false),
+        (Record::Counts, Scope::Cgroup(1), false, true),
+        (Record::Times, Scope::System, false, false),
+        (Record::Counts, Scope::System, true, true),
+        (Record::Samples, Scope::Command, true, true),
+        (Record::Samples, Scope::System, true, false),
     ] {
         let paths = Wanted { paths: true, ..Wanted::default() };
         let descriptors = Wanted { descriptors: true, ..Wanted::default() };
         let none = (Wanted::default(), GroupBy::Cgroup);
         for (details, group_by) in [none, (all, GroupBy::Tree), (paths, GroupBy::Tree), (descriptors, GroupBy::Name)] {
-            let config = Config { times, scope, group_by, calls: calls.clone(), numbers, details };
+            let config = Config { record, scope, group_by, calls: calls.clone(), numbers, details };
             Programs::load_with(&config, registers, casts).unwrap();
         }
     }

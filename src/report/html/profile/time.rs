@@ -54,5 +54,9 @@ fn in_short(profile: &Profile) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let details = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-    format!("{} system calls{wall}{details}.", thousands(all.calls as f64))
+    let what = match profile.samples() {
+        Some(samples) => format!("{} samples of CPUs", thousands(samples as f64)),
+        None => format!("{} system calls", thousands(all.calls as f64)),
+    };
+    format!("{what}{wall}{details}.")
 }

@@ -1,0 +1,37 @@
+//! The kernel's functions by address, from /proc/kallsyms. Called by `trace::bpf`.
+
+use super::Sources;
+
+/// Functions by the lower half of their addresses; empty where the kernel hides them (kernel.kptr_restrict).
+#[derive(Clone, Debug, Default)]
+pub struct Functions {
+    /// In ascending order.
+    starts: Vec<(u32, String)>,
+}
+
+impl Functions {
+    /// Those of the running kernel, without its modules.
+    pub fn of_kernel() -> Functions {
+        Functions::parse(&Sources::default().text("proc/kallsyms").unwrap_or_default())
+    }
+
+    /// Lines of `ADDRESS TYPE NAME`, and `[MODULE]` for those of modules.
+    pub fn parse(text: &str) -> Functions {
+        let function = |line: &str| {
+            let mut words = line.split_ascii_whitespace();
+            let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
+            let address = u64::from_str_radix(address, 16).ok().filter(|address| *address > 0)?;
+            let is_function = matches!(kind, "t" | "T") && words.next().is_none();
+            is_function.then(|| (address as u32, name.to_string()))
+        };
+        let mut starts: Vec<(u32, String)> = text.lines().filter_map(function).collect();
+        starts.sort_by_key(|(start, _)| *start);
+        Functions { starts }
+    }
+
+    /// The function at that half of an address.
+    pub fn at(&self, address: u32) -> Option<&str> {
+        let after = self.starts.partition_point(|(start, _)| *start <= address);
+        Some(self.starts.get(after.checked_sub(1)?)?.1.as_str())
+    }
+}

@@ -1,0 +1,130 @@
+//! Sampled CPUs: where the time went, without counts of calls.
+
+use crate::bpf_support::{count, open_for, rows, run, workload};
+use crate::common::{Place, expect_valid, json, skip, stderr, stdout};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use syscost::model::{CallCount, Profile, USER_MODE};
+use syscost::trace::{Detail, Grouping, More, Root, Running, Target, Until};
+
+fn all(profile: &Profile) -> impl Iterator<Item = &CallCount> {
+    profile.groups.iter().flat_map(|group| &group.calls)
+}
+
+fn samples(profile: &Profile, call: &str) -> u64 {
+    rows(profile, call).map(|row| row.samples.unwrap()).sum()
+}
+
+/// 40 sleeps of 5 ms, then a loop in user mode.
+#[test]
+fn waits_are_timed_and_the_rest_is_samples() {
+    let Some(collected) = run(&["blocked"], Detail::Samples) else { return };
+    assert!(all(&collected).all(|row| row.calls == 0 && row.samples.is_some() && row.errors.is_empty()));
+    let slept = rows(&collected, "clock_nanosleep").map(|row| row.blocked_ns.unwrap()).sum::<u64>();
+    assert!(slept >= 200_000_000, "{slept}");
+    let in_user_mode = samples(&collected, USER_MODE);
+    assert!(in_user_mode > samples(&collected, "clock_nanosleep"), "{in_user_mode}");
+    let on_cpu: u64 = all(&collected).map(|row| row.on_cpu_ns.unwrap()).sum();
+    let accounted = collected.usage.user_ns.unwrap() + collected.usage.system_ns.unwrap();
+    assert!(on_cpu.abs_diff(accounted) < 1_000, "{on_cpu} of {accounted}");
+    assert!(collected.usage.voluntary_switches >= Some(40) && collected.tracer.sampled_hz.is_some());
+}
+
+#[test]
+fn calls_are_found_in_the_kernel() {
+    let Some(collected) = run(&["leaf", "3000000"], Detail::Samples) else { return };
+    let (calls, whole) = (samples(&collected, "getppid"), collected.samples().unwrap());
+    assert!(calls > 5 && count(&collected, "getppid") == 0, "{calls} of {whole}");
+    let others = all(&collected).filter(|row| row.call != "getppid" && !row.call.starts_with('['));
+    let others: u64 = others.map(|row| row.samples.unwrap()).sum();
+    assert!(others * 4 < calls, "{others} samples in other calls, {calls} in getppid");
+}
+
+#[test]
+fn threads_and_children_are_followed() {
+    let Some(collected) = run(&["tree"], Detail::Samples) else { return };
+    assert!(collected.usage.processes > Some(3) && collected.usage.threads > Some(0), "{:?}", collected.usage);
+    // An orphan, after everybody else.
+    assert!(rows(&collected, "clock_nanosleep").any(|row| row.blocked_ns >= Some(100_000_000)));
+}
+
+#[test]
+fn what_a_running_process_waits_in_is_known() {
+    if workload().is_none() {
+        return;
+    }
+    let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(60));
+    let what = Running::Processes(vec![sleeper.id()]);
+    let target = Target::Running { what: what.clone(), time: None };
+    let mut tracer = open_for(target, Detail::Samples, More { grouping: Grouping::Process, ..More::default() });
+    tracer.attach(Root::Running(what)).unwrap();
+    tracer.follow(&Until { after: Some(Duration::from_millis(300)), ..Until::default() }).unwrap();
+    let (so_far, _) = tracer.snapshot().unwrap();
+    let collected = tracer.collect().unwrap();
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    for profile in [&so_far, &collected] {
+        let slept: u64 = rows(profile, "clock_nanosleep").map(|row| row.blocked_ns.unwrap()).sum();
+        assert!(slept >= 300_000_000 && profile.groups[0].pid == Some(sleeper.id()), "{slept}");
+    }
+}
+
+#[test]
+fn a_sampled_profile_is_shown_and_never_priced() {
+    let Some(program) = workload().and_then(Path::to_str) else { return };
+    let place = Place::new();
+    let traced = place.run(&["trace", "--sampled", "-o", "p.json", program, "leaf", "300000"]);
+    assert!(traced.status.success() && stderr(&traced).contains("% CPU"), "{}", stderr(&traced));
+    for command in ["show", "attribute"] {
+        let document = json(&place.run(&[command, "p.json", "--format", "json"]));
+        expect_valid("profile-summary-3", &document);
+        assert_eq!(document["total"]["calls"], 0, "{command}");
+    }
+    for (arguments, status) in [
+        (&["attribute", "p.json", "--costs", "p.json"][..], 2),
+        (&["compare", "p.json", "p.json"], 2),
+        (&["run", "--for", "p.json"], 2),
+        (&["trace", "--sampled", "--by", "class", "true"], 2),
+        (&["trace", "--sampled", "--counts", "true"], 2),
+    ] {
+        let refused = place.run(arguments);
+        assert_eq!(refused.status.code(), Some(status), "{arguments:?}: {}", stderr(&refused));
+    }
+}
+
+#[test]
+fn without_privilege_it_says_what_it_needs() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("trace --sampled", "needs root to become another user");
+    }
+    let place = Place::new();
+    let refused = place.command_as_nobody(&["trace", "--sampled", "true"]).output().unwrap();
+    let said = stderr(&refused);
+    assert!(refused.status.code() == Some(1) && said.contains("root or CAP_BPF"), "{said}");
+}
+
+#[test]
+fn top_shows_shares_without_counts() {
+    if workload().is_none() {
+        return;
+    }
+    let mut busy = Command::new("yes").stdout(Stdio::null()).spawn().unwrap();
+    let place = Place::new();
+    let pid = busy.id().to_string();
+    let once = |by: &str, format: &str| {
+        place.run(&["top", "--sampled", "-p", &pid, "--once", "--interval", "0.5", "--by", by, "--format", format])
+    };
+    let (text, document) = (once("process", "text"), json(&once("call", "json")));
+    let refused = once("class", "text");
+    busy.kill().unwrap();
+    busy.wait().unwrap();
+    let (text, said) = (stdout(&text), stderr(&refused));
+    assert!(text.contains("by samples of 1 process") && !text.contains("calls/s"), "{text}");
+    expect_valid("top-2", &document);
+    let rows = document["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["calls"] == 0 && row["samples"].is_u64()), "{rows:?}");
+    assert!(document["total"]["on_cpu_share"].as_f64().unwrap() > 0.1, "{document}");
+    assert!(refused.status.code() == Some(2) && said.contains("process, call or cgroup"), "{said}");
+}
