@@ -21,6 +21,7 @@ mod scaled;
 mod speed;
 pub mod spread;
 pub mod units;
+mod unlike;
 pub mod waits;
 pub mod wall;
 
@@ -31,6 +32,7 @@ use change::Change;
 use costs::Costs;
 use schemars::JsonSchema;
 use serde::Serialize;
+pub use unlike::UnlikeCall;
 
 /// All that can be said of a profile with the unit costs at hand.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -59,6 +61,8 @@ pub enum AttributionWarning {
     /// More threads were in the kernel at once than these unit costs were measured with; `peak` is `None` where the profile
     /// does not say how many.
     Concurrency { peak: Option<u64>, costs: String, measured_with: u64 },
+    /// Calls that take another time here than these unit costs say, by a factor of 4 and more: they do something else.
+    UnlikeUnitCosts { costs: String, calls: Vec<UnlikeCall> },
     /// What the profile itself says, in its words.
     Recorded { text: String },
 }
@@ -88,6 +92,9 @@ fn warnings(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Vec<A
     let inexact = all().filter(|costs| !costs.has_intervals);
     warnings.extend(inexact.map(|costs| AttributionWarning::NoIntervals { costs: costs.label.clone() }));
     warnings.extend(all().filter_map(|costs| concurrency(profile, costs)));
+    let unlike = costs.map(|own| (own.label.clone(), unlike::unlike(profile, own)));
+    let unlike = unlike.filter(|(_, calls)| !calls.is_empty());
+    warnings.extend(unlike.map(|(costs, calls)| AttributionWarning::UnlikeUnitCosts { costs, calls }));
     warnings.extend(profile.warnings.iter().cloned().map(|text| AttributionWarning::Recorded { text }));
     warnings.dedup();
     warnings

@@ -59,3 +59,42 @@ impl<'a> Comparison<'a> {
         (a, Price { cost, ..b })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::fixtures::{run, varying};
+    use crate::model::{PANEL, Run};
+
+    /// The panel and a call that scatters by a factor from run to run, in two environments.
+    fn sides() -> Run {
+        let mut all = run([&PANEL[..], &["process.clone_thread"]]
+            .concat()
+            .iter()
+            .map(|op| varying(op, |_| 100 + 900 * u64::from(op.starts_with("process"))))
+            .collect());
+        let mut other = all.records.clone();
+        other.iter_mut().for_each(|record| record.case.environment = "filter".to_string());
+        all.records.extend(other);
+        (all.host.name, all.host.cpu) = (Some("a".into()), Some("a processor".into()));
+        all
+    }
+
+    fn costs(run: &Run, environment: &str) -> Costs {
+        Costs::from_run(run, Some(environment)).unwrap()
+    }
+
+    #[test]
+    fn environments_of_one_run_share_what_moves_runs() {
+        let one = sides();
+        let later = Run { started_unix_s: one.started_unix_s + 60, ..one.clone() };
+        let compared = |there: &Run| {
+            let (here, there) = (costs(&one, "native"), costs(there, "filter"));
+            let both = Comparison::new(&here, &there);
+            (both.scatter(), both.shift.sd, both.prices("clone3", &Class::default()).is_some())
+        };
+        let (scatter, shift, priced) = compared(&later);
+        assert!(scatter > 0.0 && shift > 0.0 && !priced, "{scatter} {shift}");
+        assert_eq!(compared(&one), (0.0, 0.0, true));
+    }
+}

@@ -9,6 +9,7 @@
 
 use super::costs::{Price, UnitCost};
 use super::spread::{MODEL_SD, Seconds, Z, sum};
+use super::unlike::UNLIKE;
 
 /// The change of a class: that of its crossings, which all calls share, and that of its work. The whole is in `work` where the
 /// call costs less than a null call, or where no null call is known.
@@ -72,7 +73,17 @@ fn changed_work(
     let scaled_ns = work_b.min(MOST_RATIO * work_a.max(least));
     let work = Seconds::within(times * (scaled_ns - work_a) + calls * (work_b - scaled_ns), model_sd);
     let ratio = scaled_ns / work_a.max(least);
-    work.widened(Z * times * (ratio * sd(here)).hypot(sd(there).min(scaled_ns)))
+    let excess_s = (times - UNLIKE * calls).max(0.0) * work_a;
+    or_else(work, excess_s, ratio).widened(Z * times * (ratio * sd(here)).hypot(sd(there).min(scaled_ns)))
+}
+
+/// The change of work of which `excess_s` seconds are not what the operation does: they may stay as they are, or, where the operation
+/// takes less than half as long, be gone.
+fn or_else(work: Seconds, excess_s: f64, ratio: f64) -> Seconds {
+    let by_ratio = excess_s * (ratio - 1.0);
+    let gone = excess_s * (2.0 * (1.0 - ratio)).clamp(0.0, 1.0);
+    let (low, high) = (work.value - by_ratio - gone, work.value - by_ratio);
+    Seconds { low: work.low.min(low), high: work.high.max(high), ..work }
 }
 
 /// The change of `here_s` from one unit cost to the other. The model's error is proportional to the change, that of the unit
@@ -93,6 +104,18 @@ mod tests {
         assert_eq!(changed(5.0, cost, cost, MODEL_SD), Seconds::exactly(0.0));
         let twice = changed(5.0, cost, UnitCost { ns: 200.0, ..cost }, MODEL_SD);
         assert!((twice.value - 5.0).abs() < 1e-9 && (twice.low - 2.5).abs() < 1e-9 && (twice.high - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_an_operation_does_not_do_may_stay_or_be_gone() {
+        let cost = |ns| UnitCost { ns, ..UnitCost::default() };
+        let (here, there) = ((cost(1_100.0), cost(100.0)), (cost(600.0), cost(100.0)));
+        let own = |here_s| Calls { calls: 1_000_000, here_s, measured: true };
+        let cold = changed_work(own(10.1), 10.0, here, there, 0.0);
+        assert!((cold.value + 5.0).abs() < 1e-9, "{cold:?}");
+        // 6 of the 10 seconds are more than four times the operation.
+        assert!((cold.low + 8.0).abs() < 1e-9 && (cold.high + 2.0).abs() < 1e-9, "{cold:?}");
+        assert!(changed_work(own(3.1), 3.0, here, there, 0.0).is_exact());
     }
 
     #[test]

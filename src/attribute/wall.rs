@@ -7,7 +7,7 @@
 
 use super::blocked::{Blocked, blocked, has_one_thread};
 use super::breakdown::cpus_used;
-use super::charged::Charged;
+use super::charged::{Charged, tracing_s};
 use super::comparison::Comparison;
 use super::lines::{Group, LineKind};
 use super::path::on_cpu_s;
@@ -137,6 +137,8 @@ impl Overlap {
                 (mean, long.map(|(threads, _)| threads).fold(1.0, f64::max), busy_s, wall_s - busy_s)
             }
         };
+        // The tracer's own time is none of the program's.
+        let busy_s = (busy_s - tracing_s(profile) / mean).max(0.0);
         let (most, idle_most_s) = (most.max(mean), idle_most_s.max(0.0));
         Overlap { mean, most, on_cpu_s, cpu_s, busy_s, idle_most_s, in_user_mode }
     }

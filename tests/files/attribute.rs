@@ -197,7 +197,10 @@ fn unit_costs_twice_as_high_double_what_they_price() {
         assert!((value - here).abs() < 1e-9 && (call["ratio"].as_f64().unwrap() - 2.0).abs() < 1e-9, "{call:#}");
         // A null call has no model error: of the work it is half or twice.
         let crossing = (call["calls"].as_f64().unwrap() * 50e-9).min(here);
-        assert!((change["low"].as_f64().unwrap() - (crossing + (here - crossing) / 2.0)).abs() < 1e-9, "{call:#}");
+        let (low, half) = (change["low"].as_f64().unwrap(), crossing + (here - crossing) / 2.0);
+        // It takes ten times its operation, so most of it may stay as it is.
+        let unlike = call["name"] == "exit_group";
+        assert!(if unlike { low < half } else { (low - half).abs() < 1e-9 }, "{call:#}");
         assert!((change["high"].as_f64().unwrap() - (crossing + (here - crossing) * 2.0)).abs() < 1e-9, "{call:#}");
     }
     let unpriced: Vec<&str> =

@@ -1,7 +1,11 @@
 //! Warnings of an attribution, in words. All formats of attributions call it.
 
-use crate::attribute::AttributionWarning;
-use crate::prose::counted;
+use crate::attribute::{AttributionWarning, UnlikeCall};
+use crate::prose::{counted, some};
+use crate::report::numbers::significant;
+
+/// Calls that a warning names.
+const MOST_CALLS: usize = 3;
 
 /// A warning, without a full stop.
 pub fn warning(warning: &AttributionWarning) -> String {
@@ -29,6 +33,15 @@ pub fn warning(warning: &AttributionWarning) -> String {
             format!(
                 "{ran}, but the unit costs ({costs}) were measured with {threads}: calls that contend for \
                  a lock or an object cost more than that"
+            )
+        }
+        AttributionWarning::UnlikeUnitCosts { costs, calls } => {
+            let us = |ns: f64| significant(ns / 1e3);
+            let call = |own: &UnlikeCall| format!("{} takes {} us here and {} us there", own.name, us(own.each_ns), us(own.alone_ns));
+            let calls: Vec<String> = calls.iter().map(call).collect();
+            format!(
+                "{}: in the program these calls do something else than alone ({costs}), and how that changes was not measured",
+                some(&calls, MOST_CALLS)
             )
         }
         AttributionWarning::Recorded { text } => text.clone(),
