@@ -69,7 +69,7 @@ const PAUSE: f64 = 0.02;
 
 /// Time on CPUs changes by this share, as half the width of a range, in ways that no unit cost shows: caches, switches, page faults
 /// of programs that start. From the workloads of `bench/predict` that the model was tuned on.
-const UNSEEN: f64 = 0.06;
+const UNSEEN: f64 = 0.05;
 
 /// Phases with more threads on CPUs that are shorter than this share of the time on CPUs do not count.
 const LEAST_PHASE: f64 = 0.01;
