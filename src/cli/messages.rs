@@ -1,7 +1,10 @@
 //! Standard error: the only place that writes to it. A message that cannot be written (full disk, closed pipe) is lost and
 //! the command continues, since no message is worth losing a result.
 
+use super::terminal;
 use crate::clean;
+use crate::report::Screen;
+use anyhow::Result;
 use std::fmt::Display;
 use std::io::Write;
 
@@ -29,4 +32,12 @@ impl Notes {
 /// Writes text that is already formatted and cleaned.
 pub fn show(text: &[u8]) {
     let _ = std::io::stderr().lock().write_all(text);
+}
+
+/// Writes an answer where standard output is another's.
+pub fn show_answer(answer: impl Fn(Screen, &mut dyn Write) -> Result<()>) -> Result<()> {
+    let mut text = Vec::new();
+    answer(terminal::error_screen(), &mut text)?;
+    show(&text);
+    Ok(())
 }

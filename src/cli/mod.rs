@@ -31,6 +31,7 @@ mod target;
 mod terminal;
 mod top;
 mod trace;
+mod why;
 
 pub use error::UsageError;
 pub use exit::Exit;
@@ -58,6 +59,7 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   syscost                                  the default tour
+  syscost why git status                   where the time of a program goes
   syscost run file 'time.*' --out now.json
   syscost show now.json --sort cost
   syscost compare before.json after.json
@@ -75,6 +77,7 @@ impl Arguments {
 #[derive(Subcommand)]
 enum Command {
     Run(Box<run::RunArgs>),
+    Why(why::WhyArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
     Report(report::ReportArgs),
@@ -125,6 +128,7 @@ fn started(arguments: Arguments) -> Result<Exit> {
         // Their standard output is another's, or nothing.
         Some(Command::Trace(args)) => return trace::run(args, notes),
         Some(Command::Top(args)) => return top::run(args, notes),
+        Some(Command::Why(args)) => return why::run(args, notes),
         Some(Command::Import(args)) if args.has_file() => return import::run(args, &mut std::io::sink()),
         _ => {}
     }
@@ -181,6 +185,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Trace(args)) => trace::run(&args, notes),
         Some(Command::Top(args)) => top::run(&args, notes),
+        Some(Command::Why(args)) => why::run(&args, notes),
         Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Kernel(args)) => kernel::run(&args, notes, out),
         Some(Command::BisectKernels(args)) => bisect_kernels::run(&args, notes, out),

@@ -109,7 +109,7 @@ impl RunArgs {
 
     /// The study that was asked for; the tour where nothing was.
     fn study(&self) -> Result<Option<Study>> {
-        let nothing = self.patterns.is_empty() && !self.all && self.profile.is_none();
+        let nothing = self.patterns.is_empty() && !self.all && self.profile.is_none() && self.traced.is_none();
         self.study.as_deref().or(nothing.then_some(TOUR)).map(Study::find).transpose()
     }
 
@@ -167,7 +167,7 @@ impl RunArgs {
     }
 
     fn profile(&self) -> Result<Option<Profile>> {
-        let Some(path) = &self.profile else { return Ok(None) };
+        let Some(path) = &self.profile else { return Ok(self.traced.clone()) };
         let profile = super::result_files::counted_profile(path)?;
         match profile.all_calls().calls {
             0 => usage(Err(anyhow!("--for {}: the profile has no calls to price", path.display()))),
@@ -177,10 +177,12 @@ impl RunArgs {
 
     /// What the profile needs, which is printed; `None` without one.
     fn needs(&self, session: &Session, profile: Option<&Profile>, notes: Notes) -> Option<Needs> {
-        let (needs, path) = (needs(profile?, Some(&session.catalogue)), self.profile.as_ref()?);
+        let needs = needs(profile?, Some(&session.catalogue));
+        let name = self.profile.as_ref().map_or("unit costs".to_string(), |path| format!("--for {}", path.display()));
         let threads = self.threads.as_ref().map_or_else(|| threads_of(&needs), |own| own.values[0]);
-        let lines = needs_lines(&needs, &path.display().to_string(), threads);
-        lines.iter().for_each(|line| notes.tell(line));
+        let lines = needs_lines(&needs, &name, threads);
+        let most = if self.traced.is_some() { 1 } else { lines.len() };
+        lines.iter().take(most).for_each(|line| notes.tell(line));
         Some(needs)
     }
 

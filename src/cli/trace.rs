@@ -120,26 +120,26 @@ pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
     closing(&profile, told).iter().for_each(|line| notes.tell(line));
     lost(&profile).iter().filter(|_| !alone).for_each(|line| messages::tell(line));
     exceeded.iter().for_each(|line| messages::tell(line));
+    let answer = |screen: Screen, out: &mut dyn Write| {
+        let table = || profile_table(&profile, args.by);
+        write_answer(&ProfileDocument::new(&profile), table, (args.format, screen), out)
+    };
     match &mut report {
-        Some(report) => report.write(&profile, args.by, args.format)?,
-        None => {
-            let mut table = Vec::new();
-            write(&profile, args.by, (args.format, terminal::error_screen()), &mut table)?;
-            messages::show(&table);
-        }
+        Some(report) => report.write(answer)?,
+        None => messages::show_answer(answer)?,
     }
     stored?;
     Ok(ended)
 }
 
 /// Where --report goes.
-enum Report<'a> {
+pub(super) enum Report<'a> {
     StandardOutput(Output),
     File(&'a Path, File),
 }
 
 impl Report<'_> {
-    fn open(path: &Path) -> Result<Report<'_>> {
+    pub fn open(path: &Path) -> Result<Report<'_>> {
         if path == Path::new("-") {
             return Ok(Report::StandardOutput(Output::open()?));
         }
@@ -147,20 +147,17 @@ impl Report<'_> {
         Ok(Report::File(path, usage(file)?))
     }
 
-    fn write(&mut self, profile: &Profile, by: By, format: Format) -> Result<()> {
+    pub fn write(&mut self, answer: impl Fn(Screen, &mut dyn Write) -> Result<()>) -> Result<()> {
         match self {
             Report::StandardOutput(out) => {
-                write(profile, by, (format, terminal::screen()), out)?;
+                answer(terminal::screen(), out)?;
                 Ok(out.flush()?)
             }
-            Report::File(path, file) => write(profile, by, (format, Screen::PLAIN), file)
-                .with_context(|| format!("--report {}", path.display())),
+            Report::File(path, file) => {
+                answer(Screen::PLAIN, file).with_context(|| format!("--report {}", path.display()))
+            }
         }
     }
-}
-
-fn write(profile: &Profile, by: By, shown: (Format, Screen), out: &mut dyn Write) -> Result<()> {
-    write_answer(&ProfileDocument::new(profile), || profile_table(profile, by), shown, out)
 }
 
 impl TraceArgs {
@@ -241,13 +238,13 @@ fn closing(profile: &Profile, told: bool) -> Vec<String> {
 }
 
 /// Lost data is an error, and always reported.
-fn lost(profile: &Profile) -> Option<String> {
+pub(super) fn lost(profile: &Profile) -> Option<String> {
     let lost = profile.tracer.lost;
     (lost > 0).then(|| format!("{lost} events were lost: the counts are incomplete"))
 }
 
 /// The command's exit status, as time(1) passes it on; 1 if data was lost, unless the command itself failed.
-fn exit(profile: &Profile) -> Exit {
+pub(super) fn exit(profile: &Profile) -> Exit {
     let status = match profile.ending {
         Some(Ending::Exited(code)) => code as u8,
         Some(Ending::Signalled(signal)) => 128u8.saturating_add(signal as u8),

@@ -24,7 +24,7 @@ mod study;
 pub mod svg;
 pub mod top;
 
-pub use attribution::{AttributionDocument, Top, attribution_document, needs_lines};
+pub use attribution::{AttributionDocument, Top, attribution_document, needs_lines, why_document};
 pub use comparison::{
     HistoryDocument, comparison_document, exceeded_line, findings, history_document, plan_table, profile_findings,
     profiles_document, within_findings, within_table, write_otava, write_otava_config,

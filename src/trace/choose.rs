@@ -18,6 +18,15 @@ impl ValueEnum for TracerKind {
     }
 }
 
+impl TraceOptions {
+    /// With the paths that calls are made on, where the bpf tracer may be used.
+    pub fn with_paths_if_possible(mut self) -> TraceOptions {
+        self.more.paths = true;
+        self.more.paths = (super::bpf::KIND.open)(&self).is_ok();
+        self
+    }
+}
+
 /// Opens a tracer; also returns the line that introduces it.
 ///
 /// # Errors

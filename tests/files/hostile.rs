@@ -62,6 +62,7 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             files::FOREIGN.iter().map(|name| vec![*name]).chain([vec!["run.json"], vec![files::SHORT]]).collect()
         }
         "list" => vec![vec![files::SHORT], vec!["--studies"], vec!["id"]],
+        "why" => vec![vec!["--", files::SHORT], vec!["--user", files::SHORT, "true"]],
         "trace" => vec![
             vec!["--", files::SHORT],
             vec!["--user", files::SHORT, "true"],
@@ -283,7 +284,7 @@ fn printing() -> Vec<Vec<String>> {
     let names = program.get_subcommands().map(|command| command.get_name().to_string());
     // Without eBPF, `top` prints nothing.
     let can = |name: &String| name != "top" || syscost::kernel::bpf::available().is_ok();
-    let commands = names.filter(|name| name != "trace" && name != "help").filter(can);
+    let commands = names.filter(|name| !["trace", "why", "help"].contains(&name.as_str())).filter(can);
     let lines = commands.map(|name| {
         working(&name).into_iter().fold(vec![name.clone()], |mut line, word| {
             line.push(word.to_string());

@@ -15,3 +15,4 @@ mod trace_namespace;
 mod trace_sampled;
 mod trace_stacks;
 mod trace_tree;
+mod why;

@@ -18,12 +18,12 @@ impl Fact {
     }
 }
 
-const ALL: &str = "run list show report rows compare explain attribute doctor trace top import kernel bisect-kernels fleet probe \
+const ALL: &str = "run why list show report rows compare explain attribute doctor trace top import kernel bisect-kernels fleet probe \
      completions man";
 /// Those that write tables for people.
-const TABLES: &str = "run list show compare explain attribute doctor trace top kernel bisect-kernels fleet";
+const TABLES: &str = "run why list show compare explain attribute doctor trace top kernel bisect-kernels fleet";
 /// Those that start the probe.
-const PROBE: &str = "run list explain doctor bisect-kernels";
+const PROBE: &str = "run why list explain doctor bisect-kernels";
 
 pub const FILES: &[Fact] = &[
     Fact {
@@ -43,6 +43,11 @@ pub const FILES: &[Fact] = &[
         commands: "run kernel bisect-kernels",
     },
     Fact {
+        name: "~/.local/state/syscost/unit-costs",
+        what: "Runs that priced a program since the machine booted. They can be removed at any time.",
+        commands: "why",
+    },
+    Fact {
         name: "DIR/nodes",
         what: "Of each node of a job that 'fleet script' printed: when it began and its exit status (NAME.status), and what it wrote on standard error (NAME.stderr).",
         commands: "fleet",
@@ -51,7 +56,7 @@ pub const FILES: &[Fact] = &[
     Fact {
         name: "/sys/fs/cgroup",
         what: "Where control groups and containers are looked for, or wherever /proc/self/mounts has a cgroup2.",
-        commands: "trace top",
+        commands: "why trace top",
     },
     Fact {
         name: "/proc/sys/kernel/perf_event_paranoid",
@@ -78,23 +83,24 @@ pub const ENVIRONMENT: &[Fact] = &[
     },
     Fact {
         name: "XDG_STATE_HOME",
-        what: "Kernel images are in its subdirectory syscost/kernels. If unset: HOME/.local/state/syscost/kernels.",
-        commands: "run kernel bisect-kernels",
+        what: "Kernel images are in its subdirectory syscost/kernels, unit costs of programs in syscost/unit-costs. If unset: \
+               HOME/.local/state/syscost.",
+        commands: "run why kernel bisect-kernels",
     },
-    Fact { name: "HOME", what: "See XDG_CACHE_HOME and XDG_STATE_HOME.", commands: "run kernel bisect-kernels" },
+    Fact { name: "HOME", what: "See XDG_CACHE_HOME and XDG_STATE_HOME.", commands: "run why kernel bisect-kernels" },
     Fact { name: "CC", what: "C compiler for environments and C snippets [default: cc].", commands: "run probe" },
     Fact {
         name: "PATH",
         what: "Where the interpreters of snippets and the traced command are looked for.",
-        commands: "run list trace top",
+        commands: "run why list trace top",
     },
     Fact {
         name: "SUDO_UID",
         what: "Under sudo: the user who called it. Traced commands run as this user unless --user names another, and the \
                cache is root's own.",
-        commands: "run trace top",
+        commands: "run why trace top",
     },
-    Fact { name: "SUDO_GID", what: "The group that goes with SUDO_UID.", commands: "trace top" },
+    Fact { name: "SUDO_GID", what: "The group that goes with SUDO_UID.", commands: "why trace top" },
     Fact { name: "container", what: "Set by container managers; recorded with the run.", commands: "run doctor" },
     Fact {
         name: "SYSCOST_LABEL_KEY",
@@ -151,11 +157,11 @@ pub const EXIT_STATUS: &[Fact] = &[
         commands: "compare",
     },
     Fact {
-        name: "Of trace",
+        name: "Of trace and why",
         what: "The traced command's own status; 128+N if signal N ended it; 126 if it cannot be run, 127 if it is not found; \
                1 if tracing failed or lost events, or a budget was exceeded; 2 for a usage error; 130 if a SIGINT to syscost alone ended the tracing, \
                while the command goes on.",
-        commands: "trace",
+        commands: "trace why",
     },
     Fact {
         name: "Of top",

@@ -32,6 +32,9 @@ pub struct RunArgs {
     /// may have wider intervals. - for standard input.
     #[arg(long = "for", value_name = "PROFILE", conflicts_with_all = ["patterns", "all", "study", "setups", "preludes", "params", "cold"])]
     pub profile: Option<PathBuf>,
+    /// The profile in place of that file, of a program that was just traced.
+    #[arg(skip)]
+    pub traced: Option<crate::model::Profile>,
     /// Wall time to spend measuring; stops early once the precision is reached [default: depends on the number of cases].
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub time: Option<f64>,

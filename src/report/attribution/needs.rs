@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 /// Calls without an operation that are named.
 const MOST_NAMES: usize = 8;
 
-/// `profile` is the profile's name; `threads` of the probe run each operation at once.
+/// `profile` says what they are for; `threads` of the probe run each operation at once.
 pub fn needs_lines(needs: &Needs, profile: &str, threads: u64) -> Vec<String> {
     let of = if needs.by_time { "the time of its calls" } else { "its calls (it has no times)" };
     let count = needs.cases.len();
-    let priced = format!("--for {profile}: {count} cases price {} of {of}", share(needs.priced));
+    let priced = format!("{profile}: {count} cases price {} of {of}", share(needs.priced));
     let mut lines = vec![priced, format!("measured are {}", operations(&needs.cases).join(", "))];
     let named = |(call, part): &(String, f64)| format!("{call} ({})", share(*part));
     let unpriced: Vec<String> = needs.unpriced.iter().map(named).collect();

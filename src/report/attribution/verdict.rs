@@ -71,6 +71,12 @@ pub fn verdict(change: &Change) -> Vec<String> {
     sentences
 }
 
+/// What the wall time would be, in one sentence.
+pub fn wall(change: &Change) -> String {
+    let wall = change.wall.as_ref().filter(|wall| wall.here_s > 0.0);
+    wall.and_then(|wall| of_wall(wall).into_iter().next()).unwrap_or_else(|| conclusion(change.total.change))
+}
+
 /// `Wall time: 4.00 s here as traced, 4.37 s there (4.26 to 4.59): +9.2%, between +6.4% and +14.8%.`, and why.
 fn of_wall(wall: &Wall) -> Vec<String> {
     let (here, percent) = (wall.here_s, |there: f64| 100.0 * (there / wall.here_s - 1.0));

@@ -93,23 +93,23 @@ pub fn accounting(profile: &Profile) -> Vec<String> {
     let source = profile.source.as_ref().filter(|source| !source.note.is_empty()).map(|source| source.note.clone());
     let lines =
         [times(profile), counts(profile), ended(profile), tracer(profile), source, unsplit(profile), unwoken(profile)];
-    lines.into_iter().flatten().chain(tree(profile)).collect()
+    lines.into_iter().flatten().chain(tree(profile, MOST_PATHS)).collect()
 }
 
 /// Lines of the tree of processes.
 const MOST_PATHS: usize = 12;
 
-/// Who started whom, those with the most calls, unless one process did everything: `make > sh x3: 1,204 calls`.
-fn tree(profile: &Profile) -> Vec<String> {
+/// Who started whom, the `most` with the most calls, unless one process did everything: `make > sh x3: 1,204 calls`.
+pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
     let mut calls: Vec<u64> = profile.tree.iter().map(|path| path.calls).collect();
     calls.sort_unstable_by(|a, b| b.cmp(a));
-    let least = calls.get(MOST_PATHS - 1).copied().unwrap_or(0);
-    let shown = profile.tree.iter().filter(|path| path.calls >= least).take(MOST_PATHS);
+    let least = calls.get(most - 1).copied().unwrap_or(0);
+    let shown = profile.tree.iter().filter(|path| path.calls >= least).take(most);
     let line = |path: &ProcessPath| {
         let times = if path.processes > 1 { format!(" x{}", thousands(path.processes as f64)) } else { String::new() };
         format!("Processes: {}{times}: {} calls", shortened(&path.names), thousands(path.calls as f64))
     };
-    let more = profile.tree.len().saturating_sub(MOST_PATHS);
+    let more = profile.tree.len().saturating_sub(most);
     let more = (more > 0).then(|| format!("Processes: {more} more of these, with fewer calls, are in the profile."));
     let lines = shown.map(line).chain(more).collect();
     if profile.tree.len() > 1 { lines } else { Vec::new() }

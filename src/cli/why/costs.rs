@@ -1,0 +1,154 @@
+//! The unit costs of `why`: those of an earlier one since the machine booted, where they price this profile as well; otherwise new
+//! ones, which are kept for the next.
+
+use crate::attribute::needs::needs;
+use crate::cli::messages::Notes;
+use crate::cli::run::{Measured, RunArgs, measure};
+use crate::kernel::{Sources, private};
+use crate::model::{Need, Profile, Run};
+use crate::runner::state_directory;
+use crate::store;
+use anyhow::Result;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Operations that price a smaller share of the calls' time need not be measured for a program alone.
+const LEAST_SHARE: f64 = 0.01;
+
+/// Sizes and depths up to this factor beyond the measured ones are priced by these.
+const BEYOND: u64 = 2;
+
+/// Runs that are kept.
+const MOST_KEPT: usize = 8;
+
+/// What unit costs are for.
+pub struct Wanted<'a> {
+    pub profile: &'a Profile,
+    /// Beside the native one.
+    pub environments: Vec<String>,
+    /// Seconds to measure them.
+    pub time: Option<f64>,
+}
+
+impl Wanted<'_> {
+    /// Errors: why they cannot be measured.
+    pub fn costs(&self, fresh: bool, notes: Notes) -> Result<Run> {
+        let folder = Folder::open();
+        let kept =
+            folder.as_ref().filter(|_| !fresh).and_then(|folder| folder.runs().find(|run| self.is_priced_by(run)));
+        if let Some(run) = kept {
+            notes.tell(&"unit costs: those of an earlier 'why' since the machine booted; --fresh measures them again");
+            return Ok(run);
+        }
+        let Measured { run, .. } = measure(&self.arguments()?, notes)?;
+        if let Some(folder) = folder.filter(|_| run.complete) {
+            folder.keep(&run);
+        }
+        Ok(run)
+    }
+
+    fn arguments(&self) -> Result<RunArgs> {
+        let mut words = vec!["run".to_string()];
+        if !self.environments.is_empty() {
+            words.extend(["--env".to_string(), format!("native,{}", self.environments.join(","))]);
+        }
+        words.extend(self.time.into_iter().flat_map(|seconds| ["--time".to_string(), seconds.to_string()]));
+        Ok(RunArgs { traced: Some(self.profile.clone()), ..RunArgs::from_words(words)? })
+    }
+
+    fn is_priced_by(&self, run: &Run) -> bool {
+        let there: BTreeSet<&str> = run.records.iter().map(|record| record.case.environment.as_str()).collect();
+        let large = |need: &&Need| need.share.is_none_or(|share| share >= LEAST_SHARE);
+        self.environments.iter().all(|name| there.contains(name.as_str()))
+            && needs(self.profile, None).cases.iter().filter(large).all(|need| is_measured(run, need))
+    }
+}
+
+/// Whether `run` has the operation, at values around those of `need`.
+fn is_measured(run: &Run, need: &Need) -> bool {
+    let mut own = run.records.iter().filter(|record| record.case.operation == need.operation).peekable();
+    if own.peek().is_none() {
+        return false;
+    }
+    let params: Vec<_> = own.map(|record| record.case.effective_params()).collect();
+    need.params.iter().all(|(name, value)| {
+        let values = || params.iter().filter_map(|params| params.get(name).copied());
+        let (Some(least), Some(most)) = (values().min(), values().max()) else { return false };
+        least / BEYOND <= *value && *value <= most.saturating_mul(BEYOND)
+    })
+}
+
+/// Where runs are kept, and the boot that they are of.
+struct Folder {
+    path: PathBuf,
+    boot: String,
+}
+
+impl Folder {
+    /// `None` where there is no private directory; then nothing is kept.
+    fn open() -> Option<Folder> {
+        let boot = Sources::default().text("proc/sys/kernel/random/boot_id")?;
+        let path = state_directory()?.join("unit-costs");
+        private::make(&path).ok()?;
+        Some(Folder { path, boot })
+    }
+
+    /// Of this boot and this version, the latest first.
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = self.all().into_iter().filter(|path| self.is_of_now(path)).collect();
+        files.sort_unstable_by(|a, b| b.cmp(a));
+        files
+    }
+
+    fn all(&self) -> Vec<PathBuf> {
+        fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    }
+
+    fn is_of_now(&self, path: &Path) -> bool {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&self.prefix()))
+    }
+
+    fn prefix(&self) -> String {
+        format!("{}-{}-", self.boot, env!("CARGO_PKG_VERSION"))
+    }
+
+    fn runs(&self) -> impl Iterator<Item = Run> {
+        self.files().into_iter().filter_map(|path| store::read(&path).ok())
+    }
+
+    /// Without its file, the next 'why' takes longer.
+    fn keep(&self, run: &Run) {
+        let name = format!("{}{:012}.json", self.prefix(), run.started_unix_s);
+        let _ = store::write(run, &self.path.join(name));
+        let latest = self.files();
+        let old = self.all().into_iter().filter(|path| !self.is_of_now(path));
+        old.chain(latest.into_iter().skip(MOST_KEPT)).for_each(|path| drop(fs::remove_file(path)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::fixtures::{run, varying};
+    use std::collections::BTreeMap;
+
+    fn need(operation: &str, size: u64) -> Need {
+        let params = BTreeMap::from([("size".to_string(), size)]);
+        Need { operation: operation.to_string(), params, share: Some(0.5) }
+    }
+
+    #[test]
+    fn a_run_prices_values_around_the_measured_ones() {
+        let mut records = vec![varying("io.read_file"), varying("io.read_file")];
+        for (record, size) in records.iter_mut().zip([64, 4096]) {
+            record.case.params = BTreeMap::from([("size".to_string(), size)]);
+        }
+        let run = run(records);
+        assert!(is_measured(&run, &need("io.read_file", 1024)));
+        assert!(is_measured(&run, &need("io.read_file", 8192)));
+        assert!(!is_measured(&run, &need("io.read_file", 8193)));
+        assert!(!is_measured(&run, &need("io.read_file", 31)));
+        assert!(!is_measured(&run, &need("io.write_file", 64)));
+    }
+}

@@ -1,0 +1,135 @@
+//! An attribution on one screen: where the wall time went, the calls with most of it, who made them, what could be saved, and what
+//! other environments would change. Called by `cli::why`.
+
+use super::{advice, csv, notes, verdict, warnings};
+use crate::attribute::Attribution;
+use crate::attribute::advice::Advice;
+use crate::attribute::breakdown::{CallRow, Part, PartKind};
+use crate::attribute::path::{Path, PathKind, PathPart};
+use crate::document::{Block, Document};
+use crate::model::Profile;
+use crate::report::numbers::{TimeUnit, percent, thousands};
+use crate::report::profile::notes::{title, tree};
+use crate::report::{Cell, Spec, Table};
+
+/// Rows and lines of each part of the screen.
+const MOST_CALLS: usize = 5;
+const MOST_SAVINGS: usize = 5;
+const MOST_PATHS: usize = 4;
+const MOST_WARNINGS: usize = 2;
+
+/// Parts under this share of the time have no row.
+const LEAST: f64 = 0.005;
+
+/// The screen. All of it is in the records for programs.
+pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
+    let mut tables = vec![time(profile, found), calls(profile, found), savings(profile, found)];
+    if let Some(last) = tables.last_mut() {
+        last.notes.extend(found.versus.iter().map(|change| format!("{}: {}", change.there, verdict::wall(change))));
+        let warnings = found.warnings.iter().take(MOST_WARNINGS);
+        last.notes.extend(warnings.map(|warning| format!("Warning: {}.", warnings::warning(warning))));
+    }
+    tables.retain(|table| !table.rows().is_empty() || !table.notes.is_empty());
+    let blocks = tables.iter().map(Table::without_empty).map(Block::Table).collect();
+    Document { blocks, records: csv::records(found) }
+}
+
+/// A row of the first table.
+struct Line {
+    part: String,
+    seconds: f64,
+    share: f64,
+    what: String,
+}
+
+fn time(profile: &Profile, found: &Attribution) -> Table {
+    let account = &found.here.account;
+    let whole = found.here.path.as_ref().map(|path| path.wall_s).or(account.whole);
+    let lines = found.here.path.as_ref().map_or_else(
+        || account.parts.iter().filter_map(|part| in_cpu_time(part, "", account.whole?)).collect(),
+        |path| wall_lines(path, found),
+    );
+    let unit = TimeUnit::of(whole.unwrap_or(0.0));
+    let columns = [
+        Spec::left("part", |line: &Line| line.part.as_str().into()),
+        Spec::right(&unit.title("time"), move |line: &Line| Cell::number(unit.text(line.seconds), line.seconds)),
+        Spec::right("%", |line: &Line| Cell::number(percent(100.0 * line.share), line.share)),
+        Spec::left("what", |line: &Line| line.what.as_str().into()).wrapping(),
+    ];
+    let kind = if found.here.path.is_some() { "of wall time" } else { "of CPU time" };
+    let whole = whole.map_or_else(|| "time unknown".to_string(), |s| format!("{} s {kind}", notes::seconds(s)));
+    Table::of(&columns, &lines).titled(format!("{}: {whole}", title(profile)))
+}
+
+/// The parts of the wall time; below that on CPUs, what it was. Several threads have more CPU time than that.
+fn wall_lines(path: &Path, found: &Attribution) -> Vec<Line> {
+    let account = &found.here.account;
+    let on_cpu = |part: &&PathPart| matches!(part.kind, PathKind::OnCpu { .. });
+    let first = path.parts.iter().filter(on_cpu).map(|part| wall_line(path, part));
+    let of = if path.serial { account.whole.map(|_| path.wall_s) } else { account.whole };
+    let prefix = if path.serial { "  " } else { "  CPU time: " };
+    let within = account.parts.iter().filter_map(|part| in_cpu_time(part, prefix, of?));
+    let others = path.parts.iter().filter(|part| !on_cpu(part)).map(|part| wall_line(path, part));
+    first.chain(within).chain(others).filter(|line| line.share >= LEAST).collect()
+}
+
+fn wall_line(path: &Path, part: &PathPart) -> Line {
+    let (name, what) = notes::path(&part.kind);
+    let what = if matches!(part.kind, PathKind::Blocked { .. }) { what } else { String::new() };
+    Line { part: name, seconds: part.seconds, share: part.seconds / path.wall_s, what }
+}
+
+fn in_cpu_time(part: &Part, prefix: &str, whole: f64) -> Option<Line> {
+    let what = match part.kind {
+        PartKind::OffCpu => return None,
+        PartKind::Faults { count, .. } => format!("{} page faults", thousands(count as f64)),
+        PartKind::Crossings => "entering and leaving the kernel".to_string(),
+        PartKind::Tracer => "added by tracing".to_string(),
+        _ => String::new(),
+    };
+    let seconds = part.seconds.value;
+    Some(Line { part: format!("{prefix}{}", notes::part(&part.kind).0), seconds, share: seconds / whole, what })
+}
+
+fn calls(profile: &Profile, found: &Attribution) -> Table {
+    let mut rows: Vec<&CallRow> = found.here.rows.iter().collect();
+    let time = |row: &CallRow| row.elapsed_s.or(row.priced.map(|priced| priced.value)).unwrap_or(0.0);
+    rows.sort_by(|a, b| time(b).total_cmp(&time(a)));
+    let more = rows.len().saturating_sub(MOST_CALLS);
+    rows.truncate(MOST_CALLS);
+    let unit = TimeUnit::of(rows.first().map_or(0.0, |row| time(row)));
+    let column = |what: &str, of: fn(&CallRow) -> Option<f64>| {
+        Spec::right(&unit.title(what), move |row: &&CallRow| {
+            of(row).map_or(Cell::default(), |seconds| Cell::number(unit.text(seconds), seconds))
+        })
+    };
+    let columns = [
+        Spec::left("call", |row: &&CallRow| row.call.as_str().into()),
+        Spec::right("calls", |row: &&CallRow| Cell::number(thousands(row.calls as f64), row.calls as f64)),
+        column("on CPU", |row| row.on_cpu_s.or(row.priced.map(|priced| priced.value))),
+        column("runnable", |row| row.runnable_s),
+        column("blocked", |row| row.blocked_s),
+        Spec::right("us each", move |row: &&CallRow| {
+            let each = time(row) * 1e6 / row.calls.max(1) as f64;
+            Cell::number(format!("{each:.2}"), each)
+        }),
+    ];
+    let mut notes: Vec<String> =
+        (more > 0).then(|| format!("{more} more system calls took less.")).into_iter().collect();
+    notes.extend(tree(profile, MOST_PATHS));
+    Table::of(&columns, &rows).titled("System calls with most time").noted(notes)
+}
+
+fn savings(profile: &Profile, found: &Attribution) -> Table {
+    let advice = &found.advice[..found.advice.len().min(MOST_SAVINGS)];
+    let columns = [
+        Spec::right("saves s", |advice: &Advice| {
+            advice.saved.map_or("?".into(), |saved| Cell::number(notes::seconds(saved.value), saved.value))
+        }),
+        Spec::right("range", |advice: &Advice| advice.saved.map_or(Cell::default(), |own| notes::range(own).into())),
+        Spec::left("what", |advice: &Advice| advice::what(advice).into()).wrapping(),
+    ];
+    let nothing = || advice::none(profile, found).into_iter().take(1);
+    let notes = if advice.is_empty() { nothing().collect() } else { Vec::new() };
+    Table::of(&columns, advice).titled("What could be saved").noted(notes)
+}

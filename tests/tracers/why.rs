@@ -1,0 +1,74 @@
+//! Where the time of a program goes, in one command.
+
+use crate::common::{Place, expect_valid, json, stderr, stdout};
+use std::process::Output;
+
+/// One system call for each byte.
+const READS: [&str; 5] = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=20000"];
+
+const KEPT: &str = "those of an earlier 'why'";
+
+fn why(place: &Place, arguments: &[&str]) -> Output {
+    place.run(&[&["why", "--time", "1"], arguments].concat())
+}
+
+#[test]
+fn a_program_is_explained_on_one_screen_and_its_unit_costs_are_kept() {
+    let place = Place::new();
+    let command = [&["--report", "-", "--costs-out", "costs.json", "-o", "p.json", "--"], &READS[..]].concat();
+    let first = why(&place, &command);
+    assert!(first.status.success(), "{}", stderr(&first));
+    let screen = stdout(&first);
+    for part in ["dd if=/dev/zero", "bare crossings", "System calls with most time", "What could be saved", "bs="] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    assert!(screen.lines().count() <= 48, "{screen}");
+    assert!(!stderr(&first).contains(KEPT), "{}", stderr(&first));
+    let attributed = place.run(&["attribute", "p.json", "--costs", "costs.json", "--format", "json"]);
+    expect_valid("attribution-3", &stdout(&attributed));
+
+    let second = why(&place, &[&["--report", "-", "--format", "json", "--"], &READS[..]].concat());
+    assert!(stderr(&second).contains(KEPT), "{}", stderr(&second));
+    expect_valid("attribution-3", &stdout(&second));
+    let calls = |name: &str| {
+        let rows = json(&second)["here"]["calls"].as_array().unwrap().clone();
+        rows.iter().find(|row| row["name"] == name).unwrap()["calls"].as_u64().unwrap()
+    };
+    assert!(calls("write") >= 20_000 && calls("read") >= 20_000);
+
+    // Other calls need other unit costs.
+    let third = why(&place, &["--report", "-", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; done"]);
+    assert!(third.status.success() && !stderr(&third).contains(KEPT), "{}", stderr(&third));
+}
+
+#[test]
+fn the_status_and_the_output_are_the_commands() {
+    let place = Place::new();
+    let done = why(&place, &["--", "sh", "-c", "echo own; exit 7"]);
+    assert_eq!((done.status.code(), stdout(&done).as_str()), (Some(7), "own\n"), "{}", stderr(&done));
+    assert!(stderr(&done).contains("What could be saved"), "{}", stderr(&done));
+}
+
+#[test]
+fn environments_get_a_line_each() {
+    let place = Place::new();
+    let command = [&["--env", "seccomp", "--report", "-", "--"], &READS[..]].concat();
+    let shown = stdout(&why(&place, &command));
+    assert!(shown.lines().any(|line| line.contains("seccomp") && line.contains("Wall time")), "{shown}");
+}
+
+#[test]
+fn mistakes_are_told_in_a_line() {
+    let place = Place::new();
+    for (arguments, code, told) in [
+        (&["--", "/nonexistent"][..], 127, "/nonexistent"),
+        (&["--env", "nosuch", "true"], 2, "nosuch"),
+        (&["-o", "/nonexistent/p.json", "true"], 2, "/nonexistent/p.json"),
+        (&["--for", "1", "true"], 2, "--for"),
+        (&[], 2, "COMMAND"),
+    ] {
+        let output = why(&place, arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(told), "{arguments:?}: {}", stderr(&output));
+    }
+}
