@@ -130,7 +130,7 @@ impl Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::fixtures::{run, varying};
+    use crate::model::fixtures::{record, run};
     use std::collections::BTreeMap;
 
     fn need(operation: &str, size: u64) -> Need {
@@ -140,11 +140,12 @@ mod tests {
 
     #[test]
     fn a_run_prices_values_around_the_measured_ones() {
-        let mut records = vec![varying("io.read_file"), varying("io.read_file")];
-        for (record, size) in records.iter_mut().zip([64, 4096]) {
-            record.case.params = BTreeMap::from([("size".to_string(), size)]);
-        }
-        let run = run(records);
+        let at = |size| {
+            let mut own = record("io.read_file", 100);
+            own.case.params = BTreeMap::from([("size".to_string(), size)]);
+            own
+        };
+        let run = run(vec![at(64), at(4096)]);
         assert!(is_measured(&run, &need("io.read_file", 1024)));
         assert!(is_measured(&run, &need("io.read_file", 8192)));
         assert!(!is_measured(&run, &need("io.read_file", 8193)));

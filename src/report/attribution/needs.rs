@@ -76,13 +76,13 @@ mod tests {
             "no operation is like keyctl (5.0%)",
             "it ran on 3 CPUs at once, on average; each operation is measured on 1 CPU at once",
         ];
-        assert_eq!(needs_lines(&found, "p.json", 1), lines);
+        assert_eq!(needs_lines(&found, "--for p.json", 1), lines);
         let counted = Needs { by_time: false, unpriced: Vec::new(), threads: Some(1), ..found };
         assert_eq!(
-            needs_lines(&counted, "p.json", 1)[0],
+            needs_lines(&counted, "--for p.json", 1)[0],
             "--for p.json: 3 cases price 95% of its calls (it has no times)"
         );
-        assert_eq!(needs_lines(&counted, "p.json", 1).len(), 2);
+        assert_eq!(needs_lines(&counted, "--for p.json", 1).len(), 2);
         assert_eq!([0.0, 0.0001, 0.05, 0.9999, 1.0].map(share), ["0.0%", "<0.1%", "5.0%", ">99%", "100%"]);
     }
 }
