@@ -23,7 +23,7 @@ const LEAST: f64 = 0.005;
 
 /// The screen. All of it is in the records for programs.
 pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
-    let mut tables = vec![time(profile, found), calls(profile, found), savings(profile, found)];
+    let mut tables = vec![parts(profile, found), calls(profile, found), savings(profile, found)];
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.versus.iter().map(|change| format!("{}: {}", change.there, verdict::wall(change))));
         let warnings = found.warnings.iter().take(MOST_WARNINGS);
@@ -42,7 +42,7 @@ struct Line {
     what: String,
 }
 
-fn time(profile: &Profile, found: &Attribution) -> Table {
+fn parts(profile: &Profile, found: &Attribution) -> Table {
     let account = &found.here.account;
     let whole = found.here.path.as_ref().map(|path| path.wall_s).or(account.whole);
     let lines = found.here.path.as_ref().map_or_else(
@@ -68,7 +68,12 @@ fn wall_lines(path: &Path, found: &Attribution) -> Vec<Line> {
     let first = path.parts.iter().filter(on_cpu).map(|part| wall_line(path, part));
     let of = if path.serial { account.whole.map(|_| path.wall_s) } else { account.whole };
     let prefix = if path.serial { "  " } else { "  CPU time: " };
-    let within = account.parts.iter().filter_map(|part| in_cpu_time(part, prefix, of?));
+    let measured = account.parts.iter().filter_map(|part| in_cpu_time(part, prefix, of?));
+    let priced = account
+        .beside
+        .iter()
+        .filter(|part| matches!(part.kind, PartKind::Priced { .. } | PartKind::AllCrossings { .. }));
+    let within = measured.chain(priced.filter_map(|part| in_cpu_time(part, "  ", path.wall_s)));
     let others = path.parts.iter().filter(|part| !on_cpu(part)).map(|part| wall_line(path, part));
     first.chain(within).chain(others).filter(|line| line.share >= LEAST).collect()
 }
@@ -91,9 +96,18 @@ fn in_cpu_time(part: &Part, prefix: &str, whole: f64) -> Option<Line> {
     Some(Line { part: format!("{prefix}{}", notes::part(&part.kind).0), seconds, share: seconds / whole, what })
 }
 
+/// On a CPU, by unit costs where that was not measured.
+fn on_cpu_s(row: &CallRow) -> Option<f64> {
+    row.on_cpu_s.or(row.priced.map(|priced| priced.value))
+}
+
+/// In the call, with waiting.
+fn time(row: &CallRow) -> f64 {
+    [on_cpu_s(row), row.runnable_s, row.blocked_s].into_iter().flatten().sum()
+}
+
 fn calls(profile: &Profile, found: &Attribution) -> Table {
     let mut rows: Vec<&CallRow> = found.here.rows.iter().collect();
-    let time = |row: &CallRow| row.elapsed_s.or(row.priced.map(|priced| priced.value)).unwrap_or(0.0);
     rows.sort_by(|a, b| time(b).total_cmp(&time(a)));
     let more = rows.len().saturating_sub(MOST_CALLS);
     rows.truncate(MOST_CALLS);
@@ -106,7 +120,7 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
     let columns = [
         Spec::left("call", |row: &&CallRow| row.call.as_str().into()),
         Spec::right("calls", |row: &&CallRow| Cell::number(thousands(row.calls as f64), row.calls as f64)),
-        column("on CPU", |row| row.on_cpu_s.or(row.priced.map(|priced| priced.value))),
+        column("on CPU", on_cpu_s),
         column("runnable", |row| row.runnable_s),
         column("blocked", |row| row.blocked_s),
         Spec::right("us each", move |row: &&CallRow| {
