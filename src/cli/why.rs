@@ -75,6 +75,9 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
         return Err(anyhow!("no system call was seen: nothing can be explained"));
     }
     let unit_costs = args.unit_costs(&profile, notes)?;
+    if !unit_costs.complete {
+        messages::tell(&"interrupted while unit costs were measured: what has none is missing from the answer");
+    }
     let answer = |screen: Screen, out: &mut dyn Write| args.write(&profile, &unit_costs, screen, out);
     match &mut report {
         Some(report) => report.write(answer)?,
