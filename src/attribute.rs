@@ -61,7 +61,7 @@ pub enum AttributionWarning {
     /// More threads were in the kernel at once than these unit costs were measured with; `peak` is `None` where the profile
     /// does not say how many.
     Concurrency { peak: Option<u64>, costs: String, measured_with: u64 },
-    /// Calls that take another time here than these unit costs say, by a factor of 4 and more: they do something else.
+    /// Calls whose time differs from these unit costs by a factor of 4 or more: they do other work than the measured operations.
     UnlikeUnitCosts { costs: String, calls: Vec<UnlikeCall> },
     /// What the profile itself says, in its words.
     Recorded { text: String },

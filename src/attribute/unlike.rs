@@ -1,5 +1,5 @@
-//! Calls that take much longer in the program than the operation that prices them does alone, or much less: what they do there is
-//! not what was measured. Pure; `attribute` calls it.
+//! Calls whose time in the program differs by a large factor from that of the operation that prices them: they do other work than
+//! the operation. Pure; `attribute` calls it.
 
 use super::charged::Charged;
 use super::costs::Costs;
@@ -9,26 +9,26 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// From this ratio on, to either side: twice what is half or twice.
+/// The factor, either way.
 pub const UNLIKE: f64 = 4.0;
 
 /// Calls that take a smaller share of the CPU time are not named.
 const LEAST_SHARE: f64 = 0.05;
 
-/// A call, as the profile has it and as its operation was measured.
+/// A call whose unit cost does not explain its time.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UnlikeCall {
     pub name: String,
-    /// On a CPU, a call, in the program.
+    /// CPU time of one call in the program.
     pub each_ns: f64,
-    /// By unit costs.
+    /// CPU time of one call by unit costs.
     pub alone_ns: f64,
 }
 
-/// The calls of `profile` that `costs` price and that are unlike their operations, the one with most time first.
+/// The calls of `profile` whose unit costs in `costs` do not explain their time, the one with most time first.
 pub fn unlike(profile: &Profile, costs: &Costs) -> Vec<UnlikeCall> {
     let whole_s = Charged::from_profile(profile).map_or(f64::INFINITY, |charged| charged.cpu_s);
-    // By call: how many, on a CPU, by unit costs.
+    // By call: how many, seconds on a CPU, seconds by unit costs.
     let mut calls: IndexMap<String, (u64, f64, f64)> = IndexMap::new();
     for count in profile.totals(By::Class).into_iter().map(|total| total.count) {
         let priced = costs.price(&count.call, &count.class).map(|price| price.cost.ns * count.calls as f64 / 1e9);

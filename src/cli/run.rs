@@ -42,7 +42,7 @@ fn reach(sides: &Sides) -> Reach {
 }
 
 /// How many CPUs a profile's operations are measured on at once: as many as it ran on, but one is left for the driver.
-fn threads_of(needs: &Needs) -> u64 {
+pub(super) fn threads_of(needs: &Needs) -> u64 {
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     needs.threads.unwrap_or(1).clamp(1, cpus.saturating_sub(1).max(1))
 }

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 /// Where the time of a command goes, and what could be saved.
 ///
 /// Traces it with all its children, measures what the calls that it makes cost here, and prints at most one screen. The costs are
-/// kept until the machine boots again, so that the next 'why' of a similar program only takes the time of the program.
+/// kept until the machine reboots, so the next 'why' of a similar program takes little longer than the program itself.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct WhyArgs {
@@ -76,7 +76,7 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
     }
     let unit_costs = args.unit_costs(&profile, notes)?;
     if !unit_costs.complete {
-        messages::tell(&"interrupted while unit costs were measured: what has none is missing from the answer");
+        messages::tell(&"interrupted while measuring unit costs: calls without one are not priced");
     }
     let answer = |screen: Screen, out: &mut dyn Write| args.write(&profile, &unit_costs, screen, out);
     match &mut report {

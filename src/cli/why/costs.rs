@@ -1,16 +1,18 @@
-//! The unit costs of `why`: those of an earlier one since the machine booted, where they price this profile as well; otherwise new
-//! ones, which are kept for the next.
+//! The unit costs of `why`: those of an earlier one since the machine booted, if they were measured in the same way and price this
+//! profile as well; otherwise new ones, which are kept for the next.
 
-use crate::attribute::needs::needs;
+use crate::attribute::needs::{Needs, needs};
 use crate::cli::messages::Notes;
-use crate::cli::run::{Measured, RunArgs, measure};
+use crate::cli::run::{Measured, RunArgs, measure, threads_of};
 use crate::kernel::{Sources, private};
 use crate::model::{Need, Profile, Run};
 use crate::runner::state_directory;
 use crate::store;
 use anyhow::Result;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// Operations that price a smaller share of the calls' time need not be measured for a program alone.
@@ -34,9 +36,10 @@ pub struct Wanted<'a> {
 impl Wanted<'_> {
     /// Errors: why they cannot be measured.
     pub fn costs(&self, fresh: bool, notes: Notes) -> Result<Run> {
-        let folder = Folder::open();
-        let kept =
-            folder.as_ref().filter(|_| !fresh).and_then(|folder| folder.runs().find(|run| self.is_priced_by(run)));
+        let needs = needs(self.profile, None);
+        let folder = Folder::open(self.conditions(&needs));
+        let latest = folder.as_ref().filter(|_| !fresh);
+        let kept = latest.and_then(|folder| folder.runs().find(|run| self.is_priced_by(run, &needs)));
         if let Some(run) = kept {
             notes.tell(&"unit costs: those of an earlier 'why' since the machine booted; --fresh measures them again");
             return Ok(run);
@@ -57,11 +60,19 @@ impl Wanted<'_> {
         Ok(RunArgs { traced: Some(self.profile.clone()), ..RunArgs::from_words(words)? })
     }
 
-    fn is_priced_by(&self, run: &Run) -> bool {
+    /// Unit costs that were measured in another file system, with other threads or for another time are not the ones that a new
+    /// run would give.
+    fn conditions(&self, needs: &Needs) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (std::env::var_os("TMPDIR"), threads_of(needs), self.time.map(f64::to_bits)).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn is_priced_by(&self, run: &Run, needs: &Needs) -> bool {
         let there: BTreeSet<&str> = run.records.iter().map(|record| record.case.environment.as_str()).collect();
         let large = |need: &&Need| need.share.is_none_or(|share| share >= LEAST_SHARE);
         self.environments.iter().all(|name| there.contains(name.as_str()))
-            && needs(self.profile, None).cases.iter().filter(large).all(|need| is_measured(run, need))
+            && needs.cases.iter().filter(large).all(|need| is_measured(run, need))
     }
 }
 
@@ -79,52 +90,66 @@ fn is_measured(run: &Run, need: &Need) -> bool {
     })
 }
 
-/// Where runs are kept, and the boot that they are of.
+/// Where runs are kept. A file is named by what it depends on and by when it was made: `BOOT-VERSION-CONDITIONS-SECONDS.json`.
 struct Folder {
     path: PathBuf,
     boot: String,
+    conditions: u64,
 }
 
 impl Folder {
     /// `None` where there is no private directory; then nothing is kept.
-    fn open() -> Option<Folder> {
+    fn open(conditions: u64) -> Option<Folder> {
         let boot = Sources::default().text("proc/sys/kernel/random/boot_id")?;
         let path = state_directory()?.join("unit-costs");
         private::make(&path).ok()?;
-        Some(Folder { path, boot })
+        Some(Folder { path, boot, conditions })
     }
 
-    /// Of this boot and this version, the latest first.
+    /// Of this boot and version, the latest first.
     fn files(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> = self.all().into_iter().filter(|path| self.is_of_now(path)).collect();
-        files.sort_unstable_by(|a, b| b.cmp(a));
+        let mut files: Vec<PathBuf> = self.all().filter(|path| has_prefix(path, &self.version())).collect();
+        files.sort_by_cached_key(|path| Reverse(seconds(path)));
         files
     }
 
-    fn all(&self) -> Vec<PathBuf> {
-        fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    fn all(&self) -> impl Iterator<Item = PathBuf> {
+        fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path())
     }
 
-    fn is_of_now(&self, path: &Path) -> bool {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&self.prefix()))
-    }
-
-    fn prefix(&self) -> String {
+    fn version(&self) -> String {
         format!("{}-{}-", self.boot, env!("CARGO_PKG_VERSION"))
     }
 
+    fn prefix(&self) -> String {
+        format!("{}{:016x}-", self.version(), self.conditions)
+    }
+
+    /// Measured under the same conditions.
     fn runs(&self) -> impl Iterator<Item = Run> {
-        self.files().into_iter().filter_map(|path| store::read(&path).ok())
+        let prefix = self.prefix();
+        self.files()
+            .into_iter()
+            .filter(move |path| has_prefix(path, &prefix))
+            .filter_map(|path| store::read(&path).ok())
     }
 
     /// Without its file, the next 'why' takes longer.
     fn keep(&self, run: &Run) {
-        let name = format!("{}{:012}.json", self.prefix(), run.started_unix_s);
+        let name = format!("{}{}.json", self.prefix(), run.started_unix_s);
         let _ = store::write(run, &self.path.join(name));
-        let latest = self.files();
-        let old = self.all().into_iter().filter(|path| !self.is_of_now(path));
-        old.chain(latest.into_iter().skip(MOST_KEPT)).for_each(|path| drop(fs::remove_file(path)));
+        let kept: Vec<PathBuf> = self.files().into_iter().take(MOST_KEPT).collect();
+        self.all().filter(|path| !kept.contains(path)).for_each(|path| drop(fs::remove_file(path)));
     }
+}
+
+fn has_prefix(path: &Path, prefix: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
+}
+
+/// When the run of a file began.
+fn seconds(path: &Path) -> Option<u64> {
+    path.file_stem()?.to_str()?.rsplit('-').next()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -37,10 +37,10 @@ pub fn warning(warning: &AttributionWarning) -> String {
         }
         AttributionWarning::UnlikeUnitCosts { costs, calls } => {
             let us = |ns: f64| significant(ns / 1e3);
-            let call = |own: &UnlikeCall| format!("{} takes {} us here and {} us there", own.name, us(own.each_ns), us(own.alone_ns));
+            let call = |own: &UnlikeCall| format!("{} takes {} us a call here but {} us alone", own.name, us(own.each_ns), us(own.alone_ns));
             let calls: Vec<String> = calls.iter().map(call).collect();
             format!(
-                "{}: in the program these calls do something else than alone ({costs}), and how that changes was not measured",
+                "{}; the program's calls do other work than the measured operation ({costs}), so predictions for them are uncertain",
                 some(&calls, MOST_CALLS)
             )
         }

@@ -23,7 +23,8 @@ const LEAST: f64 = 0.005;
 
 /// The screen. All of it is in the records for programs.
 pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
-    let mut tables = vec![parts(profile, found), calls(profile, found), savings(profile, found)];
+    let mut tables = parts(profile, found);
+    tables.extend([calls(profile, found), savings(profile, found)]);
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.versus.iter().map(|change| format!("{}: {}", change.there, verdict::wall(change))));
         let warnings = found.warnings.iter().take(MOST_WARNINGS);
@@ -42,40 +43,54 @@ struct Line {
     what: String,
 }
 
-fn parts(profile: &Profile, found: &Attribution) -> Table {
+/// What the wall time was, and within it the CPU time. The CPU time has a table of its own where the wall time is not known or where
+/// several threads ran at once, so that both have their own shares.
+fn parts(profile: &Profile, found: &Attribution) -> Vec<Table> {
     let account = &found.here.account;
-    let whole = found.here.path.as_ref().map(|path| path.wall_s).or(account.whole);
-    let lines = found.here.path.as_ref().map_or_else(
-        || account.parts.iter().filter_map(|part| in_cpu_time(part, "", account.whole?)).collect(),
-        |path| wall_lines(path, found),
-    );
-    let unit = TimeUnit::of(whole.unwrap_or(0.0));
-    let columns = [
-        Spec::left("part", |line: &Line| line.part.as_str().into()),
-        Spec::right(&unit.title("time"), move |line: &Line| Cell::number(unit.text(line.seconds), line.seconds)),
-        Spec::right("%", |line: &Line| Cell::number(percent(100.0 * line.share), line.share)),
-        Spec::left("what", |line: &Line| line.what.as_str().into()).wrapping(),
-    ];
-    let kind = if found.here.path.is_some() { "of wall time" } else { "of CPU time" };
-    let whole = whole.map_or_else(|| "time unknown".to_string(), |s| format!("{} s {kind}", notes::seconds(s)));
-    Table::of(&columns, &lines).titled(format!("{}: {whole}", title(profile)))
+    let of_cpu = |prefix: &str, whole: f64| -> Vec<Line> {
+        account.parts.iter().filter_map(|part| in_cpu_time(part, prefix, whole)).collect()
+    };
+    let Some(path) = &found.here.path else {
+        let heading = format!("{}: {}", title(profile), whole(account.whole, "of CPU time"));
+        return vec![table(heading, account.whole, &account.whole.map_or_else(Vec::new, |whole| of_cpu("", whole)))];
+    };
+    let within = if path.serial { of_cpu("  ", path.wall_s) } else { Vec::new() };
+    let heading = format!("{}: {}", title(profile), whole(Some(path.wall_s), "of wall time"));
+    let mut tables = vec![table(heading, Some(path.wall_s), &wall_lines(path, within, found))];
+    if let Some(cpu_s) = account.whole.filter(|_| !path.serial) {
+        tables.push(table(whole(Some(cpu_s), "of CPU time, of all threads together"), Some(cpu_s), &of_cpu("", cpu_s)));
+    }
+    tables
 }
 
-/// The parts of the wall time; below that on CPUs, what it was. Several threads have more CPU time than that.
-fn wall_lines(path: &Path, found: &Attribution) -> Vec<Line> {
-    let account = &found.here.account;
-    let on_cpu = |part: &&PathPart| matches!(part.kind, PathKind::OnCpu { .. });
-    let first = path.parts.iter().filter(on_cpu).map(|part| wall_line(path, part));
-    let of = if path.serial { account.whole.map(|_| path.wall_s) } else { account.whole };
-    let prefix = if path.serial { "  " } else { "  CPU time: " };
-    let measured = account.parts.iter().filter_map(|part| in_cpu_time(part, prefix, of?));
-    let priced = account
-        .beside
-        .iter()
-        .filter(|part| matches!(part.kind, PartKind::Priced { .. } | PartKind::AllCrossings { .. }));
-    let within = measured.chain(priced.filter_map(|part| in_cpu_time(part, "  ", path.wall_s)));
-    let others = path.parts.iter().filter(|part| !on_cpu(part)).map(|part| wall_line(path, part));
-    first.chain(within).chain(others).filter(|line| line.share >= LEAST).collect()
+fn whole(seconds: Option<f64>, kind: &str) -> String {
+    seconds.map_or_else(|| "time unknown".to_string(), |s| format!("{} s {kind}", notes::seconds(s)))
+}
+
+fn table(heading: String, whole: Option<f64>, lines: &[Line]) -> Table {
+    let lines: Vec<&Line> = lines.iter().filter(|line| line.share >= LEAST).collect();
+    let unit = TimeUnit::of(whole.unwrap_or(0.0));
+    let columns = [
+        Spec::left("part", |line: &&Line| line.part.as_str().into()),
+        Spec::right(&unit.title("time"), move |line: &&Line| Cell::number(unit.text(line.seconds), line.seconds)),
+        Spec::right("%", |line: &&Line| Cell::number(percent(100.0 * line.share), line.share)),
+        Spec::left("what", |line: &&Line| line.what.as_str().into()).wrapping(),
+    ];
+    Table::of(&columns, &lines).titled(heading)
+}
+
+/// The parts of the wall time; below that on a CPU, the lines of `within` and what has no measured time.
+fn wall_lines(path: &Path, within: Vec<Line>, found: &Attribution) -> Vec<Line> {
+    let (on_cpu, others): (Vec<_>, Vec<_>) =
+        path.parts.iter().partition(|part| matches!(part.kind, PathKind::OnCpu { .. }));
+    let is_priced = |part: &&Part| matches!(part.kind, PartKind::Priced { .. } | PartKind::AllCrossings { .. });
+    let priced = found.here.account.beside.iter().filter(is_priced);
+    let line = |part: &PathPart| wall_line(path, part);
+    let mut lines: Vec<Line> = on_cpu.into_iter().map(line).collect();
+    lines.extend(within);
+    lines.extend(priced.filter_map(|part| in_cpu_time(part, "  ", path.wall_s)));
+    lines.extend(others.into_iter().map(line));
+    lines
 }
 
 fn wall_line(path: &Path, part: &PathPart) -> Line {
@@ -120,7 +135,7 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
     let columns = [
         Spec::left("call", |row: &&CallRow| row.call.as_str().into()),
         Spec::right("calls", |row: &&CallRow| Cell::number(thousands(row.calls as f64), row.calls as f64)),
-        column("on CPU", on_cpu_s),
+        column(if found.here.measured { "on CPU" } else { "by unit cost" }, on_cpu_s),
         column("runnable", |row| row.runnable_s),
         column("blocked", |row| row.blocked_s),
         Spec::right("us each", move |row: &&CallRow| {
