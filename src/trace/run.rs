@@ -115,17 +115,18 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, f
     let filter = tracer.wants_filter();
     let mut started = held.release(filter).context("the held command has ended")?;
     let released = Released { started: &started, needs_tracer: filter };
-    let collected = signals::scope(&launch.ignored, &until, Some(released), || {
+    let (collected, wall) = signals::scope(&launch.ignored, &until, Some(released), || {
         follow(tracer, &until)?;
+        let wall = begun.elapsed();
         if launch.silent && !started.has_ended() {
             started.signal(libc::SIGTERM);
         }
-        tracer.collect()
+        Ok((tracer.collect()?, wall))
     })?;
     if let Some((step, errno)) = started.failure() {
         return Err(LaunchError::at_step(command, step, errno).into());
     }
-    Ok(completed(collected, begun.elapsed(), of_children().since(&before), until.stopped()))
+    Ok(completed(collected, wall, of_children().since(&before), until.stopped()))
 }
 
 fn follow_running(tracer: &mut dyn Tracer, root: Root, time: Option<Duration>, follow: Follow) -> Result<Profile> {
@@ -133,11 +134,12 @@ fn follow_running(tracer: &mut dyn Tracer, root: Root, time: Option<Duration>, f
     tracer.attach(root.clone())?;
     let until = Until { after: time, ..Until::default() };
     let begun = Instant::now();
-    let collected = signals::scope(&[], &until, None, || {
+    let (collected, wall) = signals::scope(&[], &until, None, || {
         follow(tracer, &until)?;
-        tracer.collect()
+        let wall = begun.elapsed();
+        Ok((tracer.collect()?, wall))
     })?;
-    Ok(completed(collected, begun.elapsed(), of_processes(root.processes()).since(&before), false))
+    Ok(completed(collected, wall, of_processes(root.processes()).since(&before), false))
 }
 
 /// The accounting of one process. That of several is left to tracers: some may have ended.
@@ -175,9 +177,11 @@ mod tests {
     use crate::model::TracerFacts;
 
     /// Follows for as long as it is asked to, and ends after some times.
+    #[derive(Default)]
     struct Fake {
         follows: u32,
         ends_at: u32,
+        collected: Option<Instant>,
     }
 
     impl Tracer for Fake {
@@ -203,6 +207,8 @@ mod tests {
         }
 
         fn collect(&mut self) -> Result<Profile> {
+            self.collected = Some(Instant::now());
+            std::thread::sleep(Duration::from_millis(1));
             Ok(Profile::default())
         }
     }
@@ -227,7 +233,7 @@ mod tests {
     fn seen(ends_at: u32, looks: usize, time: Option<Duration>, until: &Until) -> Vec<(bool, u64)> {
         let mut watcher = Looks { seen: Vec::new(), looks };
         let deadline = time.map(|time| Instant::now() + time);
-        look(&mut Fake { follows: 0, ends_at }, until, deadline, &mut watcher).unwrap();
+        look(&mut Fake { ends_at, ..Fake::default() }, until, deadline, &mut watcher).unwrap();
         watcher.seen
     }
 
@@ -241,5 +247,14 @@ mod tests {
         let stopped = Until::default();
         stopped.stop.store(true, std::sync::atomic::Ordering::SeqCst);
         assert_eq!(seen(100, 100, None, &stopped), [(true, 1)]);
+    }
+
+    #[test]
+    fn collecting_is_no_wall_time_of_the_workload() {
+        let (mut fake, begun) = (Fake::default(), Instant::now());
+        let root = Root::Running(crate::trace::target::Running::System);
+        let profile = follow_running(&mut fake, root, None, &mut |tracer, until| tracer.follow(until)).unwrap();
+        let most = fake.collected.unwrap().duration_since(begun);
+        assert!(Duration::from_nanos(profile.usage.wall_ns.unwrap()) <= most, "{profile:?}");
     }
 }
