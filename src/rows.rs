@@ -1,5 +1,5 @@
 //! A run as flat rows, one per case: what engines that gather the runs of many hosts read. Pure; nothing here knows a format
-//! (`report::rows` does). Called by `syscost rows` and by what shows many hosts at once.
+//! (`report::rows` does). Called by `syscost fleet rows` and by what shows many hosts at once.
 //!
 //! The rules of a run are those of `summary`: state changes, batches that are left out, too few blocks. Nothing is estimated
 //! here. A file with repeats gives the rows of each of its runs.

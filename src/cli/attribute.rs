@@ -15,7 +15,7 @@ use clap::ValueEnum;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// How many seconds of a traced workload its system calls explain, here and with the unit costs of another run.
+/// How many seconds of a profile its calls explain, here and with other unit costs.
 ///
 /// A profile says how often each call was made and how long it took. Unit costs, measured by `syscost run`, split that time
 /// into bare user-kernel crossings, work inside the kernel, page faults and the rest. All times are in seconds; CPU time of

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Write;
 
-/// Check this machine for whatever spoils measurements or is not permitted, and suggest remedies.
+/// Check this machine for what spoils measurements or is not permitted, and how to mend it.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  syscost doctor\n  syscost doctor --format json")]
 pub struct DoctorArgs {

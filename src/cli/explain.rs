@@ -29,7 +29,7 @@ use anyhow::{Context, Result, bail};
 use std::io::Write;
 use std::time::Duration;
 
-/// Show what actually runs when an operation is called: which code answers, instruction by instruction.
+/// Show which code answers an operation, instruction by instruction.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {

@@ -1,6 +1,7 @@
 //! `syscost fleet`: runs on many nodes, from the script that starts them to what was gathered.
 
 mod check;
+mod rows;
 mod script;
 mod sql;
 
@@ -22,6 +23,7 @@ pub struct FleetArgs {
 enum FleetCommand {
     Script(script::ScriptArgs),
     Check(check::CheckArgs),
+    Rows(rows::RowsArgs),
     Sql(sql::SqlArgs),
 }
 
@@ -29,6 +31,7 @@ pub fn run(args: &FleetArgs, out: &mut dyn Write) -> Result<Exit> {
     match &args.command {
         FleetCommand::Script(args) => script::run(args, out),
         FleetCommand::Check(args) => check::run(args, out),
+        FleetCommand::Rows(args) => rows::run(args, out),
         FleetCommand::Sql(args) => sql::run(args, out),
     }
 }

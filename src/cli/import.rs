@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Convert the output of another benchmark to a result file, or of another tracer to a profile.
+/// Convert the output of another benchmark or tracer to a result file or a profile.
 ///
 /// Its results become unit costs without samples: their spread is unknown, and their kernel entries are unverified.
 /// A result that does the same as an operation of syscost gets its id; all others keep their names.

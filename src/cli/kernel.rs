@@ -1,4 +1,8 @@
-//! `syscost kernel`: images of kernels for `--env linux-VERSION`.
+//! `syscost kernel`: images of kernels for `--env linux-VERSION`, and between which of them costs changed.
+
+mod bisect;
+
+pub use bisect::asks_for_verdict;
 
 use super::error::usage;
 use super::exit::Exit;
@@ -13,7 +17,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Fetch kernels to measure with 'run --env linux-VERSION'.
+/// Fetch kernels for 'run --env linux-VERSION', and find the one that changed a cost.
 #[derive(clap::Args)]
 pub struct KernelArgs {
     #[command(subcommand)]
@@ -25,6 +29,7 @@ enum KernelCommand {
     Fetch(FetchArgs),
     List(ListArgs),
     Remove(RemoveArgs),
+    Bisect(bisect::BisectArgs),
 }
 
 /// Get kernels from the packages of the Debian mirror that this machine uses.
@@ -94,6 +99,7 @@ pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
         KernelCommand::Fetch(args) => fetch(args, &interrupt, notes, out),
         KernelCommand::List(args) => list(args, &interrupt, notes, out),
         KernelCommand::Remove(args) => remove(args),
+        KernelCommand::Bisect(args) => bisect::run(args, notes, out),
     };
     // Whatever it failed at then is a consequence.
     if interrupt.is_set() && done.is_err() { Ok(Exit::Interrupted) } else { done }

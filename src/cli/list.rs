@@ -19,7 +19,9 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// List the operations: id and what one iteration does; with --long also kernel entries and parameters.
+/// List the operations: id and what one iteration does.
+///
+/// With --long also kernel entries and parameters.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ListArgs {

@@ -62,7 +62,7 @@ fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut d
     {
         section(title, facts.iter().filter(|fact| fact.is_for(name)), &mut roff);
     }
-    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let help = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
     examples(&help, &mut roff);
     if name.is_some() {
         roff.control("SH", ["SEE ALSO"]);

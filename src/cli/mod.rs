@@ -2,7 +2,6 @@
 //! the environment (terminal, signals, clock) is touched once a command has been chosen.
 
 mod attribute;
-mod bisect_kernels;
 mod compare;
 mod complete;
 mod completions;
@@ -12,6 +11,7 @@ mod error;
 mod exit;
 pub mod explain;
 mod fleet;
+mod help;
 mod import;
 mod kernel;
 mod labels;
@@ -23,7 +23,6 @@ mod probe;
 mod progress;
 mod report;
 mod result_files;
-mod rows;
 mod run;
 mod schema;
 mod show;
@@ -32,39 +31,47 @@ mod terminal;
 mod top;
 mod trace;
 mod why;
+mod words;
 
 pub use error::UsageError;
 pub use exit::Exit;
 
 use crate::kernel::libraries::look_up_users_in_files;
 use anyhow::Result;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use messages::Notes;
 use output::Output;
 use std::io::Write;
+use words::Words;
 
 /// What each system call really costs on this machine, with proof that it entered the kernel.
 ///
-/// Without a command: a tour of about 30 operations over all areas, in under 20 seconds.
+/// Operations without a command are measured; nothing at all: a tour of about 30 operations over all areas, in under 20 seconds.
 #[derive(Parser)]
 #[command(name = "syscost", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(disable_help_flag = true, disable_help_subcommand = true)]
 pub struct Arguments {
     /// No progress bar and no notes on standard error; errors are still printed.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Other options")]
     quiet: bool,
+    /// Print help.
+    #[arg(short, long, global = true, action = ArgAction::HelpShort, help_heading = "Other options")]
+    help: Option<bool>,
+    /// Print all options, in full.
+    #[arg(long, global = true, action = ArgAction::HelpLong, help_heading = "Other options")]
+    help_all: Option<bool>,
     #[command(subcommand)]
     command: Option<Command>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  syscost                                  the default tour
+  syscost                                  a tour of this machine
+  syscost getpid file.stat                 what these cost
   syscost why git status                   where the time of a program goes
-  syscost run file 'time.*' --out now.json
-  syscost show now.json --sort cost
-  syscost compare before.json after.json
-  syscost report before.json after.json -o change.html
-  syscost explain call.getpid --variants
+  syscost file 'time.*' --out now.json
+  syscost compare before.json now.json
+  syscost report before.json now.json -o change.html
 
 Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-over), 2 usage, 3 some cases failed (their rows are there), 130 interrupted.";
 
@@ -81,7 +88,6 @@ enum Command {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Report(report::ReportArgs),
-    Rows(rows::RowsArgs),
     Compare(compare::CompareArgs),
     Explain(explain::ExplainArgs),
     Attribute(attribute::AttributeArgs),
@@ -90,7 +96,6 @@ enum Command {
     Top(top::TopArgs),
     Import(import::ImportArgs),
     Kernel(kernel::KernelArgs),
-    BisectKernels(bisect_kernels::BisectArgs),
     Fleet(fleet::FleetArgs),
     Probe(probe::ProbeArgs),
     Completions(completions::CompletionsArgs),
@@ -99,16 +104,28 @@ enum Command {
     Schema(schema::SchemaArgs),
 }
 
+/// The parser; `all` for help in full.
+fn parser(all: bool) -> clap::Command {
+    help::with_help(Arguments::command(), all)
+}
+
 /// Parses, runs, says what went wrong; gives the exit status.
 pub fn main() -> u8 {
     look_up_users_in_files();
-    match complete::answer(Arguments::command) {
+    match complete::answer(|| parser(true)) {
         Ok(true) => return 0,
         Ok(false) => {}
         Err(error) => return refused(&error),
     }
-    let done = match Arguments::try_parse() {
-        Ok(arguments) => started(arguments),
+    let parser = parser(std::env::args_os().any(|word| word == "--help-all"));
+    let commands: Vec<&str> = parser.get_subcommands().map(clap::Command::get_name).collect();
+    let Words { words, note } = words::understood(std::env::args_os().collect(), &commands);
+    let parsed = parser.try_get_matches_from(words).and_then(|matches| Arguments::from_arg_matches(&matches));
+    let done = match parsed {
+        Ok(arguments) => {
+            note.iter().for_each(|note| arguments.notes().tell(note));
+            started(arguments)
+        }
         Err(asked) if !asked.use_stderr() => help(&asked),
         Err(wrong) => return refused(&wrong),
     };
@@ -149,7 +166,7 @@ fn help(text: &clap::Error) -> Result<Exit> {
 /// A question that cannot be understood.
 fn refused(error: &clap::Error) -> u8 {
     messages::show(rendered(error, terminal::error_screen().colour).as_bytes());
-    if bisect_kernels::asks_for_verdict(std::env::args_os()) || compare::asks_for_bisection(std::env::args_os()) {
+    if kernel::asks_for_verdict(std::env::args_os()) || compare::asks_for_bisection(std::env::args_os()) {
         return Exit::NoBisection.status();
     }
     u8::try_from(error.exit_code()).unwrap_or(2)
@@ -178,7 +195,6 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
         Some(Command::Report(args)) => report::run(&args.chosen()?, notes, out),
-        Some(Command::Rows(args)) => rows::run(&args, out),
         Some(Command::Compare(args)) => compare::run(&args, notes, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Attribute(args)) => attribute::run(&args, out),
@@ -188,11 +204,10 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Why(args)) => why::run(&args, notes),
         Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Kernel(args)) => kernel::run(&args, notes, out),
-        Some(Command::BisectKernels(args)) => bisect_kernels::run(&args, notes, out),
         Some(Command::Fleet(args)) => fleet::run(&args, out),
         Some(Command::Probe(args)) => probe::run(&args, notes, out),
         Some(Command::Completions(args)) => completions::run(&args, out),
-        Some(Command::Man(args)) => manual::run(&args, Arguments::command(), out),
+        Some(Command::Man(args)) => manual::run(&args, parser(true), out),
         Some(Command::Schema(args)) => schema::run(&args, out),
     }
 }

@@ -44,7 +44,7 @@ pub struct TraceArgs {
     #[arg(long, conflicts_with_all = ["tracer", "counts", "calls", "budget", "runs", "paths", "descriptors", "stacks", "slowest"])]
     sampled: bool,
     /// Calls for --tracer perf to count, at most 20.
-    #[arg(long, value_name = "NAME[,NAME...]", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME[,NAME...]", value_delimiter = ',', hide_short_help = true)]
     calls: Vec<String>,
     /// Keep counts by process name, or for each process or control group by itself.
     #[arg(long, value_enum, default_value = "name")]
@@ -59,13 +59,13 @@ pub struct TraceArgs {
     #[arg(long)]
     stacks: bool,
     /// Keep the N slowest calls, at most 64, with their classes, times and stacks. eBPF only.
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, hide_short_help = true)]
     slowest: usize,
     /// Keep only the name of the command's program, without its arguments: they may hold secrets.
     #[arg(long)]
     no_arguments: bool,
     /// Keep no names: of the host, users, programs, processes, control groups and paths.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     anonymous: bool,
     /// Run the command N times and keep the counts of each, for programs whose counts vary by themselves.
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["all", "cgroup", "container", "pids"])]

@@ -52,19 +52,44 @@ pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<V
     each(catalogue, patterns, |_| Ok(Vec::new()))
 }
 
-/// As [`matching`], but also accepts the last part of an id (`getpid` for `call.getpid`) if it is unique.
+/// As [`matching`], but also accepts the last part of an id (`getpid` for `call.getpid`) if it is unique, or else how it begins
+/// (`open` for `file.open_close`).
 ///
 /// # Errors
-/// If a pattern selects none, or is the last part of several ids.
+/// If a pattern selects none, or is the last part of several ids; a name without an operation may be C code.
 pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |pattern| {
-        let found: Vec<&Operation> = catalogue.iter().filter(|o| leaf(&o.id) == pattern.text).collect();
+        let name = pattern.text.as_str();
+        let found: Vec<&Operation> = catalogue.iter().filter(|o| leaf(&o.id) == name).collect();
         if found.len() > 1 {
             let ids = found.iter().map(|o| o.id.as_str()).collect::<Vec<_>>().join(", ");
-            bail!("'{name}' may be {ids}: give an id, or '*.{name}' for all of them", name = pattern.text);
+            bail!("'{name}' may be {ids}: give an id, or '*.{name}' for all of them");
         }
-        Ok(found)
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let near = near(catalogue, name);
+        if near.is_empty() && is_identifier(name) {
+            bail!("no operation matches '{name}'; 'syscost list' shows all, and C code is a snippet: 'c:{name}(1)'");
+        }
+        let begun = near.into_iter().filter(|o| begins_with(leaf(&o.id), name));
+        Ok(begun.min_by_key(|o| !makes(o, name)).into_iter().collect())
     })
+}
+
+/// Whether one iteration makes the system call `name`, or one whose name begins so, as openat does.
+fn makes(operation: &Operation, name: &str) -> bool {
+    operation.enters.0.iter().flat_map(|expected| &expected.names).any(|call| call.starts_with(name))
+}
+
+/// Whether `part` is `name` with something after an underscore.
+fn begins_with(part: &str, name: &str) -> bool {
+    part.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'))
+}
+
+fn is_identifier(text: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_ascii_digit())
 }
 
 /// As [`matching`], but a pattern that selects nothing gives all operations whose id contains it, those whose last part it is
@@ -118,9 +143,15 @@ const MOST_NAMES: usize = 3;
 /// Similarity from which a last part counts as a misspelling of what was typed.
 const LIKE: f64 = 0.7;
 
-/// ` (did you mean id.getppid?)`: first ids whose last part was typed, then those that contain it, then those a few edits
-/// away; of two equally similar ones, that of the same area first, then the shorter.
+/// ` (did you mean id.getppid?)`
 fn hint(catalogue: &[Operation], typed: &str) -> String {
+    let names: Vec<&str> = near(catalogue, typed).into_iter().take(MOST_NAMES).map(|o| o.id.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!(" (did you mean {}?)", names.join(", ")) }
+}
+
+/// Operations with names like `typed`: first ids whose last part was typed, then those that contain it, then those a few edits
+/// away; of two equally similar ones, that of the same area first, then the shorter.
+fn near<'a>(catalogue: &'a [Operation], typed: &str) -> Vec<&'a Operation> {
     let typed = typed.to_ascii_lowercase();
     let wanted = leaf(&typed);
     let area = typed.strip_suffix(wanted).unwrap_or_default();
@@ -131,11 +162,11 @@ fn hint(catalogue: &[Operation], typed: &str) -> String {
         _ if likeness(id) >= LIKE => Some(2),
         _ => None,
     };
-    let mut near: Vec<(u8, &str)> = catalogue.iter().filter_map(|o| Some((rank(&o.id)?, o.id.as_str()))).collect();
+    let mut near: Vec<(u8, &Operation)> = catalogue.iter().filter_map(|o| Some((rank(&o.id)?, o))).collect();
     let tie = |id: &str| (area.is_empty() || !id.starts_with(area), id.len());
-    near.sort_by(|(a, x), (b, y)| a.cmp(b).then(likeness(y).total_cmp(&likeness(x))).then(tie(x).cmp(&tie(y))));
-    let names: Vec<&str> = near.into_iter().take(MOST_NAMES).map(|(_, id)| id).collect();
-    if names.is_empty() { String::new() } else { format!(" (did you mean {}?)", names.join(", ")) }
+    let alike = |a: &str, b: &str| likeness(b).total_cmp(&likeness(a)).then(tie(a).cmp(&tie(b)));
+    near.sort_by(|(a, x), (b, y)| a.cmp(b).then(alike(&x.id, &y.id)));
+    near.into_iter().map(|(_, operation)| operation).collect()
 }
 
 #[cfg(test)]
@@ -169,6 +200,7 @@ mod tests {
     fn the_last_part_of_an_id_names_the_only_operation_that_has_it() {
         assert_eq!(found(named, "getpid").unwrap(), ["call.getpid"]);
         assert_eq!(found(named, "stat").unwrap(), ["file.stat"]);
+        assert_eq!(found(named, "kill").unwrap(), ["proc.kill_self"], "how a name begins");
         assert_eq!(found(named, "file").unwrap(), ["file.stat_absent", "file.stat", "file.fstat"]);
         let several =
             "'kill_self' may be signal.kill_self, proc.kill_self: give an id, or '*.kill_self' for all of them";

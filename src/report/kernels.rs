@@ -1,4 +1,4 @@
-//! The output of `bisect-kernels`: one row for each step between kernels.
+//! The output of `kernel bisect`: one row for each step between kernels.
 
 use super::numbers::{count, thousands};
 use super::{Cell, Spec, Style, Table};

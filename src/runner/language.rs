@@ -9,6 +9,17 @@ use std::path::PathBuf;
 
 static LANGUAGES: Dir = include_dir!("$CARGO_MANIFEST_DIR/languages");
 
+/// Other names of languages.
+const ALIASES: [(&str, &str); 7] = [
+    ("c++", "cpp"),
+    ("golang", "go"),
+    ("js", "node"),
+    ("py", "python"),
+    ("rb", "ruby"),
+    ("rs", "rust"),
+    ("sh", "bash"),
+];
+
 /// One language: the keys of its `language.toml`, which languages/README.md describes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,14 +63,15 @@ impl Language {
         Ok(all)
     }
 
-    /// The language called `name`.
+    /// The language called `name`, or known by that other name.
     ///
     /// # Errors
     /// If there is none; the message lists those that exist.
     pub fn find(name: &str) -> Result<Language> {
         let all = Language::all()?;
         let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
-        match all.iter().find(|l| l.name == name) {
+        let own = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, own)| *own);
+        match all.iter().find(|l| l.name == own) {
             Some(language) => Ok(language.clone()),
             None => bail!("there is no language '{name}'; available: {}", names.join(", ")),
         }
@@ -125,6 +137,7 @@ mod tests {
 
     #[test]
     fn an_unknown_language_is_told_which_there_are() {
+        assert_eq!(Language::find("py").unwrap().name, "python");
         assert!(Language::find("cobol").unwrap_err().to_string().contains("there is no language 'cobol'; available: "));
     }
 }

@@ -1,4 +1,4 @@
-//! Reads rows as `syscost rows` printed them: `syscost.row/1`, one JSON object a line. Only what is needed to look at many hosts
+//! Reads rows as `syscost fleet rows` printed them: `syscost.row/1`, one JSON object a line. Only what is needed to look at many hosts
 //! is kept. Writing them is `report::rows`.
 
 use crate::clean::excerpt;
@@ -52,7 +52,7 @@ pub fn read_rows(path: &Path, mut take: impl FnMut(RowLine)) -> Result<()> {
             break;
         }
         if !line.trim_ascii().is_empty() {
-            take(row(&line).with_context(|| format!("line {number}: not a row of 'syscost rows'"))?);
+            take(row(&line).with_context(|| format!("line {number}: not a row of 'syscost fleet rows'"))?);
         }
     }
     Ok(())

@@ -30,12 +30,11 @@ fn expect_golden(name: &str, actual: &str) {
     expect_file(format!("tests/golden/{name}"), actual);
 }
 
-/// The names of the commands, from the first words of the indented lines of the overview.
+/// The names of the commands, from the indented lines of the overview, where options begin with a dash.
 fn commands() -> Vec<String> {
-    let help = printed("100", &["--help"]);
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let names = listed.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| *name != "help").map(str::to_string).collect()
+    let help = printed("100", &["--help-all"]);
+    let listed = help.lines().take_while(|line| *line != "Options:").filter_map(|line| line.strip_prefix("  "));
+    listed.filter_map(|line| line.split_whitespace().next()).map(str::to_string).collect()
 }
 
 #[test]
@@ -44,9 +43,19 @@ fn help_of_each_command() {
     let commands = commands();
     assert!(commands.len() >= 6, "{commands:?}");
     for command in commands {
-        let help = printed("100", &[&command, "--help"]);
+        let help = printed("100", &[&command, "--help-all"]);
         let kept = help.lines().filter(|line| !tabled().iter().any(|(_, name, _)| is_value(line, name)));
         expect_golden(&format!("help-{command}.txt"), &kept.map(|line| format!("{line}\n")).collect::<String>());
+    }
+    expect_golden("help-short-run.txt", &printed("100", &["run", "--help"]));
+}
+
+/// What a person reads before the first run.
+#[test]
+fn short_help_is_at_most_70_lines() {
+    for command in commands() {
+        let lines = printed("100", &[&command, "--help"]).lines().count();
+        assert!(lines <= 70, "{command}: {lines} lines");
     }
 }
 
@@ -67,7 +76,7 @@ fn is_value(line: &str, name: &str) -> bool {
 #[test]
 fn help_lists_what_the_tables_have() {
     for (command, name, what) in tabled() {
-        let help = printed("200", &[command, "--help"]);
+        let help = printed("200", &[command, "--help-all"]);
         assert!(help.lines().any(|line| is_value(line, name) && line.ends_with(&what)), "{name} in {command}: {help}");
     }
 }
@@ -322,7 +331,9 @@ fn what_the_parser_refuses_is_named() {
     }
     expect_usage_error(&["run", "--bogus"], parser, "'--bogus'");
     expect_usage_error(&["run", "--all", "id.umask"], parser, "--all");
-    expect_usage_error(&["nonsense"], parser, "'nonsense'");
+    expect_usage_error(&["comapre", "a"], parser, "'comapre'");
+    expect_usage_error(&["nonsense"], "syscost: ", "no operation matches 'nonsense'");
+    expect_usage_error(&["malloc"], "syscost: ", "a snippet: 'c:malloc(1)'");
 }
 
 #[test]
@@ -555,9 +566,9 @@ fn each_command_has_a_manual_page() {
     expect_usage_error(&["man", "nonsense"], "syscost: ", "'nonsense'");
 }
 
-/// The flags that the help of a command, or of syscost, defines: those that begin a line.
-fn flags(command: Option<&str>) -> Vec<String> {
-    let arguments: Vec<&str> = command.into_iter().chain(["--help"]).collect();
+/// The flags that the help of a command by its words, or of syscost, defines: those that begin a line.
+fn flags(command: Vec<&str>) -> Vec<String> {
+    let arguments = [command, vec!["--help-all"]].concat();
     let defined = regex_lite::Regex::new(r"(?m)^ +(?:-[a-zA-Z], )?(--[a-z][a-z-]*)").unwrap();
     defined.captures_iter(&printed("100", &arguments)).map(|found| found[1].to_string()).collect()
 }
@@ -570,7 +581,8 @@ fn flags_in_manual_pages_exist() {
     let named = regex_lite::Regex::new(r"--[a-z][a-z_-]*").unwrap();
     let commands = commands();
     let pages = || std::iter::once(None).chain(commands.iter().map(|name| Some(name.as_str())));
-    let defined: Vec<String> = pages().flat_map(flags).collect();
+    let defined: Vec<String> =
+        pages().map(|page| Vec::from_iter(page)).chain([vec!["kernel", "bisect"]]).flat_map(flags).collect();
     assert!(defined.len() > 50 && defined.iter().any(|flag| flag == "--fail-over"), "{defined:?}");
     for command in pages() {
         let page = manual(command);

@@ -39,9 +39,6 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             vec!["sizes.json", "-o", "-"],
             vec!["run.json", "moved.json", "environments.json", "-o", "-"],
         ],
-        "rows" => {
-            vec![vec!["run.json", "sizes.json", "environments.json", "profile.json", files::SHORT], vec!["history"]]
-        }
         "attribute" => vec![
             vec!["profile.json"],
             vec!["calls.json", "--costs", "costs.json"],
@@ -92,10 +89,13 @@ fn of_kernels_and_probes(command: &str) -> Vec<Vec<&'static str>> {
             vec!["id", "--nodes", "2", "--out-dir", "/shared", "--image", files::SHORT, "--name", files::SHORT],
         ],
         "fleet check" => vec![vec!["history"], vec![".", "--expect", "study.toml"], vec![files::SHORT]],
+        "fleet rows" => {
+            vec![vec!["run.json", "sizes.json", "environments.json", "profile.json", files::SHORT], vec!["history"]]
+        }
         "fleet sql" => {
             vec![vec!["--from", files::SHORT], vec!["--from", files::PROGRAM], vec!["--group-by", files::SHORT]]
         }
-        "bisect-kernels" => vec![
+        "kernel bisect" => vec![
             vec!["--from", "counted.json"],
             vec!["--from", "run.json", "--from", "counted.json", "--threshold", "0.001"],
             vec!["--from", "counted.json", files::SHORT],
@@ -184,7 +184,9 @@ fn wrong(format: &str, arguments: &[String], output: &Output) -> Result<(), Stri
     }
     match arguments[0].as_str() {
         "import" | "schema" => check::json(&output.stdout),
-        "rows" => output.stdout.split_inclusive(|byte| *byte == b'\n').try_for_each(check::json),
+        "fleet" if arguments[1] == "rows" => {
+            output.stdout.split_inclusive(|byte| *byte == b'\n').try_for_each(check::json)
+        }
         "completions" | "man" => Ok(()),
         _ => check::output(format, &output.stdout),
     }
@@ -260,15 +262,13 @@ fn working(command: &str) -> Vec<&'static str> {
         "show" => vec!["run.json"],
         "compare" => vec!["run.json", "run.json"],
         "report" => vec!["run.json", "-o", "-"],
-        "rows" => vec!["run.json"],
         "attribute" => vec!["profile.json"],
         "run" => vec!["id.getppid", "--time", "0.1", "--no-verify"],
         "explain" => vec!["call.getpid", "--time", "0.1"],
         "import" => vec!["lmbench", "lmbench.txt"],
         "list" => vec!["--studies"],
-        "kernel" => vec!["list"],
+        "kernel" => vec!["bisect", "--from", "counted.json"],
         "probe" => vec!["list-targets"],
-        "bisect-kernels" => vec!["--from", "counted.json"],
         "fleet" => vec!["script", "clush", "id", "--nodes", "a,b", "--out-dir", "/shared"],
         "completions" => vec!["bash"],
         "schema" => vec!["summary"],

@@ -36,7 +36,7 @@ fn every_line_has_the_same_columns_and_keeps_the_schema() {
     let place = Place::new();
     write(&place, "a.json", json!("n1"), json!({"pool": "web"}));
     write(&place, "b.json", json!("n\"2'\n\u{1b}[31m</script>"), json!({"zone": "a\"'\n;DROP TABLE x--\u{0}"}));
-    let text = place.printed(&["rows", "results"]);
+    let text = place.printed(&["fleet", "rows", "results"]);
     assert!(!text.contains(['\u{1b}', '\u{0}']), "control characters are escaped");
     let rows = lines(&text);
     let columns: BTreeSet<&String> = rows[0].as_object().unwrap().keys().collect();
@@ -57,7 +57,7 @@ fn labels_choose_files_and_make_columns() {
     for (file, pool) in [("a.json", "web"), ("b.json", "db"), ("c.json", "web")] {
         write(&place, file, json!(file), json!({"pool": pool}));
     }
-    let rows = lines(&place.printed(&["rows", "results", "--where", "pool=db"]));
+    let rows = lines(&place.printed(&["fleet", "rows", "results", "--where", "pool=db"]));
     assert!(!rows.is_empty() && rows.iter().all(|row| row["host"] == "b.json" && row["label_pool"] == "db"));
     let files = ["results/a.json", "results/b.json", "results/c.json"];
     let compared = place.run(&[&["compare", "--by", "pool", "--format", "json"], &files[..]].concat());
@@ -88,7 +88,7 @@ fn what_is_no_result_file_is_named_and_skipped() {
     fs::write(at("label.json"), whole_with_label(&whole, "Bad Key")).unwrap();
     fs::write(at("notes.txt"), "not looked at").unwrap();
     fs::write(at(".syscost-x.tmp"), "nor this").unwrap();
-    let output = place.run(&["rows", "results", "nowhere.json"]);
+    let output = place.run(&["fleet", "rows", "results", "nowhere.json"]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
     let skipped = ["empty.json", "foreign.json", "half.json", "label.json", "nowhere.json"];
@@ -98,7 +98,7 @@ fn what_is_no_result_file_is_named_and_skipped() {
         assert_eq!(said.lines().filter(|line| named(line)).count(), 1, "{name}: {said}");
     }
     assert!(lines(&stdout(&output)).iter().all(|row| row["host"] == "n1"));
-    assert_eq!(place.run(&["rows", "tmp"]).status.code(), Some(2), "a directory without files");
+    assert_eq!(place.run(&["fleet", "rows", "tmp"]).status.code(), Some(2), "a directory without files");
 }
 
 fn whole_with_label(whole: &[u8], key: &str) -> String {
@@ -141,7 +141,7 @@ fn runs_share_a_folder_without_replacing_each_other() {
     assert_eq!(files.len(), 3, "{files:?}");
     assert!(files.iter().all(|name| name.starts_with("anonymous-") && name.ends_with(".json")), "{files:?}");
     assert_eq!(fs::read_dir(&shared).unwrap().count(), 3, "nothing else is left");
-    let rows = lines(&place.printed(&["rows", "shared"]));
+    let rows = lines(&place.printed(&["fleet", "rows", "shared"]));
     let runs: BTreeSet<&str> = rows.iter().map(|row| row["run_id"].as_str().unwrap()).collect();
     assert_eq!(runs.len(), 3, "{runs:?}");
 }

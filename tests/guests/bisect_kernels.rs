@@ -1,4 +1,4 @@
-//! `syscost bisect-kernels` on result files, and what `git bisect run` gets to see where nothing is booted. Counts of real kernels
+//! `syscost kernel bisect` on result files, and what `git bisect run` gets to see where nothing is booted. Counts of real kernels
 //! are `guest`'s tests.
 //!
 //! `SNAPSHOTS=overwrite cargo test --test bisect_kernels` rewrites tests/golden/bisect-kernels*.
@@ -58,7 +58,7 @@ fn place() -> Place {
 #[test]
 fn steps_between_kernels_of_several_files() {
     let place = place();
-    let files = ["bisect-kernels", "--from", "new.json", "--from", "old.json"];
+    let files = ["kernel", "bisect", "--from", "new.json", "--from", "old.json"];
     for (format, ending) in [("text", "txt"), ("csv", "csv"), ("markdown", "md"), ("json", "json")] {
         let printed = place.printed(&[&files[..], &["--format", format]].concat());
         expect_file(format!("tests/golden/bisect-kernels.{ending}"), &printed);
@@ -73,7 +73,7 @@ fn what_cannot_be_compared_is_refused() {
     let place = place();
     fs::copy(root().join("tests/golden/run.json"), place.path().join("times.json")).unwrap();
     let expect = |arguments: &[&str], status: i32, said: &str| {
-        let output = place.run(&[&["bisect-kernels"], arguments].concat());
+        let output = place.run(&[&["kernel", "bisect"], arguments].concat());
         assert!(stderr(&output).contains(said), "{arguments:?}: {}", stderr(&output));
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", stderr(&output));
     };
@@ -93,7 +93,7 @@ fn errors_are_no_verdicts_for_git() {
     let place = place();
     fs::write(place.path().join("no-image"), "#!/bin/sh\n").unwrap();
     let status = |arguments: &[&str]| {
-        let output = place.run(&[&["bisect-kernels"], arguments].concat());
+        let output = place.run(&[&["kernel", "bisect"], arguments].concat());
         assert!(!stderr(&output).is_empty());
         output.status.code()
     };

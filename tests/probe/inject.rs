@@ -13,7 +13,7 @@ const FAILING: [(&str, &[&str], u32); 5] = [
     ("clone3", &["EAGAIN"], 2),
 ];
 const READERS: [&[&str]; 4] =
-    [&["rows", "d"], &["compare", "--history", "d"], &["report", "d", "-o", "-"], &["fleet", "check", "d"]];
+    [&["fleet", "rows", "d"], &["compare", "--history", "d"], &["report", "d", "-o", "-"], &["fleet", "check", "d"]];
 
 fn place() -> Place {
     let place = Place::with_hosts();

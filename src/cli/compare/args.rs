@@ -11,8 +11,10 @@ use clap::builder::PossibleValue;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-/// Compare result files: costs side by side, ratios with their intervals, and what makes the comparison unfair. Or profiles
-/// of traced programs: calls, errors, bytes and time on the CPU.
+/// Compare result files or profiles: which costs changed, and by how much.
+///
+/// Costs side by side, ratios with their intervals, and what makes the comparison unfair; of profiles of traced programs: calls,
+/// errors, bytes and time on the CPU.
 #[derive(clap::Args, Clone)]
 #[command(after_help = EXAMPLES)]
 pub struct CompareArgs {
@@ -20,23 +22,25 @@ pub struct CompareArgs {
     /// standard input. A single file is compared within itself: the ratios that its study derives.
     #[arg(value_name = "FILE", required_unless_present = "history")]
     pub files: Vec<PathBuf>,
-    /// The other side: what was named before are several runs of one thing, these of another. Each side is one column, and
+    /// The other side: what was named before are several runs of one thing, these of another.
+    ///
+    /// Each side is one column, and
     /// ratios come with the scatter of its runs. Two runs a side or more; five or more show small differences.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "history")]
     pub versus: Vec<PathBuf>,
     /// Label for each file, or with --versus for each side, in order [default: its host name, else its file name; for a side
     /// its directory or what its file names have in common].
-    #[arg(long = "label", value_name = "TEXT")]
+    #[arg(long = "label", value_name = "TEXT", hide_short_help = true)]
     pub labels: Vec<String>,
     /// File or label to divide the others by [default: the first file].
     #[arg(long, value_name = "FILE|LABEL", conflicts_with = "history")]
     pub baseline: Option<String>,
     /// Use a study's cases as rows and apply its derived rows and scales to every file. A name (see 'syscost list
     /// --studies') or a TOML file.
-    #[arg(long, value_name = "NAME|FILE", add = complete::studies())]
+    #[arg(long, value_name = "NAME|FILE", add = complete::studies(), hide_short_help = true)]
     pub study: Option<String>,
     /// Row order.
-    #[arg(long, value_enum, default_value = "asked", conflicts_with = "history")]
+    #[arg(long, value_enum, default_value = "asked", conflicts_with = "history", hide_short_help = true)]
     pub sort: Order,
     /// Show only rows whose name, operation or area matches; repeatable.
     #[arg(long, value_name = "PATTERN", add = complete::operations())]
@@ -53,7 +57,7 @@ pub struct CompareArgs {
     pub plan: Option<f64>,
     /// Compare by counts of an event instead of time, in runs made with --counters: ns, instructions:k, instructions:u,
     /// cycles:k, branch-misses, page-faults, ... as perf spells them.
-    #[arg(long, value_name = "NAME", default_value = "ns", value_parser = Metric::find, conflicts_with_all = ["history", "versus", "plan"])]
+    #[arg(long, value_name = "NAME", default_value = "ns", value_parser = Metric::find, conflicts_with_all = ["history", "versus", "plan"], hide_short_help = true)]
     pub metric: Metric,
     /// Instead of comparing files: show when costs changed on each host, from all result files (*.json) in a directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "labels"])]
@@ -61,11 +65,11 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub filter: Where,
     /// One column for each value of this label, over all files that have it: pools, commits, instance types.
-    #[arg(long, value_name = "KEY", conflicts_with_all = ["versus", "history", "plan", "labels", "metric"])]
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["versus", "history", "plan", "labels", "metric"], hide_short_help = true)]
     pub by: Option<String>,
     /// With --history: take the runs that have these in common as one history, of however many hosts: host, a fact such as cpu or
     /// kernel, keys of 'run --label' [default: host].
-    #[arg(long, value_name = "KEY[,KEY...]", value_delimiter = ',', requires = "history")]
+    #[arg(long, value_name = "KEY[,KEY...]", value_delimiter = ',', requires = "history", hide_short_help = true)]
     pub group_by: Vec<String>,
     /// Output format.
     #[arg(long, value_enum, default_value = "text")]

@@ -19,7 +19,7 @@ pub struct SqlArgs {
     /// What to ask.
     #[arg(value_parser = PossibleValuesParser::new(QUESTIONS.iter().map(|question| question.name)))]
     question: String,
-    /// Where the rows are: a table, or files of 'syscost rows' by a path with wildcards, which end with .parquet or .jsonl.
+    /// Where the rows are: a table, or files of 'syscost fleet rows' by a path with wildcards, which end with .parquet or .jsonl.
     #[arg(long, value_name = "TABLE|PATH", default_value = "rows")]
     from: String,
     /// The engine that reads the files: each has its own syntax for them. A table's name works in all.

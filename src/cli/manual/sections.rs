@@ -18,12 +18,12 @@ impl Fact {
     }
 }
 
-const ALL: &str = "run why list show report rows compare explain attribute doctor trace top import kernel bisect-kernels fleet probe \
-     completions man";
+const ALL: &str =
+    "run why list show report compare explain attribute doctor trace top import kernel fleet probe completions man";
 /// Those that write tables for people.
-const TABLES: &str = "run why list show compare explain attribute doctor trace top kernel bisect-kernels fleet";
+const TABLES: &str = "run why list show compare explain attribute doctor trace top kernel fleet";
 /// Those that start the probe.
-const PROBE: &str = "run why list explain doctor bisect-kernels";
+const PROBE: &str = "run why list explain doctor kernel";
 
 pub const FILES: &[Fact] = &[
     Fact {
@@ -40,7 +40,7 @@ pub const FILES: &[Fact] = &[
     Fact {
         name: "~/.local/state/syscost/kernels",
         what: "Kernel images that were fetched, a directory each; 'syscost kernel remove' removes them.",
-        commands: "run kernel bisect-kernels",
+        commands: "run kernel",
     },
     Fact {
         name: "~/.local/state/syscost/unit-costs",
@@ -85,9 +85,9 @@ pub const ENVIRONMENT: &[Fact] = &[
         name: "XDG_STATE_HOME",
         what: "Kernel images are in its subdirectory syscost/kernels, unit costs of programs in syscost/unit-costs. If unset: \
                HOME/.local/state/syscost.",
-        commands: "run why kernel bisect-kernels",
+        commands: "run why kernel",
     },
-    Fact { name: "HOME", what: "See XDG_CACHE_HOME and XDG_STATE_HOME.", commands: "run why kernel bisect-kernels" },
+    Fact { name: "HOME", what: "See XDG_CACHE_HOME and XDG_STATE_HOME.", commands: "run why kernel" },
     Fact { name: "CC", what: "C compiler for environments and C snippets [default: cc].", commands: "run probe" },
     Fact {
         name: "PATH",
@@ -115,8 +115,8 @@ pub const ENVIRONMENT: &[Fact] = &[
 ];
 
 /// All but trace, whose status is the command's.
-const OWN_STATUS: &str = "run list show report rows compare explain attribute doctor top import kernel bisect-kernels fleet probe \
-     completions man";
+const OWN_STATUS: &str =
+    "run list show report compare explain attribute doctor top import kernel fleet probe completions man";
 
 pub const EXIT_STATUS: &[Fact] = &[
     Fact { name: "0", what: "Success.", commands: OWN_STATUS },
@@ -133,8 +133,8 @@ pub const EXIT_STATUS: &[Fact] = &[
     Fact {
         name: "3",
         what: "Of run: some cases failed or did not enter the kernel as their study says; their rows are in the table. Of \
-               compare --history, rows and report DIR: files that are not result files were skipped.",
-        commands: "run compare rows report",
+               compare --history, fleet rows and report DIR: files that are not result files were skipped.",
+        commands: "run compare fleet-rows report",
     },
     Fact { name: "130", what: "Interrupted. What was measured is shown and stored.", commands: "run" },
     Fact { name: "130", what: "Interrupted. Kernels that were fetched before stay.", commands: "kernel" },
@@ -145,10 +145,10 @@ pub const EXIT_STATUS: &[Fact] = &[
         commands: "fleet",
     },
     Fact {
-        name: "Of bisect-kernels --image",
+        name: "Of kernel bisect --image",
         what: "0 if the kernel is good, 1 if it is bad, 125 if it cannot be counted, 130 if interrupted, 255 for any error: git \
                bisect run skips a kernel for 125 and stops for more than 127.",
-        commands: "bisect-kernels",
+        commands: "kernel-bisect",
     },
     Fact {
         name: "Of compare --bisect",

@@ -13,7 +13,9 @@ use clap::ValueEnum;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Make a self-contained HTML page from result files or a profile: it opens offline in any browser and loads nothing.
+/// Make a self-contained HTML page from result files or a profile.
+///
+/// It opens offline in any browser and loads nothing.
 ///
 /// The question and the answer first; then the table of all operations, to be sorted and filtered, with the distribution of
 /// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against

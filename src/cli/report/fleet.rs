@@ -126,7 +126,7 @@ fn load(file: &Path, only: &[Pattern]) -> Result<Loaded, String> {
     Ok(loaded)
 }
 
-/// What a line of `syscost rows` would say of `row`.
+/// What a line of `syscost fleet rows` would say of `row`.
 fn line_of(row: Row) -> RowLine {
     let median_ns = row.median_ns();
     let Machine { host, cpu, kernel, hypervisor, container, libc, mitigations } = row.machine;

@@ -13,152 +13,195 @@ use clap::{Arg, Command};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+/// Headings of the help.
+const WHAT: &str = "What to measure";
+const HOW_LONG: &str = "How long";
+const WHERE: &str = "Where";
+const SHOW: &str = "What to show and keep";
+
 /// Measure operations and count their kernel entries.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 pub struct RunArgs {
-    /// Ids, areas or globs, e.g. id.getppid, file, 'time.clock_*' (see 'syscost list'); the last part of an id if it is
-    /// unique, e.g. getpid; or snippets, e.g. 'perl:time()', 'c:getpid()', python:@body.py (see 'syscost list --languages').
+    /// Operations: ids, areas, globs ('time.clock_*') or names (getpid), see 'syscost list'; snippets ('perl:time()').
+    ///
+    /// The last part of an id is enough if it is unique. Snippets are code of a language, see 'syscost list --languages': 'c:getpid()', or
+    /// python:@body.py from a file.
     #[arg(value_name = "PATTERN", add = complete::subjects())]
     pub patterns: Vec<String>,
     /// Measure every operation.
-    #[arg(long, conflicts_with = "patterns")]
+    #[arg(long, conflicts_with = "patterns", help_heading = WHAT)]
     pub all: bool,
-    /// Run a study: a name (see 'syscost list --studies') or a TOML file. --param, --env and --time override what it says.
-    #[arg(long, value_name = "NAME|FILE", add = complete::studies(), conflicts_with_all = ["patterns", "all", "setups", "preludes"])]
+    /// Run a study, see 'syscost list --studies', or that of a TOML file.
+    ///
+    /// --param, --env and --time override what it says.
+    #[arg(long, value_name = "NAME|FILE", add = complete::studies(), conflicts_with_all = ["patterns", "all", "setups", "preludes"], help_heading = WHAT)]
     pub study: Option<String>,
-    /// Measure what this profile from 'syscost trace -o' needs as unit costs, for 'syscost attribute --costs': the operations
-    /// that are like its calls, at their sizes, depths and kinds of descriptor. Those that take a small share of the calls' time
-    /// may have wider intervals. - for standard input.
-    #[arg(long = "for", value_name = "PROFILE", conflicts_with_all = ["patterns", "all", "study", "setups", "preludes", "params", "cold"])]
+    /// Measure the unit costs of this profile, for 'syscost attribute'.
+    ///
+    /// Those are the operations that are like the calls in a profile from 'syscost trace -o', at their sizes, depths and kinds of
+    /// descriptor. Those that take a small share of the calls' time may have wider intervals. - for standard input.
+    #[arg(long = "for", value_name = "PROFILE", conflicts_with_all = ["patterns", "all", "study", "setups", "preludes", "params", "cold"], help_heading = WHAT)]
     pub profile: Option<PathBuf>,
     /// The profile in place of that file, of a program that was just traced.
     #[arg(skip)]
     pub traced: Option<crate::model::Profile>,
-    /// Wall time to spend measuring; stops early once the precision is reached [default: depends on the number of cases].
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    pub time: Option<f64>,
-    /// Seconds per case, like a count of -N in Perl's Benchmark: the run takes N times the number of cases, baselines
-    /// included, even if the precision is reached earlier. Starting and calibrating workers counts; --view cmpthese shows
-    /// what each case got.
-    #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds)]
-    pub cpu_seconds: Option<f64>,
-    /// Repeat the whole run N times, each with new processes, a new directory and a new random order, in one result file. Costs
-    /// are then means over the runs and intervals come from their scatter, from three runs on. --time and --cpu-seconds are
-    /// per run.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub runs: u32,
-    /// Target half-width of the 95% interval within the run: the part of ± that a longer run makes smaller. What differs from
-    /// run to run is in ± as well, and no target changes it.
-    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive)]
-    pub precision: f64,
-    /// Write the run with all its samples to a result file. - for standard output: it is written there at the end, and the table
-    /// goes to standard error, or nowhere with --quiet.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Write it to a new file in this directory, HOST-START-SEED.json, which many hosts may share.
-    #[arg(long, value_name = "DIR", conflicts_with = "out")]
-    pub out_dir: Option<PathBuf>,
-    /// Leave out of the run what names its owner: host, user, command lines and paths. Labels, notes and snippets stay.
-    #[arg(long)]
-    pub anonymous: bool,
-    /// Keep this with the run: a pool, a commit, an instance type. Labels are shown with it, become columns of 'syscost rows', and
-    /// choose files with --where. Repeatable; also from the environment, SYSCOST_LABEL_KEY=VALUE.
-    #[arg(long = "label", value_name = "KEY=VALUE")]
-    pub labels: Vec<Label>,
-    /// CPU to pin to, or 'none' to let the scheduler choose [default: the last allowed CPU].
-    #[arg(long, value_name = "N|none")]
-    pub cpu: Option<Wanted>,
-    /// Parameter values, one case each: a list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, ends included.
-    /// Repeatable.
-    #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]", add = complete::parameters())]
+    /// Values of a parameter, one case each.
+    ///
+    /// A list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, ends included. Repeatable.
+    #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]", add = complete::parameters(), help_heading = WHAT)]
     pub params: Vec<Setting>,
-    /// Refuse to run more cases than this; each combination of values is a case with its own process.
-    #[arg(long, value_name = "N", default_value_t = MOST_CASES)]
-    pub max_cases: u64,
-    /// Run each operation N times concurrently, each on its own CPU; a list or ranges, one case each. One is timed while the
-    /// others keep going, so figures are per thread. They are processes with their own files unless --shared is given [same
-    /// as --param threads=N].
-    #[arg(long, value_name = "N[,N...]", value_parser = threads)]
+    /// Run each operation N times at once, each on its own CPU.
+    ///
+    /// A list or ranges, one case each. One is timed while the others keep going, so figures are per thread. They are processes with
+    /// their own files unless --shared is given [same as --param threads=N].
+    #[arg(long, value_name = "N[,N...]", value_parser = threads, help_heading = WHAT)]
     pub threads: Option<Setting>,
     /// With --threads: use threads of one process that work on the same objects [same as --param shared=1].
-    #[arg(long, requires = "threads")]
+    #[arg(long, requires = "threads", help_heading = WHAT, hide_short_help = true)]
     pub shared: bool,
-    /// Also measure each operation cold: before each call, which is timed alone, displace what the one before left in caches,
-    /// TLB and branch predictors, by walking memory of these sizes and running 128K of code; 0 displaces nothing
-    /// [sizes if none are given: 0,32K,1M,32M; one alone: --param cold=1M].
-    #[arg(long, value_name = "SIZE[,SIZE...]", num_args = 0..=1, require_equals = true, default_missing_value = COLD_SIZES, value_parser = cold)]
+    /// Also measure with cold caches.
+    ///
+    /// Before each call, which is timed alone, displace what the one before left in caches, TLB and branch predictors, by walking
+    /// memory of these sizes and running 128K of code; 0 displaces nothing [sizes if none are given: 0,32K,1M,32M; one alone: --param
+    /// cold=1M].
+    #[arg(long, value_name = "SIZE[,SIZE...]", num_args = 0..=1, require_equals = true, default_missing_value = COLD_SIZES, value_parser = cold, help_heading = WHAT)]
     pub cold: Option<Setting>,
-    /// Untimed setup code for all snippets in that language; @FILE reads it from a file.
-    #[arg(long = "setup", value_name = "LANG:CODE", add = complete::languages())]
+    /// Untimed setup of snippets; @FILE reads it from a file.
+    ///
+    /// For all snippets in that language.
+    #[arg(long = "setup", value_name = "LANG:CODE", add = complete::languages(), help_heading = WHAT)]
     pub setups: Vec<Code>,
     /// File-scope code (imports, functions) for all snippets in that language; @FILE reads it from a file.
-    #[arg(long = "prelude", value_name = "LANG:CODE", add = complete::languages())]
+    #[arg(long = "prelude", value_name = "LANG:CODE", add = complete::languages(), help_heading = WHAT, hide_short_help = true)]
     pub preludes: Vec<Code>,
     /// Run studies and @FILEs even if other users could have written them; their code runs as you. Without this flag, files
     /// must belong to you or root and be writable by nobody else.
-    #[arg(long)]
+    #[arg(long, help_heading = WHAT, hide_short_help = true)]
     pub trust_files: bool,
-    /// How to build the probe and C snippets; one column each. All are measured in the same rounds, and each case has its ratio
-    /// to the first, paired round by round.
+    /// Refuse to run more cases than this; each combination of values is a case with its own process.
+    #[arg(long, value_name = "N", default_value_t = MOST_CASES, help_heading = WHAT, hide_short_help = true)]
+    pub max_cases: u64,
+    /// Wall time to spend [default: as many cases need].
+    ///
+    /// It stops early once the precision is reached.
+    #[arg(long, value_name = "SECONDS", value_parser = positive, help_heading = HOW_LONG)]
+    pub time: Option<f64>,
+    /// Target half-width of the interval within the run.
+    ///
+    /// That is the 95% interval: the part of ± that a longer run makes smaller. What differs from run to run is in ± as well, and no
+    /// target changes it.
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive, help_heading = HOW_LONG)]
+    pub precision: f64,
+    /// Repeat the whole run N times, for the scatter between runs.
+    ///
+    /// Each run has new processes, a new directory and a new random order; all are in one result file. Costs are then means over the
+    /// runs, and intervals come from their scatter, from three runs on. --time and --cpu-seconds are per run.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = HOW_LONG)]
+    pub runs: u32,
+    /// Seconds per case, like a count of -N in Perl's Benchmark: the run takes N times the number of cases, baselines
+    /// included, even if the precision is reached earlier. Starting and calibrating workers counts; --view cmpthese shows
+    /// what each case got.
+    #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds, help_heading = HOW_LONG, hide_short_help = true)]
+    pub cpu_seconds: Option<f64>,
+    /// Kill a worker that takes longer than this for one request.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive, help_heading = HOW_LONG, hide_short_help = true)]
+    pub timeout: f64,
+    /// Seed for the random order of cases [default: from the clock; stored with the run].
+    #[arg(long, value_name = "N", help_heading = HOW_LONG, hide_short_help = true)]
+    pub seed: Option<u64>,
+    /// Environments, one column each: sandboxes, builds, kernels; see 'syscost list --envs'.
+    ///
+    /// All are measured in the same rounds, and each case has its ratio to the first, paired round by round.
     /// linux-VERSION is a fetched kernel in an emulated machine, linux-arm64-VERSION one for arm64, linux:FILE any, and
     /// 'linux-VERSION PARAMETERS' one with boot parameters: there, instructions are counted.
-    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, help_heading = WHERE)]
     pub environments: Vec<String>,
+    /// Directories to measure in, in place of TMPDIR.
+    ///
+    /// With several, each case is measured in every one, in the same rounds, with the ratio to the first, paired round by round: file
+    /// systems, or disks.
+    #[arg(long, value_name = "DIR[,DIR...]", value_delimiter = ',', conflicts_with_all = ["environments", "versus_probe"], help_heading = WHERE)]
+    pub tmpdir: Vec<PathBuf>,
+    /// CPU to pin to, or 'none' [default: the last allowed CPU].
+    #[arg(long, value_name = "N|none", help_heading = WHERE)]
+    pub cpu: Option<Wanted>,
+    /// Measure on another machine, by a command such as 'ssh host'.
+    ///
+    /// A command that starts a program there and carries its standard input and output, such as 'docker exec -i x'. With --env it is a
+    /// column beside this machine's.
+    #[arg(long, value_name = "[NAME=]COMMAND", requires = "other_probe", conflicts_with_all = ["versus_probe", "tmpdir"], help_heading = WHERE)]
+    pub via: Option<String>,
+    /// The probe there, made by 'syscost probe build'.
+    #[arg(long = "probe", id = "other_probe", value_name = "FILE", requires = "via", help_heading = WHERE)]
+    pub other_probe: Option<PathBuf>,
     /// Boot parameters for all guests of --env, e.g. 'audit=1' or 'mitigations=off', beside those in their names. They stand in
     /// the result file.
-    #[arg(long, value_name = "PARAMETERS")]
+    #[arg(long, value_name = "PARAMETERS", help_heading = WHERE, hide_short_help = true)]
     pub append: Option<String>,
     /// Memory of all guests of --env, in MiB [default: 256].
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20), help_heading = WHERE, hide_short_help = true)]
     pub guest_memory: Option<u32>,
     /// Measure in an environment of your own: the command that starts a program there, split into words as a shell would, without
     /// a shell. {program} is the program with its arguments (at the end if it is not named), {static} the same linked
     /// statically, {dir} its working directory, {run} the directory that holds all of these. Repeatable.
-    #[arg(long = "env-command", value_name = "[NAME=]COMMAND", conflicts_with_all = ["versus_probe", "tmpdir"])]
+    #[arg(long = "env-command", value_name = "[NAME=]COMMAND", conflicts_with_all = ["versus_probe", "tmpdir"], help_heading = WHERE, hide_short_help = true)]
     pub commands: Vec<String>,
-    /// Measure on another machine: a command that starts a program there and carries its standard input and output, such as
-    /// 'ssh host' or 'docker exec -i x'. With --env it is a column beside this machine's.
-    #[arg(long, value_name = "[NAME=]COMMAND", requires = "other_probe", conflicts_with_all = ["versus_probe", "tmpdir"])]
-    pub via: Option<String>,
-    /// The path there of a probe made by 'syscost probe build'.
-    #[arg(long = "probe", id = "other_probe", value_name = "FILE", requires = "via")]
-    pub other_probe: Option<PathBuf>,
     /// Measure every operation with this other probe too, in the same rounds, and show the ratio to the built-in one, paired
     /// round by round: a build by another compiler or with other flags, or the probe of another version.
-    #[arg(long, value_name = "FILE", conflicts_with = "environments")]
+    #[arg(long, value_name = "FILE", conflicts_with = "environments", help_heading = WHERE, hide_short_help = true)]
     pub versus_probe: Option<PathBuf>,
-    /// Directory to measure in, in place of TMPDIR. With several, each case is measured in every one, in the same rounds, with the
-    /// ratio to the first, paired round by round: file systems, or disks.
-    #[arg(long, value_name = "DIR[,DIR...]", value_delimiter = ',', conflicts_with_all = ["environments", "versus_probe"])]
-    pub tmpdir: Vec<PathBuf>,
-    /// Seed for the random order of cases [default: from the clock; stored with the run].
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Kill a worker that takes longer than this for one request.
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive)]
-    pub timeout: f64,
-    /// Time single calls too, in a pass before the rounds, and show their percentiles with --view latency. Not for snippets.
-    #[arg(long)]
+    /// Write the run with all its samples to a result file.
+    ///
+    /// - for standard output: it is written there at the end, and the table goes to standard error, or nowhere with --quiet.
+    #[arg(long, value_name = "FILE", help_heading = SHOW)]
+    pub out: Option<PathBuf>,
+    /// Keep this with the run: a commit, a pool.
+    ///
+    /// Labels are shown with it, become columns of 'syscost fleet rows', and choose files with --where. Repeatable; also from the
+    /// environment, SYSCOST_LABEL_KEY=VALUE.
+    #[arg(long = "label", value_name = "KEY=VALUE", help_heading = SHOW)]
+    pub labels: Vec<Label>,
+    /// Count instructions, cycles, misses and faults too.
+    ///
+    /// Hardware and software events per iteration, by mode. Takes up to a second more per case; --view counters shows all of them.
+    #[arg(long, help_heading = SHOW)]
+    pub counters: bool,
+    /// Time single calls too: their percentiles.
+    ///
+    /// In a pass before the rounds; --view latency shows them. Not for snippets.
+    #[arg(long, help_heading = SHOW)]
     pub latency: bool,
     /// Time at most N single calls per case [default: 100000; implies --latency].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CALLS))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CALLS), help_heading = SHOW, hide_short_help = true)]
     pub latency_calls: Option<u64>,
     /// Time single calls for at most this long per case [default: 0.2; implies --latency].
-    #[arg(long, value_name = "SECONDS", value_parser = latency_seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = latency_seconds, help_heading = SHOW, hide_short_help = true)]
     pub latency_time: Option<f64>,
+    /// Write it to a new file in this directory, HOST-START-SEED.json, which many hosts may share.
+    #[arg(long, value_name = "DIR", conflicts_with = "out", help_heading = SHOW, hide_short_help = true)]
+    pub out_dir: Option<PathBuf>,
+    /// Leave out of the run what names its owner: host, user, command lines and paths. Labels, notes and snippets stay.
+    #[arg(long, help_heading = SHOW, hide_short_help = true)]
+    pub anonymous: bool,
     /// Skip counting kernel entries.
-    #[arg(long)]
+    #[arg(long, help_heading = SHOW, hide_short_help = true)]
     pub no_verify: bool,
-    /// Count hardware and software events per iteration too: instructions and cycles by mode, branch and cache misses, page
-    /// faults. Takes up to a second more per case; --view counters shows all of them.
-    #[arg(long)]
-    pub counters: bool,
     #[command(flatten)]
     pub view: View,
 }
 
 const EXAMPLES: &str = "\
+Examples:
+  syscost getpid file.stat                          'run' may be omitted
+  syscost file --param depth=1,8 --time 10 --out file.json
+  syscost 'c:getpid()' 'perl:getppid()' id.getppid
+  syscost id file --env native,seccomp-docker,gvisor
+  syscost run --for profile.json --out here.json
+
+All options: syscost run --help-all";
+
+const MORE_EXAMPLES: &str = "\
 Examples:
   syscost run id.getppid file.lstat
   syscost run file --param depth=1,8 --time 10 --out file.json

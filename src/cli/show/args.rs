@@ -46,6 +46,7 @@ Examples:
 
 /// How a run is shown.
 #[derive(clap::Args)]
+#[command(next_help_heading = "What to show and keep")]
 pub struct View {
     /// Output format.
     #[arg(long, value_enum, default_value = "text")]
@@ -53,11 +54,14 @@ pub struct View {
     /// Row order.
     #[arg(long, value_enum, default_value = "asked")]
     pub sort: Sort,
-    /// Do not plot cost over a parameter (text output draws one if the screen has 60 columns or more).
-    #[arg(long)]
+    /// Do not plot cost over a parameter.
+    ///
+    /// Text output draws a plot if the screen has 60 columns or more.
+    #[arg(long, hide_short_help = true)]
     pub no_plot: bool,
-    /// What to show: the table, what Perl's Benchmark would print, a plot, or what else a profile holds.
-    /// [default: those that the study names, else table]
+    /// What to show [default: the views that the study names, else table].
+    ///
+    /// The table, what Perl's Benchmark would print, a plot, or what else a profile holds.
     #[arg(long, value_enum, value_name = "KIND")]
     pub view: Option<ViewKind>,
 }

@@ -52,7 +52,7 @@ pub fn schema() -> serde_json::Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": SCHEMA,
-        "description": "One case of one run. A line of `syscost rows`.",
+        "description": "One case of one run. A line of `syscost fleet rows`.",
         "type": "object",
         "properties": properties,
         "patternProperties": {"^label_[a-z][a-z0-9_]*$": {"description": sentence(LABEL), "type": ["string", "null"]}},

@@ -1,10 +1,10 @@
-//! `syscost bisect-kernels`: between which kernels the cost of operations changed; and as the test of `git bisect run`.
+//! `syscost kernel bisect`: between which kernels the cost of operations changed; and as the test of `git bisect run`.
 
-use super::error::usage;
-use super::exit::Exit;
-use super::messages::{self, Notes};
-use super::run::{RunArgs, measure, positive};
-use super::{complete, terminal};
+use crate::cli::error::usage;
+use crate::cli::exit::Exit;
+use crate::cli::messages::{self, Notes};
+use crate::cli::run::{RunArgs, measure, positive};
+use crate::cli::{complete, terminal};
 use crate::compare::{KernelSteps, is_good, kernel_steps};
 use crate::guest::images::newest_first;
 use crate::model::pattern::Pattern;
@@ -59,9 +59,9 @@ pub struct BisectArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  syscost bisect-kernels file --env linux-5.10,linux-6.1,linux-6.12
-  syscost bisect-kernels --from before.json --from after.json
-  git bisect run sh -c 'make -j8 bzImage || exit 125; syscost bisect-kernels file.fstat \\
+  syscost kernel bisect file --env linux-5.10,linux-6.1,linux-6.12
+  syscost kernel bisect --from before.json --from after.json
+  git bisect run sh -c 'make -j8 bzImage || exit 125; syscost kernel bisect file.fstat \\
       --image arch/x86/boot/bzImage --good 1115 --bad 2731'";
 
 /// What a kernel is held against.
@@ -106,7 +106,8 @@ impl JsonDocument for KernelSteps {
 pub fn asks_for_verdict(words: impl Iterator<Item = OsString>) -> bool {
     let words: Vec<OsString> = words.collect();
     let is_image = |word: &OsString| word == "--image" || word.to_string_lossy().starts_with("--image=");
-    words.iter().any(|word| word == "bisect-kernels") && words.iter().any(is_image)
+    let is_command = |word: &OsString| word == "bisect" || word == "bisect-kernels";
+    words.iter().any(is_command) && words.iter().any(is_image)
 }
 
 fn steps(args: &BisectArgs, notes: Notes) -> Result<KernelSteps> {
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn a_verdict_is_asked_for_by_its_flag() {
         let asks = |words: &str| asks_for_verdict(words.split(' ').map(OsString::from));
-        assert!(asks("syscost bisect-kernels x --image a") && asks("syscost -q bisect-kernels --image=a --nonsense"));
-        assert!(!asks("syscost bisect-kernels x --env a") && !asks("syscost run --image"));
+        assert!(asks("syscost kernel bisect x --image a") && asks("syscost -q kernel bisect --image=a --nonsense"));
+        assert!(!asks("syscost kernel bisect x --env a") && !asks("syscost run --image"));
     }
 }

@@ -1,10 +1,10 @@
-//! `syscost rows`: result files as flat rows, one line per case per run, for the engines that gather them.
+//! `syscost fleet rows`: result files as flat rows, one line per case per run, for the engines that gather them.
 
-use super::directory::{Skipped, expanded, shown};
-use super::error::usage;
-use super::exit::Exit;
-use super::labels::Where;
-use super::result_files::{check_labels, is_input};
+use crate::cli::directory::{Skipped, expanded, shown};
+use crate::cli::error::usage;
+use crate::cli::exit::Exit;
+use crate::cli::labels::Where;
+use crate::cli::result_files::{check_labels, is_input};
 use crate::kernel::threads::in_order;
 use crate::report::rows::{Column, columns, write_row};
 use crate::rows::{Row, rows};
@@ -43,9 +43,9 @@ pub enum RowsFormat {
 
 const EXAMPLES: &str = "\
 Examples:
-  syscost rows results/ > rows.jsonl
-  syscost rows results/ --where pool=web | duckdb -c \"SELECT host, median_ns FROM read_json('/dev/stdin')\"
-  syscost rows a.json b.json | clickhouse local --input-format JSONEachRow -q 'SELECT host, count() FROM table GROUP BY host'
+  syscost fleet rows results/ > rows.jsonl
+  syscost fleet rows results/ --where pool=web | duckdb -c \"SELECT host, median_ns FROM read_json('/dev/stdin')\"
+  syscost fleet rows a.json b.json | clickhouse local --input-format JSONEachRow -q 'SELECT host, count() FROM table GROUP BY host'
 
 Every line has every column, null where it is unknown; the labels are those of all files together, as label_KEY.
 FORMAT.md describes the columns (syscost.row/1).";
