@@ -189,7 +189,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         }
     };
     warnings.extend(not_entered(record));
-    if let EntriesStatus::Unverified(reason) = &record.entries_status {
+    if let (Ok(_), EntriesStatus::Unverified(reason)) = (&figure, &record.entries_status) {
         warnings.push(Warning::Unverified { reason: reason.clone() });
     }
     Row {

@@ -21,6 +21,9 @@ pub struct Column {
     pub wraps: bool,
 }
 
+/// Columns that may be left out from this rank on are details.
+pub const DETAIL: u8 = 2;
+
 impl Column {
     /// A column aligned to the left that is never left out.
     pub fn left(title: &str) -> Column {

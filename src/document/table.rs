@@ -1,6 +1,6 @@
 //! Tables independent of their format: columns, rows of cells, notes, and records for programs.
 
-use super::cell::{Cell, Column, Style};
+use super::cell::{Cell, Column, DETAIL, Style};
 use super::spec::{self, Records, Spec};
 
 /// Columns and rows of cells for people, and records for programs. All are made from specifications, so that every row
@@ -91,6 +91,12 @@ impl Table {
     pub fn without_empty(&self) -> Table {
         let says = |i: &usize| self.rows.iter().any(|row| !row[*i].text.is_empty());
         self.select(&(0..self.columns.len()).filter(says).collect::<Vec<_>>())
+    }
+
+    /// The same without the columns that are details, and without records.
+    pub fn without_details(&self) -> Table {
+        let stays = |i: &usize| self.columns[*i].expendable < DETAIL;
+        self.select(&(0..self.columns.len()).filter(stays).collect::<Vec<_>>())
     }
 
     /// Keeps the first `most` rows.

@@ -106,7 +106,7 @@ impl View {
 
     /// Checks, before anything is read or measured, that the options are compatible. Errors: which are not.
     pub fn check(&self) -> Result<()> {
-        if self.view.is_none_or(|view| view == ViewKind::Table) || self.is_other_table() {
+        if self.view.is_none_or(|view| matches!(view, ViewKind::Table | ViewKind::Wide)) || self.is_other_table() {
             return Ok(());
         }
         if !matches!(self.format, RunFormat::Ours(Format::Text)) {

@@ -123,7 +123,8 @@ const NOTE: usize = 48;
 fn notes(html: &mut Markup, row: Option<&Row>, distribution: Option<&Distribution>) {
     let warnings = row.iter().flat_map(|row| &row.warnings).map(ToString::to_string);
     let modes = distribution.and_then(modes_in_words).map(|words| format!("two modes: {words}"));
-    let notes: Vec<String> = warnings.chain(modes).map(|note| cut(&note, NOTE)).collect();
+    let failure = row.and_then(Row::failure).map(|failure| format!("failed: {}", failure.message));
+    let notes: Vec<String> = failure.into_iter().chain(warnings).chain(modes).map(|note| cut(&note, NOTE)).collect();
     let value = if notes.is_empty() { f64::NAN } else { notes.len() as f64 };
     cells::cell(html, &Cell::number(notes.join("; "), value), &Column::left("").wrapping());
 }
@@ -131,7 +132,8 @@ fn notes(html: &mut Markup, row: Option<&Row>, distribution: Option<&Distributio
 /// What the notes and the histograms mean.
 fn legend(html: &mut Markup, detail: &Detail) {
     let summary = &detail.summary;
-    let all = summary.rows.iter().flat_map(|row| &row.warnings).map(ToString::to_string);
+    let failures = summary.rows.iter().filter_map(|row| Some(format!("{}: {}", name(row), row.failure()?.message)));
+    let all = summary.rows.iter().flat_map(|row| &row.warnings).map(ToString::to_string).chain(failures);
     let long: IndexSet<String> = all.filter(|note| note.chars().count() > NOTE).collect();
     cells::notes(html, long.iter());
     let yardsticks = summary

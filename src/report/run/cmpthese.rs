@@ -34,9 +34,11 @@ use timing::Timing;
 /// How a run is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum ViewKind {
-    /// One row per case, with intervals and kernel entries.
+    /// One row per case, with ± and kernel entries.
     #[default]
     Table,
+    /// The same with all columns: net cost, best sample, rate, user and system time.
+    Wide,
     /// The lines of Perl's Benchmark::timethese.
     Timethese,
     /// Those lines, then the matrix of Perl's Benchmark::cmpthese, the slowest first.

@@ -218,14 +218,15 @@ fn entries_cell(group: &Group) -> Cell {
     }
 }
 
-/// Why cases failed, and in which environments.
-pub fn failures(rows: &[&Row]) -> Vec<String> {
+/// Why cases failed, and in which environments if there are `several`.
+pub fn failures(rows: &[&Row], several: bool) -> Vec<String> {
     let mut places: IndexMap<(String, &str), Vec<String>> = IndexMap::new();
     for (row, failure) in rows.iter().filter_map(|row| Some((row, row.failure()?))) {
         places.entry((row.case.to_string(), &failure.message)).or_default().push(row.case.environment.clone());
     }
     let line = |((case, why), places): (&(String, &str), &Vec<String>)| {
-        format!("{case} in {}: {why}", some(places, MOST_NAMES))
+        let places = if several { format!(" in {}", some(places, MOST_NAMES)) } else { String::new() };
+        format!("failed: {case}{places}: {why}")
     };
     places.iter().map(line).collect()
 }
@@ -295,7 +296,7 @@ mod tests {
         let entries = "native: getpid x1; static: getpid x2";
         assert_eq!(text, ["call.getpid", "100.0", "7.9%", "100.0", "7.9%", "failed", "", entries]);
         assert_eq!(table.columns()[5].title, "m32 ns/op");
-        assert_eq!(failures(&rows), ["call.getpid in m32: no compiler"]);
+        assert_eq!(failures(&rows, true), ["failed: call.getpid in m32: no compiler"]);
         let same = summarize(&run(vec![record("native", &[]), record("static", &[])]));
         let rows: Vec<&Row> = same.rows.iter().collect();
         let table = environment_table(&same, &lines(&same, &rows));

@@ -38,15 +38,17 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
     let rows = sorted(&summary.rows, sort);
     let environments = columns::environments(summary).len();
     let (columns, lines) = (columns::columns(summary), columns::lines(summary, &rows));
-    let (table, failures) = match environments {
-        0..=1 => (Table::of(&columns, &lines), Vec::new()),
+    let failures = failures(&rows, environments > 1);
+    let (table, more) = match environments {
+        0..=1 => (Table::of(&columns, &lines), None),
         2..=MOST_ENVIRONMENTS => {
             let records = Records::of(&columns, &lines);
-            (environment_table(summary, &lines).with_records(records), failures(&rows))
+            (environment_table(summary, &lines).with_records(records), None)
         }
-        _ => (Table::of(&columns, &lines), vec![too_many(environments)]),
+        _ => (Table::of(&columns, &lines), Some(too_many(environments))),
     };
-    let notes = study::notes(summary).into_iter().chain(failures).chain(notes(summary, environments)).collect();
+    let notes =
+        study::notes(summary).into_iter().chain(more).chain(failures).chain(notes(summary, environments)).collect();
     let cautions = cautions(summary, host).into_iter().chain(overheads(summary)).collect();
     table.titled(study::title(summary, title(summary, host))).cautioned(cautions).noted(notes)
 }

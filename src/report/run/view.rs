@@ -1,6 +1,6 @@
 //! A run as a document: its views one below the other. Called by `show` and `run`.
 
-use crate::document::{Block, Document};
+use crate::document::{Block, Document, Table};
 use crate::fit::{Family, families};
 use crate::model::Run;
 use crate::report::fit::{parameter_table, plot};
@@ -37,7 +37,8 @@ pub fn run_document(run: &Run, summary: &Summary, view: &RunView) -> Document {
 
 fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Document {
     let blocks = match kind {
-        ViewKind::Table => return table(run, summary, view),
+        ViewKind::Table => return table(run, summary, view, Table::without_details),
+        ViewKind::Wide => return table(run, summary, view, Table::clone),
         ViewKind::Latency => return latency_document(summary, view.plot_width),
         ViewKind::Bars => bar_blocks(&Detail::new(run), view.width),
         ViewKind::Distribution => distribution_blocks(&Detail::new(run)),
@@ -50,10 +51,10 @@ fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Documen
     Document { blocks, ..Document::default() }
 }
 
-fn table(run: &Run, summary: &Summary, view: &RunView) -> Document {
+fn table(run: &Run, summary: &Summary, view: &RunView, shown: fn(&Table) -> Table) -> Document {
     let records = summary_table(summary, &run.host, view.sort).records().clone();
-    let mut blocks: Vec<Block> =
-        summary_tables(summary, &run.host, view.sort, view.width).into_iter().map(Block::Table).collect();
+    let tables = summary_tables(summary, &run.host, view.sort, view.width);
+    let mut blocks: Vec<Block> = tables.iter().map(shown).map(Block::Table).collect();
     for family in families(run).iter().filter(|family| family.is_worth_a_table()) {
         let plot = view.plot_width.map(|width| plot(family, width)).unwrap_or_default();
         blocks.extend([Block::Pages(parameter_table(family)), Block::drawn(plot)]);
