@@ -32,6 +32,7 @@ mod matching;
 mod metric;
 mod plan;
 mod profiles;
+mod race;
 mod row;
 mod same_work;
 mod select;
@@ -58,6 +59,7 @@ pub use profiles::{
     Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo, ProfileRow, Quantity,
     Span, compare_profiles,
 };
+pub use race::{CallChange, FAULTS, RaceFound, RaceResult, Versus, race};
 pub use row::{ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
 pub use verdict::{Difference, Mark, Ratio, RatioOf, Verdict};

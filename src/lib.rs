@@ -14,6 +14,7 @@
 //! - [`singles`]: times of single calls, in a separate pass
 //! - [`explain`]: the instructions of one iteration, disassembled, and a verdict on who answered
 //! - [`trace`]: a command's system calls by class, as a profile, by one of several tracers
+//! - [`mod@race`]: whole commands against each other, timed in turn and counted apart
 //! - [`kernel`]: the only code that calls ptrace, perf, bpf and CPU affinity, or reads facts about the host
 //! - [`model`]: plain data that everything else uses
 //! - [`clean`]: pure: makes text from outside safe for output, one function per format
@@ -62,6 +63,7 @@ pub mod model;
 pub mod plan;
 pub mod proof;
 pub mod prose;
+pub mod race;
 pub mod report;
 pub mod rows;
 pub mod runner;

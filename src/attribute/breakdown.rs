@@ -16,6 +16,7 @@ use super::waits::Reason;
 use crate::model::{By, CallCount, Class, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Where the time went.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -175,6 +176,12 @@ pub fn break_down(profile: &Profile, costs: Option<&Costs>, by: By) -> Breakdown
     };
     let unpriced = unpriced(profile, costs);
     Breakdown { rows, path, account, blocked, unpriced, measured, costs: costs.map(|costs| costs.label.clone()) }
+}
+
+/// Calls x unit cost by name of the call, in seconds with the ends of its range.
+pub fn priced_by_call(profile: &Profile, costs: &Costs) -> BTreeMap<String, [f64; 3]> {
+    let rows = break_down(profile, Some(costs), By::Call).rows.into_iter();
+    rows.filter_map(|row| Some((row.call, row.priced.map(|own| [own.value, own.low, own.high])?))).collect()
 }
 
 fn unpriced(profile: &Profile, costs: Option<&Costs>) -> Unpriced {

@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::{result_files, terminal};
 use crate::attribute::attribute;
 use crate::attribute::costs::{Costs, NoCosts};
-use crate::model::{By, Run};
+use crate::model::{By, Profile, Run};
 use crate::report::{
     AttributionDocument, Format, ProfileDocument, Top, attribution_document, profile_table, write_answer,
 };
@@ -65,7 +65,7 @@ Examples:
   syscost attribute studies/mercurial.profile.json --costs published/linux-2.6.32.json \\
       --versus published/macosx-10.7.json
 
-FILE@ENV takes the unit costs of one environment of a run (default: native).
+A profile that 'syscost why -o' wrote brings its unit costs: --costs may be left out. FILE@ENV takes the unit costs of one environment of a run (default: native).
 To get unit costs: syscost run --for profile.json --out here.json";
 
 pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
@@ -78,7 +78,7 @@ pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
         write_answer(&ProfileDocument::new(&profile), table, (args.format, terminal::screen()), out)?;
         return Ok(Exit::Success);
     }
-    let own = args.costs.as_deref().map(|name| costs("--costs", name)).transpose()?;
+    let own = own_costs(args.costs.as_deref(), &profile)?;
     let versus = args.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<Costs>>>()?;
     if own.is_none() && !versus.is_empty() {
         let advice = "a ratio needs both sides: pass --costs with a run from the machine that the profile is from";
@@ -94,6 +94,15 @@ pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
     let document = || attribution_document((&profile, &found), by, top);
     write_answer(&json, document, (args.format, terminal::screen()), out)?;
     Ok(Exit::Success)
+}
+
+/// The unit costs of `--costs`; without, those that the profile brings.
+pub fn own_costs(name: Option<&str>, profile: &Profile) -> Result<Option<Costs>> {
+    match (name, &profile.unit_costs) {
+        (Some(name), _) => costs("--costs", name).map(Some),
+        (None, Some(run)) => Ok(Costs::from_run(run, Some("native")).ok()),
+        (None, None) => Ok(None),
+    }
 }
 
 /// The unit costs of a file, or of one environment of it: `FILE` or `FILE@ENV`. Errors: if the file cannot be read or
@@ -130,10 +139,13 @@ fn split(name: &str) -> (&Path, Option<&str>) {
     }
 }
 
-/// A result file. A profile in its place gets an error of its own, because the two are easily swapped.
+/// A result file, or the unit costs in a profile. Another profile in its place gets an error of its own, because the two are easily swapped.
 fn result_file(flag: &str, path: &Path) -> Result<Run> {
     match store::read_any(path)? {
         Stored::Run(run) => Ok(*run),
+        Stored::Profile(profile) if profile.unit_costs.is_some() => {
+            Ok(profile.unit_costs.map(|run| *run).unwrap_or_default())
+        }
         Stored::Profile(_) => {
             let advice = "it takes a result file from 'syscost run --out'; the profile is given without a flag";
             usage(Err(anyhow!("{flag} {}: is a profile, which has no unit costs: {advice}", path.display())))

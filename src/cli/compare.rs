@@ -8,6 +8,7 @@ mod sides;
 mod within;
 
 pub use args::CompareArgs;
+pub use gate::percent;
 
 use super::error::usage;
 use super::exit::Exit;

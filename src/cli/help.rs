@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["run", "list", "explain"]),
     ("Explain a program", &["why", "trace", "top", "attribute"]),
-    ("Look and compare", &["show", "compare", "report"]),
+    ("Look and compare", &["race", "compare", "show", "report"]),
     ("Many machines and kernels", &["fleet", "kernel", "import"]),
     ("This machine", &["doctor"]),
     ("For scripts and packages", &["probe", "completions", "man"]),

@@ -21,6 +21,7 @@ mod messages;
 mod output;
 mod probe;
 mod progress;
+mod race;
 mod report;
 mod result_files;
 mod run;
@@ -85,6 +86,7 @@ impl Arguments {
 enum Command {
     Run(Box<run::RunArgs>),
     Why(why::WhyArgs),
+    Race(race::RaceArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
     Report(report::ReportArgs),
@@ -202,6 +204,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Trace(args)) => trace::run(&args, notes),
         Some(Command::Top(args)) => top::run(&args, notes),
         Some(Command::Why(args)) => why::run(&args, notes),
+        Some(Command::Race(args)) => race::run(&args, notes, out),
         Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Kernel(args)) => kernel::run(&args, notes, out),
         Some(Command::Fleet(args)) => fleet::run(&args, out),

@@ -19,7 +19,7 @@ pub struct SchemaArgs {
 
 const KINDS: &str = "summary result row comparison comparison-plan profile-comparison history profile \
      profile-summary attribution list kernels kernel-steps explain-kernel explain-kernel-versus fleet-check \
-     languages studies environments doctor top";
+     languages studies environments doctor top race";
 
 pub fn run(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
     let of_kind = |file: &&File| named(file.path()).is_some_and(|(kind, _)| kind == args.kind);
@@ -40,7 +40,7 @@ mod tests {
     use crate::cli::kernel::KernelList;
     use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
-    use crate::compare::{Comparison, KernelSteps, Plan, ProfileComparison};
+    use crate::compare::{Comparison, KernelSteps, Plan, ProfileComparison, RaceFound};
     use crate::fleet::FleetCheck;
     use crate::model::explained::{KernelExplanation, KernelVersus};
     use crate::model::{Profile, Run};
@@ -76,6 +76,7 @@ mod tests {
             "studies" => json_schema::<StudyList>(),
             "doctor" => json_schema::<DoctorDocument>(),
             "top" => json_schema::<TopDocument>(),
+            "race" => json_schema::<RaceFound>(),
             _ => panic!("{kind}"),
         }
     }

@@ -1,7 +1,7 @@
 //! `syscost why`: traces a program, measures the unit costs that its calls need, and says on one screen where the time went and what
 //! could be saved. The parts of `trace`, `run --for` and `attribute` in one command.
 
-mod costs;
+pub(super) mod costs;
 
 use super::error::usage;
 use super::exit::Exit;
@@ -13,7 +13,7 @@ use crate::attribute::attribute;
 use crate::attribute::costs::Costs;
 use crate::model::{By, Profile, Run};
 use crate::report::{AttributionDocument, Format, Screen, why_document, write_answer};
-use crate::store;
+use crate::store::{self, StoreError};
 use crate::trace::{Detail, Grouping, More, TraceOptions};
 use anyhow::{Result, anyhow};
 use std::io::Write;
@@ -37,12 +37,9 @@ pub struct WhyArgs {
     /// Measure unit costs again, even if there are some from an earlier 'why'.
     #[arg(long)]
     fresh: bool,
-    /// Write the profile to a file, for 'syscost show', 'report' and 'attribute'.
+    /// Write the profile with its unit costs to a file, for 'syscost show', 'report' and 'attribute'.
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write the unit costs to a file, for 'syscost attribute --costs'.
-    #[arg(long, value_name = "FILE")]
-    costs_out: Option<PathBuf>,
     /// Write the answer to a file instead of standard error; '-' for standard output, after the command's.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -55,7 +52,7 @@ const EXAMPLES: &str = "\
 Examples:
   syscost why git status
   syscost why --env seccomp-docker,gvisor -- python3 app.py
-  syscost why -o app.profile.json --costs-out costs.json -- ./app
+  syscost why -o app.profile.json -- ./app
   sudo syscost why -p 1234 --for 10
 
 Standard output is the command's. The answer goes to standard error, or to the file of --report.
@@ -65,11 +62,11 @@ Exit status: the command's, as of 'syscost trace'.";
 pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
     usage(args.target.check())?;
     check_destination("-o", args.out.as_deref())?;
-    check_destination("--costs-out", args.costs_out.as_deref())?;
     let mut report = args.report.as_deref().map(Report::open).transpose()?;
-    let profile = crate::trace::run(&args.options()?, &mut |line| notes.tell(&line))?;
+    let mut profile = crate::trace::run(&args.options()?, &mut |line| notes.tell(&line))?;
     let ended = trace::exit(&profile);
-    let stored = args.out.as_deref().map_or(Ok(()), |path| store::write(&profile, path));
+    // Already without the unit costs, which take a while.
+    let stored = args.store(&profile);
     trace::lost(&profile).iter().for_each(|line| messages::tell(line));
     if profile.all_calls().calls == 0 {
         return Err(anyhow!("no system call was seen: nothing can be explained"));
@@ -83,12 +80,16 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
         Some(report) => report.write(answer)?,
         None => messages::show_answer(answer)?,
     }
-    args.costs_out.as_deref().map_or(Ok(()), |path| store::write(&unit_costs, path))?;
-    stored?;
+    profile.unit_costs = Some(Box::new(unit_costs));
+    stored.and_then(|()| args.store(&profile))?;
     Ok(ended)
 }
 
 impl WhyArgs {
+    fn store(&self, profile: &Profile) -> Result<(), StoreError> {
+        self.out.as_deref().map_or(Ok(()), |path| store::write(profile, path))
+    }
+
     fn options(&self) -> Result<TraceOptions> {
         let more = More { grouping: Grouping::Name, tree: true, ..More::default() };
         let options = TraceOptions {

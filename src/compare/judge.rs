@@ -126,6 +126,18 @@ fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
     Ratio { ratio: found.ratio(), low, high, of, mark: Mark::Inconclusive }
 }
 
+/// Ratios with the marks of one family of tests; `None` for what has none.
+pub(super) fn marked<const N: usize>(found: [Option<(BetweenRuns, RatioOf)>; N], margin: f64) -> [Option<Ratio>; N] {
+    let claims = found.map(|own| own.map(|(own, of)| (Claim::of(&own, margin, false), unmarked(&own, of))));
+    let p_values: Vec<f64> = claims.iter().flatten().map(|(claim, _)| claim.p).collect();
+    let mut holds = stats::discoveries(&p_values, LEVEL).into_iter();
+    claims.map(|own| {
+        let (claim, ratio) = own?;
+        let mark = if holds.next()? { claim.mark } else { Mark::Inconclusive };
+        Some(Ratio { mark, ..ratio })
+    })
+}
+
 /// The ratio of the reference call in each column; `None` if the column or the baseline lacks it.
 fn yardsticks(columns: &[Column], baseline: usize) -> Vec<Option<f64>> {
     let cost = |column: &Column| column.reference().and_then(|row| row.cost_ns());
@@ -142,10 +154,9 @@ pub fn reference(sides: &[Sides], columns: &[Column], baseline: usize, margin: f
         let found = sides[index].as_measured(&own.runs, &base.runs);
         match (found, own.cost_ns(), base.cost_ns()) {
             (Some(found), ..) => {
-                let claim = Claim::of(&found, margin, false);
-                let mark = if claim.p <= LEVEL { claim.mark } else { Mark::Inconclusive };
                 let of = RatioOf::Time { as_measured: found.ratio(), relative: None };
-                Verdict::Ratio(Ratio { mark, ..unmarked(&found, of) })
+                let [ratio] = marked([Some((found, of))], margin);
+                ratio.map_or(Verdict::Missing, Verdict::Ratio)
             }
             (None, Some(own), Some(base)) => Verdict::OneFigure { ratio: own / base, relative: None },
             _ => Verdict::Missing,

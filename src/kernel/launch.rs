@@ -7,7 +7,7 @@
 
 use super::linux::{pipe2, system_call};
 use super::pidfd;
-use super::process::is_ignored;
+use super::process::{die_with_parent, is_ignored};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::unistd::{ForkResult, fork};
@@ -15,6 +15,7 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
 
 /// A command ready to be started: everything that the child needs, made before the fork.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct Launch {
     pub ignored: Vec<i32>,
     /// Whether standard input, output and error are /dev/null.
     pub silent: bool,
+    /// Whether the command is killed if this process is.
+    pub bound: bool,
 }
 
 /// A user and the groups that come with it.
@@ -170,7 +173,12 @@ impl Started {
     }
 
     pub fn has_ended(&self) -> bool {
-        super::process::wait_readable(&self.descriptor, std::time::Duration::ZERO)
+        self.ends_within(Duration::ZERO)
+    }
+
+    /// Waits until it has ended, so long or until a signal.
+    pub fn ends_within(&self, time: Duration) -> bool {
+        super::process::wait_readable(&self.descriptor, time)
     }
 
     /// Why the command was not executed; `None` if it was. Waits until that is known.
@@ -225,6 +233,9 @@ impl Plan<'_> {
         }
         if !self.become_user() {
             return Step::User;
+        }
+        if self.launch.bound {
+            die_with_parent();
         }
         if self.launch.silent && !become_silent() {
             return Step::Execute;

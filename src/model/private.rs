@@ -21,6 +21,7 @@ impl Profile {
         (self.host.name, self.host.user, self.host.kernel_version) = (None, None, None);
         self.host.taxes.clear();
         self.command.clear();
+        self.unit_costs = self.unit_costs.map(|run| Box::new(run.anonymous()));
         self.started_unix_s = 0;
         self.scope = self.scope.map(|_| "hidden".to_string());
         self.source.iter_mut().for_each(|source| (source.title, source.note) = Default::default());

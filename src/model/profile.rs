@@ -1,6 +1,6 @@
 //! What a traced workload called, how often, and where its time went.
 
-use super::{Class, Histogram, Host, Source, Tool};
+use super::{Class, Histogram, Host, Run, Source, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,6 +52,9 @@ pub struct Profile {
     /// Further runs of the same command, if it was run several times: everything else is of the first.
     #[serde(skip)]
     pub repeats: Vec<ProfileRun>,
+    /// Unit costs that were measured for this profile, on the same machine.
+    #[serde(skip)]
+    pub unit_costs: Option<Box<Run>>,
     pub warnings: Vec<String>,
 }
 

@@ -18,6 +18,7 @@ pub mod html;
 mod kernels;
 pub mod numbers;
 mod profile;
+mod race;
 pub mod rows;
 mod run;
 mod study;
@@ -40,6 +41,7 @@ pub use profile::{
     ProfileDocument, Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_document,
     profile_latency_table, profile_table, slowest_table, stacks_document, time_figure, unknown_overhead,
 };
+pub use race::race_document;
 pub use run::{
     Portrait, RunView, Sort, SummaryDocument, ViewKind, bar_blocks, cmpthese_blocks, counters_block,
     distribution_blocks, figures, first_run_note, latency_document, latency_figure, latency_table, run_document,

@@ -16,6 +16,7 @@ mod power;
 mod runs;
 mod speed;
 mod student;
+mod trimmed;
 mod two_modes;
 
 pub use across_hosts::{HostRun, HostScatter, MAD_TO_DEVIATION, change_across, change_points_across, host_scatter};
@@ -35,6 +36,7 @@ pub use percentiles::{FEWEST_BEYOND, beyond, longest, median_call, percentile, t
 pub use power::{Wanted, runs_needed};
 pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log};
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
+pub use trimmed::{FEWEST_TRIMMED, trimmed};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
 use crate::model::{Measurement, Nanos};

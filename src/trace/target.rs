@@ -132,12 +132,14 @@ fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
 }
 
 /// A command, and the user to run it as.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// Name and arguments; not empty.
     pub words: Vec<OsString>,
     /// A user's name; without it, the user who called `sudo`, if any.
     pub user: Option<String>,
+    /// Whether its standard input, output and error are /dev/null.
+    pub silent: bool,
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -185,7 +187,8 @@ impl Command {
             environment: environment(user.as_ref())?,
             user,
             ignored: ignored_signals(),
-            silent: false,
+            silent: self.silent,
+            bound: false,
         })
     }
 

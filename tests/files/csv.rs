@@ -43,7 +43,7 @@ fn run_of_many_kinds() -> Value {
 }
 
 /// What each command prints, with the section of FORMAT.md that tells of its columns.
-const COMMANDS: [(&str, &[&str]); 14] = [
+const COMMANDS: [(&str, &[&str]); 15] = [
     ("Runs", &["show", "many.json"]),
     ("Runs", &["show", "run.json"]),
     ("Runs", &["show", "published.json"]),
@@ -58,6 +58,7 @@ const COMMANDS: [(&str, &[&str]); 14] = [
     ("Attributions", &["attribute", "p.json", "--costs", "published.json", "--versus", "mac.json"]),
     ("Operations", &["list"]),
     ("Findings", &["doctor"]),
+    ("Races", &["race", "true", "--versus", "true", "--runs", "1", "--no-counts"]),
 ];
 
 fn place() -> Place {

@@ -60,6 +60,7 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
         }
         "list" => vec![vec![files::SHORT], vec!["--studies"], vec!["id"]],
         "why" => vec![vec!["--", files::SHORT], vec!["--user", files::SHORT, "true"]],
+        "race" => vec![vec![files::SHORT], vec!["true", "--prepare", files::SHORT], vec!["true", "-P", files::SHORT]],
         "trace" => vec![
             vec!["--", files::SHORT],
             vec!["--user", files::SHORT, "true"],
@@ -274,6 +275,7 @@ fn working(command: &str) -> Vec<&'static str> {
         "schema" => vec!["summary"],
         "top" => vec!["--all", "--count", "1", "--interval", "0.1", "--quiet"],
         "doctor" | "man" => vec![],
+        "race" => vec!["true", "--runs", "1", "--no-counts"],
         new => panic!("{new}: say here how it is made to print something"),
     }
 }

@@ -53,7 +53,7 @@ pub fn held(command: &[&str]) -> Child {
 
 pub fn open(detail: Detail, held: bool) -> Box<dyn Tracer> {
     let target = match held {
-        true => Target::Command(Traced { words: Vec::new(), user: None }),
+        true => Target::Command(Traced::default()),
         false => Target::Running { what: Running::Processes(Vec::new()), time: None },
     };
     open_for(target, detail, More::default())
@@ -108,6 +108,6 @@ pub fn run_with(arguments: &[&str], detail: Detail, more: More) -> Option<Profil
 
 /// Runs a command, and records details.
 pub fn run_command_with(command: &[&str], detail: Detail, more: More) -> Profile {
-    let target = Target::Command(Traced { words: Vec::new(), user: None });
+    let target = Target::Command(Traced::default());
     traced_by(open_for(target, detail, more), command)
 }

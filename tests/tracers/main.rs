@@ -5,6 +5,7 @@ mod common;
 
 mod advice;
 mod bpf_support;
+mod race;
 mod support;
 mod trace;
 mod trace_bpf;

@@ -156,7 +156,7 @@ fn what_cannot_be_kept_is_refused() {
         return;
     }
     let refused = |detail, slowest| {
-        let target = Target::Command(Traced { words: Vec::new(), user: None });
+        let target = Target::Command(Traced::default());
         let more = More { slowest, ..NOTHING };
         let options = TraceOptions { target, tracer: None, detail, calls: Vec::new(), more };
         syscost::trace::bpf::open(&options).err().map(|error| error.to_string())

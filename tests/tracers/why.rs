@@ -15,7 +15,7 @@ fn why(place: &Place, arguments: &[&str]) -> Output {
 #[test]
 fn a_program_is_explained_on_one_screen_and_its_unit_costs_are_kept() {
     let place = Place::new();
-    let command = [&["--report", "-", "--costs-out", "costs.json", "-o", "p.json", "--"], &READS[..]].concat();
+    let command = [&["--report", "-", "-o", "p.json", "--"], &READS[..]].concat();
     let first = why(&place, &command);
     assert!(first.status.success(), "{}", stderr(&first));
     let screen = stdout(&first);
@@ -24,8 +24,11 @@ fn a_program_is_explained_on_one_screen_and_its_unit_costs_are_kept() {
     }
     assert!(screen.lines().count() <= 48, "{screen}");
     assert!(!stderr(&first).contains(KEPT), "{}", stderr(&first));
-    let attributed = place.run(&["attribute", "p.json", "--costs", "costs.json", "--format", "json"]);
+    let attributed = place.run(&["attribute", "p.json", "--format", "json"]);
     expect_valid("attribution-3", &stdout(&attributed));
+    assert!(json(&attributed)["here"]["calls"].to_string().contains("by_unit_cost_s\":{"), "{}", stdout(&attributed));
+    let page = place.run(&["report", "p.json", "-o", "p.html"]);
+    assert!(page.status.success(), "{}", stderr(&page));
 
     let second = why(&place, &[&["--report", "-", "--format", "json", "--"], &READS[..]].concat());
     assert!(stderr(&second).contains(KEPT), "{}", stderr(&second));
@@ -37,7 +40,8 @@ fn a_program_is_explained_on_one_screen_and_its_unit_costs_are_kept() {
     assert!(calls("write") >= 20_000 && calls("read") >= 20_000);
 
     // Other calls need other unit costs.
-    let third = why(&place, &["--report", "-", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; done"]);
+    let third =
+        why(&place, &["--report", "-", "--", "sh", "-c", "i=0; while [ $i -lt 3000 ]; do cd /; i=$((i+1)); done"]);
     assert!(third.status.success() && !stderr(&third).contains(KEPT), "{}", stderr(&third));
 }
 

@@ -2,7 +2,7 @@
 
 use super::args::{FigureKind, FlameWeight, Kind, ReportArgs};
 use crate::attribute::{Attribution, attribute};
-use crate::cli::attribute::costs;
+use crate::cli::attribute::{costs, own_costs};
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
@@ -19,7 +19,7 @@ pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Writ
     usage(check(args))?;
     let of_profile = &args.of_profile;
     let profile = of_profile.secrets.hide(profile);
-    let own = of_profile.costs.as_deref().map(|name| costs("--costs", name)).transpose()?;
+    let own = own_costs(of_profile.costs.as_deref(), &profile)?;
     let versus = of_profile.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<_>>>()?;
     let found = own.as_ref().map(|own| attribute(&profile, Some(own), &versus, By::Call));
     let page = ProfilePage { profile: &profile, attribution: found.as_ref() };

@@ -36,19 +36,26 @@ pub struct Wanted<'a> {
 impl Wanted<'_> {
     /// Errors: why they cannot be measured.
     pub fn costs(&self, fresh: bool, notes: Notes) -> Result<Run> {
-        let needs = needs(self.profile, None);
-        let folder = Folder::open(self.conditions(&needs));
-        let latest = folder.as_ref().filter(|_| !fresh);
-        let kept = latest.and_then(|folder| folder.runs().find(|run| self.is_priced_by(run, &needs)));
-        if let Some(run) = kept {
-            notes.tell(&"unit costs: those of an earlier 'why' since the machine booted; --fresh measures them again");
+        if let Some(run) = (!fresh).then(|| self.kept(notes)).flatten() {
             return Ok(run);
         }
         let Measured { run, .. } = measure(&self.arguments()?, notes)?;
-        if let Some(folder) = folder.filter(|_| run.complete) {
+        if let Some(folder) = self.folder().filter(|_| run.complete) {
             folder.keep(&run);
         }
         Ok(run)
+    }
+
+    /// Those of an earlier time, if they price the profile.
+    pub fn kept(&self, notes: Notes) -> Option<Run> {
+        let needs = needs(self.profile, None);
+        let run = self.folder()?.runs().find(|run| self.is_priced_by(run, &needs))?;
+        notes.tell(&"unit costs: those of an earlier 'why' since the machine booted; --fresh measures them again");
+        Some(run)
+    }
+
+    fn folder(&self) -> Option<Folder> {
+        Folder::open(self.conditions(&needs(self.profile, None)))
     }
 
     fn arguments(&self) -> Result<RunArgs> {

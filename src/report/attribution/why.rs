@@ -8,6 +8,7 @@ use crate::attribute::breakdown::{CallRow, Part, PartKind};
 use crate::attribute::path::{Path, PathKind, PathPart};
 use crate::document::{Block, Document};
 use crate::model::Profile;
+use crate::prose::some;
 use crate::report::numbers::{TimeUnit, percent, thousands};
 use crate::report::profile::notes::{title, tree};
 use crate::report::{Cell, Spec, Table};
@@ -17,6 +18,7 @@ const MOST_CALLS: usize = 5;
 const MOST_SAVINGS: usize = 5;
 const MOST_PATHS: usize = 4;
 const MOST_WARNINGS: usize = 2;
+const MOST_WAITS: usize = 4;
 
 /// Parts under this share of the time have no row.
 const LEAST: f64 = 0.005;
@@ -94,8 +96,13 @@ fn wall_lines(path: &Path, within: Vec<Line>, found: &Attribution) -> Vec<Line> 
 }
 
 fn wall_line(path: &Path, part: &PathPart) -> Line {
-    let (name, what) = notes::path(&part.kind);
-    let what = if matches!(part.kind, PathKind::Blocked { .. }) { what } else { String::new() };
+    let (name, _) = notes::path(&part.kind);
+    let what = match &part.kind {
+        PathKind::Blocked { calls, .. } => {
+            some(&calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), MOST_WAITS)
+        }
+        _ => String::new(),
+    };
     Line { part: name, seconds: part.seconds, share: part.seconds / path.wall_s, what }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::model::{By, CallCount, Ending, ProcessPath, Profile};
 use crate::prose::{plural, some};
-use crate::report::numbers::{size, thousands, three_figures};
+use crate::report::numbers::{percent, size, thousands, three_figures};
 
 /// The command, or what else was followed, or the origin of the profile.
 pub fn title(profile: &Profile) -> String {
@@ -99,15 +99,17 @@ pub fn accounting(profile: &Profile) -> Vec<String> {
 /// Lines of the tree of processes.
 const MOST_PATHS: usize = 12;
 
-/// Who started whom, the `most` with the most calls, unless one process did everything: `make > sh x3: 1,204 calls`.
+/// Who started whom, the `most` with the most calls, unless one process did everything: `make > sh x3: 1,204 calls (31%)`.
 pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
     let mut calls: Vec<u64> = profile.tree.iter().map(|path| path.calls).collect();
+    let all: u64 = calls.iter().sum();
     calls.sort_unstable_by(|a, b| b.cmp(a));
     let least = calls.get(most - 1).copied().unwrap_or(0);
     let shown = profile.tree.iter().filter(|path| path.calls >= least).take(most);
     let line = |path: &ProcessPath| {
         let times = if path.processes > 1 { format!(" x{}", thousands(path.processes as f64)) } else { String::new() };
-        format!("Processes: {}{times}: {} calls", shortened(&path.names), thousands(path.calls as f64))
+        let share = percent(100.0 * path.calls as f64 / all.max(1) as f64);
+        format!("Processes: {}{times}: {} calls ({share}%)", shortened(&path.names), thousands(path.calls as f64))
     };
     let more = profile.tree.len().saturating_sub(most);
     let more = (more > 0).then(|| format!("Processes: {more} more of these, with fewer calls, are in the profile."));

@@ -5,6 +5,7 @@
 use super::{Bucket, Call, ProfileFile};
 use crate::model::{Concurrency, Histogram};
 use crate::store::error::Invalid;
+use crate::store::parse::Wire;
 use crate::store::rules::{Checked, MAX_NAME, name, positive, wrong};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,13 @@ pub fn file(file: &ProfileFile) -> Checked {
     }
     latencies("latencies", &file.latencies, Histogram::COARSE)?;
     latencies("durations", &file.durations, Histogram::FINE)?;
+    file.unit_costs.as_ref().map_or(Ok(()), |run| run.check().map_err(in_costs))?;
     details(file)
+}
+
+/// An error in the unit costs.
+pub fn in_costs(error: Invalid) -> Invalid {
+    Invalid { place: format!("unit_costs.{}", error.place), ..error }
 }
 
 fn calls(calls: &[Call]) -> Checked {

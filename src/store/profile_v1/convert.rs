@@ -1,8 +1,9 @@
 //! Conversion between the wire types and the model. In the file, the calls of all processes are in one list, so that a profile
 //! written by hand needs no processes.
 
+use super::check::in_costs;
 use super::detail::{Object, SlowCall, Stack};
-use super::{Bucket, Call, KIND, Process, ProfileFile, Repeat, SCHEMA, Tracer, check};
+use super::{Bucket, Call, KIND, Process, ProfileFile, Repeat, ResultFile, SCHEMA, Tracer, check};
 use crate::model::{self, CallCount, Histogram, ProcessGroup, Profile};
 use crate::store::error::{FileKind, Invalid};
 use crate::store::parse::Wire;
@@ -50,6 +51,7 @@ impl Wire<Profile> for ProfileFile {
             stacks_sampled: profile.stacks_sampled,
             slowest: profile.slowest.into_iter().map(Into::into).collect(),
             repeats: profile.repeats.into_iter().map(Into::into).collect(),
+            unit_costs: profile.unit_costs.map(|run| Box::new(ResultFile::from_model(&run))),
             warnings: profile.warnings,
         }
     }
@@ -75,6 +77,7 @@ impl Wire<Profile> for ProfileFile {
             stacks_sampled: self.stacks_sampled,
             slowest: self.slowest.into_iter().map(Into::into).collect(),
             repeats: self.repeats.into_iter().map(Into::into).collect(),
+            unit_costs: self.unit_costs.map(|run| run.into_model()).transpose().map_err(in_costs)?.map(Box::new),
             warnings: self.warnings,
         })
     }

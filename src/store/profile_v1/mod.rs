@@ -8,6 +8,7 @@ mod convert;
 mod detail;
 
 use super::error::FileKind;
+use super::v1::ResultFile;
 use crate::model::{Class, Ending, Host, ProcessPath, Source, Tool, Usage};
 use detail::{Object, SlowCall, Stack, is_zero};
 use schemars::JsonSchema;
@@ -97,6 +98,9 @@ pub struct ProfileFile {
     /// Further runs of the same command; everything else is of the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     repeats: Vec<Repeat>,
+    /// Unit costs that were measured for this profile, on the same machine; a result file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unit_costs: Option<Box<ResultFile>>,
     /// What concerns the profile as a whole, one line each.
     #[serde(default)]
     warnings: Vec<String>,

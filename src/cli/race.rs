@@ -1,0 +1,193 @@
+//! `syscost race`: whole commands against each other.
+
+use super::compare::percent;
+use super::error::usage;
+use super::exit::Exit;
+use super::messages::Notes;
+use super::progress::Progress;
+use super::run::{check_destination, positive};
+use super::terminal;
+use super::why::costs::Wanted;
+use crate::attribute::breakdown::priced_by_call;
+use crate::attribute::costs::Costs;
+use crate::compare::{RaceFound, race};
+use crate::model::{Profile, Race};
+use crate::race::{Command, Commands, FEWEST_ROUNDS, Options, Parameter};
+use crate::report::{Format, race_document, write_answer, write_json};
+use crate::runner::Interrupt;
+use crate::trace::LaunchError;
+use anyhow::{Context, Result, anyhow};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Race whole commands: which is faster, and which system calls explain it.
+///
+/// The commands run in turn, in a random order in each round, with their output discarded, and are compared round by round. Their
+/// system calls are counted in runs of their own, which are not timed.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct RaceArgs {
+    /// The command that the others are compared with, each as one argument; more are as with --versus.
+    #[arg(value_name = "COMMAND", required = true)]
+    commands: Vec<String>,
+    /// A command to compare with the first; repeatable.
+    #[arg(long, value_name = "COMMAND")]
+    versus: Vec<String>,
+    /// Values for {NAME} in the commands, one race each: a list, or a range as of 'run --param'. A single command is compared with
+    /// itself at the first value. Repeatable.
+    #[arg(long = "parameter", short = 'P', value_name = "NAME=VALUE[,VALUE...]")]
+    parameters: Vec<Parameter>,
+    /// Run this in a shell before each run of a command, untimed; given once for each command, before that one.
+    #[arg(long, value_name = "CODE")]
+    prepare: Vec<String>,
+    /// Rounds before the timed ones.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    warmup: u32,
+    /// Number of rounds [default: 10, or as many as 3 seconds for each command hold].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with = "time")]
+    runs: Option<u32>,
+    /// Wall time for all of it, warm-up and counting included.
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    time: Option<f64>,
+    /// Start the commands by 'sh -c', whose time is part of theirs.
+    #[arg(long)]
+    shell: bool,
+    /// Show what the commands print.
+    #[arg(long)]
+    show_output: bool,
+    /// Time commands that fail as well; without this, a failure ends the race.
+    #[arg(long, short)]
+    ignore_failure: bool,
+    /// Do not count system calls.
+    #[arg(long)]
+    no_counts: bool,
+    /// Exit with status 1 if a command certainly takes longer than the first by more than this.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    fail_over: Option<f64>,
+    /// Differences up to this are called unchanged.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%", hide_short_help = true)]
+    threshold: f64,
+    /// Seed for the order of commands [default: from the clock; stored with the result].
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    seed: Option<u64>,
+    /// Also write the JSON document to a file; its times are named as in hyperfine's --export-json.
+    #[arg(long, alias = "export-json", value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost race 'git status' --versus 'git status -uno'
+  syscost race './old input' --versus './new input' --time 30
+  syscost race 'rg -j{n} word' --parameter n=1,2,4
+  syscost race 'make -j4' --versus 'ninja' --prepare 'make clean' --runs 10
+  syscost race --shell 'cat f | wc' --versus 'wc < f'
+  syscost race ./main --versus ./branch --fail-over 5% --out race.json
+
+Exit status: 0 all rounds were run, 1 a command failed or took longer than --fail-over allows, 2 usage, 126 or 127 a command cannot be run, 130 interrupted.";
+
+/// Races, and shows what it found. Errors: `trace::LaunchError` if a command cannot be run; why one failed; what cannot be written.
+pub fn run(args: &RaceArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    check_destination("--out", args.out.as_deref())?;
+    let commands = launched(&args.commands())?;
+    let interrupt = Interrupt::on_signals()?;
+    let progress = Progress::new(notes.quiet || args.show_output);
+    let tell = |line: &str| notes.tell(&line);
+    let raced = crate::race::run(&commands, &args.options(), &interrupt, &progress, &tell);
+    progress.done();
+    let raced = raced?;
+    let mut found = race(&raced, args.threshold);
+    args.price(&raced, &mut found, notes);
+    write_answer(&found, || race_document(&found), (args.format, terminal::screen()), out)?;
+    out.flush()?;
+    args.store(&found)?;
+    args.exit(&found, notes)
+}
+
+/// Errors: a usage error, unless there is no such program.
+fn launched(commands: &Commands) -> Result<Vec<Command>> {
+    match commands.launched() {
+        Err(error) if !error.is::<LaunchError>() => usage(Err(error)),
+        done => done,
+    }
+}
+
+impl RaceArgs {
+    fn commands(&self) -> Commands {
+        Commands {
+            texts: self.commands.iter().chain(&self.versus).cloned().collect(),
+            parameters: self.parameters.clone(),
+            prepare: self.prepare.clone(),
+            shell: self.shell,
+            show_output: self.show_output,
+        }
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            runs: self.runs,
+            time: self.time.map(Duration::from_secs_f64),
+            warmup: self.warmup,
+            ignore_failure: self.ignore_failure,
+            count: !self.no_counts,
+            seed: self.seed,
+        }
+    }
+
+    /// Prices the calls that changed by unit costs where the tracer did not time them and a difference is certain. With --time only
+    /// by those of an earlier `why`. Without unit costs the answer is complete but for that.
+    fn price(&self, race: &Race, found: &mut RaceFound, notes: Notes) {
+        for index in 0..found.versus.len() {
+            let versus = &found.versus[index];
+            let names: BTreeSet<String> = versus.unpriced().map(str::to_string).collect();
+            let profile = |index: usize| race.contenders[index].counted.as_ref().ok();
+            let (Some(base), Some(head)) = (profile(versus.base), profile(versus.head)) else { continue };
+            if names.is_empty() || !found.complete {
+                continue;
+            }
+            let changed = both(base, head, &names);
+            let wanted = Wanted { profile: &changed, environments: Vec::new(), time: None };
+            let costs = if self.time.is_some() { wanted.kept(notes) } else { wanted.costs(false, notes).ok() };
+            let Some(costs) = costs.and_then(|run| Costs::from_run(&run, Some("native")).ok()) else { continue };
+            found.versus[index].price(&priced_by_call(base, &costs), &priced_by_call(head, &costs));
+        }
+    }
+
+    fn store(&self, found: &RaceFound) -> Result<()> {
+        let Some(path) = &self.out else { return Ok(()) };
+        let mut text = Vec::new();
+        write_json(found, &mut text)?;
+        let written = File::create(path).and_then(|mut file| file.write_all(&text));
+        written.with_context(|| format!("--out {}", path.display()))
+    }
+
+    fn exit(&self, found: &RaceFound, notes: Notes) -> Result<Exit> {
+        if !found.complete {
+            return Ok(Exit::Interrupted);
+        }
+        let Some(limit) = self.fail_over else { return Ok(Exit::Success) };
+        if found.rounds < FEWEST_ROUNDS as usize {
+            return usage(Err(anyhow!("--fail-over: {} rounds judge nothing: at least {FEWEST_ROUNDS}", found.rounds)));
+        }
+        let grown = found.grown(limit);
+        let one = |index: usize| {
+            notes.tell(&format!("'{}' takes longer by more than {}%", found.results[index].command, 100.0 * limit))
+        };
+        grown.iter().for_each(|index| one(*index));
+        Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
+    }
+}
+
+/// What both call by these names, as one profile: what unit costs are needed for.
+fn both(base: &Profile, head: &Profile, names: &BTreeSet<String>) -> Profile {
+    let mut all = head.clone();
+    all.groups.extend(base.groups.iter().cloned());
+    all.groups.iter_mut().for_each(|group| group.calls.retain(|count| names.contains(&count.call)));
+    all
+}

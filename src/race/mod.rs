@@ -1,0 +1,90 @@
+//! Whole commands against each other: run in turn, in a random order within each round, and timed from outside; their system calls
+//! are counted in runs of their own. The result is a `Race`; what it shows is for `compare::race`. Called by `cli::race`.
+//!
+//! Each command is forked and held before its execve, so that forking this process is not part of its time.
+
+mod command;
+mod counting;
+mod rounds;
+mod timing;
+
+pub use command::{Command, Commands, Parameter};
+
+use crate::kernel::Sources;
+use crate::kernel::host::facts;
+use crate::model::{Contender, Race, Tool};
+use crate::runner::Interrupt;
+use crate::session::Watch;
+use anyhow::Result;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Fewer rounds have no interval (`stats::FEWEST_TRIMMED`).
+pub const FEWEST_ROUNDS: u32 = 5;
+
+/// Without a time or a number of rounds: so long for each command, and at least so many rounds.
+const TIME_EACH: Duration = Duration::from_secs(3);
+const USUAL_ROUNDS: u32 = 10;
+
+/// How a race is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Rounds; `None` for as many as `time` holds.
+    pub runs: Option<u32>,
+    /// Wall time for all of it: warm-up, counting and rounds.
+    pub time: Option<Duration>,
+    /// Untimed rounds before.
+    pub warmup: u32,
+    /// Whether a command may fail.
+    pub ignore_failure: bool,
+    /// Whether system calls are counted.
+    pub count: bool,
+    pub seed: Option<u64>,
+}
+
+/// A race about to start: what the commands take is known from their warm-up.
+struct Ready<'a> {
+    commands: &'a [Command],
+    options: &'a Options,
+    begun: Instant,
+    /// What a round took in the warm-up; `None` without one.
+    round: Option<Duration>,
+}
+
+/// Runs the race. `tell` gets what the user should know beforehand.
+///
+/// # Errors
+/// A command that cannot be executed, or that fails.
+pub fn run(
+    commands: &[Command],
+    options: &Options,
+    interrupt: &Interrupt,
+    watch: &dyn Watch,
+    tell: &dyn Fn(&str),
+) -> Result<Race> {
+    let (begun, now) = (Instant::now(), SystemTime::now());
+    let host = facts(&Sources::default(), None);
+    let least_rss_kib = timing::least_rss_kib()?;
+    let round = rounds::warm_up(commands, options, interrupt)?;
+    let counted = counting::count(commands, options, interrupt, watch);
+    let ready = Ready { commands, options, begun, round };
+    ready.warn(tell);
+    let seed = options.seed.unwrap_or(now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64));
+    let runs = ready.rounds(seed, interrupt, watch)?;
+    let contender = |((command, runs), counted): ((&Command, _), _)| Contender {
+        command: command.text.clone(),
+        shell: command.shell,
+        parameters: command.parameters.clone(),
+        base: command.base,
+        runs,
+        counted,
+    };
+    Ok(Race {
+        tool: Tool::default(),
+        host,
+        started_unix_s: now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
+        seed,
+        complete: !interrupt.is_set(),
+        contenders: commands.iter().zip(runs).zip(counted).map(contender).collect(),
+        least_rss_kib,
+    })
+}

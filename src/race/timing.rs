@@ -1,0 +1,77 @@
+//! One execution of a command, timed.
+
+use crate::kernel::launch::{Launch, Started, hold_null_calls};
+use crate::kernel::tracee::{reap, wait_for_end};
+use crate::kernel::usage::Used;
+use crate::model::{Ending, TimedRun};
+use crate::runner::Interrupt;
+use crate::trace::{self, LaunchError};
+use anyhow::{Context, Result};
+use std::time::{Duration, Instant};
+
+/// How often a wait looks whether it should end.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How long a command may take to end after SIGTERM.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Runs it; `None` if that was interrupted.
+///
+/// # Errors
+/// [`LaunchError`] if it cannot be executed.
+pub fn time(command: &trace::Command, launch: &Launch, interrupt: &Interrupt) -> Result<Option<TimedRun>> {
+    let held = launch.hold().context("cannot start a process")?;
+    let pid = i32::try_from(held.pid)?;
+    let begun = Instant::now();
+    let mut started = held.release(false).context("the held command has ended")?;
+    let interrupted = !ended(&started, interrupt);
+    let wall = begun.elapsed();
+    let ending = wait_for_end(pid, libc::WNOWAIT)?;
+    let usage = reap(pid)?;
+    if let Some((step, errno)) = started.failure() {
+        return Err(LaunchError::at_step(command, step, errno).into());
+    }
+    let used = Used::from(&usage);
+    let run = TimedRun {
+        wall_ns: u64::try_from(wall.as_nanos())?,
+        user_ns: used.user_ns,
+        system_ns: used.system_ns,
+        peak_rss_kib: usage.ru_maxrss.unsigned_abs(),
+        faults: used.minor_faults + used.major_faults,
+        status: status(ending),
+    };
+    Ok((!interrupted && !interrupt.is_set()).then_some(run))
+}
+
+/// Waits for its end, which an interrupt asks for.
+fn ended(started: &Started, interrupt: &Interrupt) -> bool {
+    while !started.ends_within(LOOK) {
+        if interrupt.is_set() {
+            started.signal(libc::SIGTERM);
+            if !started.ends_within(GRACE) {
+                started.signal(libc::SIGKILL);
+            }
+            return false;
+        }
+    }
+    true
+}
+
+/// As a shell gives it.
+fn status(ending: Ending) -> i32 {
+    match ending {
+        Ending::Exited(code) => code,
+        Ending::Signalled(signal) => 128 + signal,
+    }
+}
+
+/// The memory that a process of ours has before it executes anything: the kernel counts it for the command as well.
+///
+/// # Errors
+/// If no process can be started.
+pub fn least_rss_kib() -> Result<u64> {
+    let held = hold_null_calls(0).context("cannot start a process")?;
+    let pid = i32::try_from(held.pid)?;
+    held.release(false).context("the held process has ended")?;
+    Ok(reap(pid)?.ru_maxrss.unsigned_abs())
+}

@@ -1,0 +1,298 @@
+//! A race: what each command took, what differs certainly and why, and the system calls that changed. Called by `cli::race`.
+
+use crate::compare::{CallChange, FAULTS, Part, RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
+use crate::document::{Block, Document};
+use crate::prose::{counted, some};
+use crate::report::comparison::row;
+use crate::report::numbers::{TimeUnit, percent, thousands, three_figures};
+use crate::report::profile::class;
+use crate::report::{Cell, JsonDocument, Records, Spec, Style, Table};
+use crate::write::markup::cut;
+
+/// Calls that a table and a sentence name.
+const MOST_ROWS: usize = 8;
+const MOST_NAMED: usize = 2;
+
+/// Characters of a command in a sentence.
+const COMMAND: usize = 40;
+
+/// Starting a command takes a little more memory than a process that does nothing.
+const STARTING: f64 = 1.05;
+
+/// Share of the difference from which on the calls that changed are called its cause.
+const CAUSE: f64 = 0.5;
+
+impl JsonDocument for RaceFound {
+    const SCHEMA: &'static str = "syscost.race/1";
+}
+
+/// The table of commands, what it shows, and a table of the calls that changed for each comparison.
+pub fn race_document(found: &RaceFound) -> Document {
+    let mut blocks = vec![Block::Table(commands(found)), Block::Notes(answers(found))];
+    let tables = found.versus.iter().filter(|versus| !versus.changed().is_empty());
+    blocks.extend(tables.map(|versus| Block::Table(calls(found, versus))));
+    Document { blocks, records: records(found) }
+}
+
+fn label(found: &RaceFound, index: usize) -> String {
+    cut(&found.results[index].command, COMMAND)
+}
+
+/// A row of the table: a command, and what it is compared by.
+struct Line<'a> {
+    own: &'a RaceResult,
+    versus: Option<&'a Versus>,
+}
+
+fn lines(found: &RaceFound) -> Vec<Line<'_>> {
+    let versus = |index: usize| found.versus.iter().find(|versus| versus.head == index);
+    found.results.iter().enumerate().map(|(index, own)| Line { own, versus: versus(index) }).collect()
+}
+
+fn commands(found: &RaceFound) -> Table {
+    let unit = TimeUnit::of(found.results.iter().map(|own| own.median).fold(0.0, f64::max));
+    let time = |title: &str, of: fn(&RaceResult) -> f64| {
+        Spec::right(&unit.title(title), move |line: &Line| Cell::number(unit.text(of(line.own)), of(line.own)))
+    };
+    let specs = [
+        Spec::left("command", |line: &Line| line.own.command.as_str().into()).wrapping(),
+        time("wall", |own| own.trimmed_mean.unwrap_or(own.median)),
+        Spec::right("±", |line: &Line| half_width(line.own)),
+        time("min", |own| own.min).expendable(4),
+        time("max", |own| own.max).expendable(5),
+        time("user", |own| own.user).expendable(2),
+        time("sys", |own| own.system).expendable(2),
+        Spec::right("peak MB", |line: &Line| memory(found, line.own)).expendable(3),
+        Spec::right("calls", |line: &Line| {
+            line.own.system_calls.map_or(Cell::default(), |calls| Cell::number(thousands(calls as f64), calls as f64))
+        }),
+        Spec::left("time ratio", |line: &Line| verdict(line.versus.and_then(|versus| versus.wall.as_ref()))),
+    ];
+    Table::of(&specs, &lines(found)).without_empty()
+}
+
+fn half_width(own: &RaceResult) -> Cell {
+    let (Some(middle), Some(low), Some(high)) = (own.trimmed_mean, own.low, own.high) else { return Cell::default() };
+    let share = 100.0 * (high - low) / 2.0 / middle;
+    Cell::number(format!("{}%", percent(share)), share)
+}
+
+/// The median of the peaks; `<` where no less could be seen.
+fn memory(found: &RaceFound, own: &RaceResult) -> Cell {
+    let bytes = Span::of(own.memory_usage_byte.clone()).median;
+    let below = if bytes as f64 <= STARTING * found.least_memory_byte as f64 { "< " } else { "" };
+    Cell::number(format!("{below}{}", three_figures(bytes as f64 / 1e6)), bytes as f64)
+}
+
+fn verdict(ratio: Option<&Ratio>) -> Cell {
+    ratio.map_or(Cell::default(), |ratio| row::verdict(&Verdict::Ratio(*ratio)))
+}
+
+fn answers(found: &RaceFound) -> Vec<String> {
+    let mut lines: Vec<String> = found.versus.iter().map(|versus| answer(found, versus)).collect();
+    let rounds = counted(found.rounds, "round");
+    let interrupted = if found.complete { "" } else { ", then interrupted" };
+    let few = if found.rounds < crate::stats::FEWEST_TRIMMED { "; too few for an interval" } else { "" };
+    lines.push(format!(
+        "{rounds} in random order{interrupted}{few}. wall: the mean without the highest and lowest fifth; ±: 95%."
+    ));
+    let uncounted = found.results.iter().filter_map(|own| Some((own, own.not_counted.as_ref()?)));
+    lines.extend(
+        uncounted
+            .take(1)
+            .map(|(own, why)| format!("System calls of {} were not counted: {why}.", cut(&own.command, COMMAND))),
+    );
+    lines.extend(found.results.iter().filter_map(failures));
+    lines
+}
+
+fn failures(own: &RaceResult) -> Option<String> {
+    let failed: Vec<i32> = own.exit_codes.iter().copied().filter(|status| *status != 0).collect();
+    let status = failed.first()?;
+    let runs = counted(own.exit_codes.len(), "run");
+    Some(format!("{} failed in {} of {runs}, first with status {status}.", cut(&own.command, COMMAND), failed.len()))
+}
+
+/// Which is faster, by how much, and what of it the calls that changed explain.
+fn answer(found: &RaceFound, versus: &Versus) -> String {
+    let Some(wall) = &versus.wall else { return "No comparison.".to_string() };
+    let certain = |ratio: &Ratio| ratio.mark.is_better() || ratio.mark.is_worse();
+    let mut text = in_wall_time(found, versus, wall);
+    if let Some(cpu) = versus.cpu.as_ref().filter(|cpu| certain(cpu) && !certain(wall)) {
+        let ratio = row::verdict(&Verdict::Ratio(*cpu)).text;
+        text += &format!(" Its CPU time is {ratio}.");
+    }
+    if certain(wall) {
+        text += &cause(versus);
+    }
+    text
+}
+
+fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
+    let (head, base) = (label(found, versus.head), label(found, versus.base));
+    let Ratio { ratio, low, high, mark, .. } = *wall;
+    match mark {
+        mark if mark.is_better() => {
+            let width = (1.0 / low - 1.0 / high) / 2.0;
+            format!("{head}: {} times as fast as {base}.", with_error(1.0 / ratio, width))
+        }
+        mark if mark.is_worse() => {
+            format!("{head}: takes {} times as long as {base}.", with_error(ratio, (high - low) / 2.0))
+        }
+        crate::compare::Mark::Unchanged => {
+            format!("{head}: takes as long as {base}, within {}.", row::share(found.margin))
+        }
+        _ => format!(
+            "{head}: inconclusive; takes {} to {} times as long as {base}. More rounds show smaller differences.",
+            row::number(low),
+            row::number(high)
+        ),
+    }
+}
+
+/// `2.31 ± 0.04`: as many digits as the error needs.
+fn with_error(value: f64, error: f64) -> String {
+    let digits = (1.0 - error.max(1e-6).log10().floor()).clamp(0.0, 4.0) as usize;
+    format!("{value:.digits$} ± {error:.digits$}")
+}
+
+/// ` Of the 42.1 ms (41.0 to 43.2), 31.0 ms (74%) are in calls whose number changed: openat fell from 4,168 to 110 (depth 2).`
+fn cause(versus: &Versus) -> String {
+    let named: Vec<String> = versus.changed().iter().filter(|own| own.call != FAULTS).map(fell_or_rose).collect();
+    let (Some([difference, low, high]), false) = (versus.difference, named.is_empty()) else {
+        return match versus.changed().is_empty() && versus.calls.is_some() {
+            true => " No system call explains it: their numbers are equal.".to_string(),
+            false => String::new(),
+        };
+    };
+    let calls = some(&named, MOST_NAMED);
+    let Some((explained, measured)) = versus.explained() else {
+        return format!(" System calls changed: {calls}.");
+    };
+    let unit = TimeUnit::of(difference.abs());
+    let ms = |seconds: f64| unit.title(&unit.text(seconds));
+    let share = explained / difference;
+    let whole = format!(
+        "the {} ({} to {})",
+        ms(difference.abs()),
+        unit.text(low.abs().min(high.abs())),
+        unit.text(low.abs().max(high.abs()))
+    );
+    let how = if measured { "as traced" } else { "by unit costs" };
+    match share {
+        share if share >= CAUSE => format!(
+            " Because of system calls: {calls}. Calls whose number changed take {} of {whole}, {how}.",
+            ms(explained.abs())
+        ),
+        share if share > 0.0 => {
+            format!(" System calls explain {}% of {whole}, {how}: {calls}.", percent(100.0 * share))
+        }
+        _ => format!(" System calls do not explain it: {calls}, which {how} is {} the other way.", ms(explained.abs())),
+    }
+}
+
+/// `openat fell from 4,168 to 110 (depth 2)`
+fn fell_or_rose(own: &CallChange) -> String {
+    let (verb, parts) = match own.head.median < own.base.median {
+        true => ("fell", &own.fell),
+        false => ("rose", &own.grew),
+    };
+    let part = parts.iter().map(part).find(|text| !text.is_empty());
+    let part = part.map_or_else(String::new, |text| format!(" ({text})"));
+    let [from, to] = [own.base.median, own.head.median].map(|calls| thousands(calls as f64));
+    format!("{} {verb} from {from} to {to}{part}", own.call)
+}
+
+/// `depth 2`, `ENOENT`
+fn part(part: &Part) -> String {
+    part.error.clone().unwrap_or_else(|| class::class(&part.class))
+}
+
+fn calls(found: &RaceFound, versus: &Versus) -> Table {
+    let changed = versus.changed();
+    let time = |own: &CallChange| own.measured.or(own.by_unit_cost.map(|[value, ..]| value));
+    let unit = TimeUnit::of(changed.iter().filter_map(time).map(f64::abs).fold(0.0, f64::max));
+    let measured = versus.explained().is_none_or(|(_, measured)| measured);
+    let title = unit.title(if measured { "time" } else { "by unit cost" });
+    let specs = [
+        Spec::left("call", |own: &CallChange| own.call.as_str().into()),
+        Spec::right("before", |own: &CallChange| span(own.base)),
+        Spec::right("after", |own: &CallChange| span(own.head)),
+        Spec::right("change", change),
+        Spec::right(&title, move |own: &CallChange| {
+            time(own).map_or(Cell::default(), |seconds| Cell::number(signed(&unit.text(seconds)), seconds))
+        }),
+        Spec::left("what", |own: &CallChange| what(own).into()).wrapping(),
+    ];
+    let more = changed.len().saturating_sub(MOST_ROWS);
+    let unchanged = counted(versus.unchanged_calls, "call");
+    let note = match more {
+        0 => format!("{unchanged} unchanged."),
+        more => format!("{more} more changed, {unchanged} unchanged."),
+    };
+    let heading = format!("System calls, {} against {}", label(found, versus.head), label(found, versus.base));
+    let mut table = Table::of(&specs, changed).titled(heading).noted(vec![note]);
+    table.truncate(MOST_ROWS);
+    table.without_empty()
+}
+
+fn span(span: Span) -> Cell {
+    let (least, most) = (thousands(span.least as f64), thousands(span.most as f64));
+    Cell::number(if least == most { least } else { format!("{least} .. {most}") }, span.median as f64)
+}
+
+fn change(own: &CallChange) -> Cell {
+    let change = own.head.median as f64 - own.base.median as f64;
+    let style = if change > 0.0 { Style::Bad } else { Style::Good };
+    Cell { style, ..Cell::number(signed(&thousands(change)), change) }
+}
+
+fn signed(text: &str) -> String {
+    if text.starts_with('-') { text.to_string() } else { format!("+{text}") }
+}
+
+/// `-4,058 depth 2`
+fn what(own: &CallChange) -> String {
+    let one = |sign: &'static str, own: &Part| {
+        let name = part(own);
+        let by = thousands(own.calls.abs_diff(own.baseline_calls) as f64);
+        (!name.is_empty()).then(|| format!("{sign}{by} {name}"))
+    };
+    let grew = own.grew.iter().filter_map(|part| one("+", part));
+    some(&grew.chain(own.fell.iter().filter_map(|part| one("-", part))).collect::<Vec<_>>(), MOST_NAMED)
+}
+
+/// One record for each command; the names of its times are those of hyperfine's CSV.
+fn records(found: &RaceFound) -> Records {
+    let ratio = |of: fn(&Ratio) -> f64| move |line: &Line| line.versus.and_then(|versus| versus.wall.as_ref()).map(of);
+    let specs = [
+        Spec::hidden()
+            .text("command", |line: &Line| line.own.command.clone())
+            .number("mean", |line| line.own.mean)
+            .number("stddev", |line| line.own.stddev)
+            .number("median", |line| line.own.median)
+            .number("user", |line| line.own.user)
+            .number("system", |line| line.own.system)
+            .number("min", |line| line.own.min)
+            .number("max", |line| line.own.max),
+        Spec::hidden()
+            .text("parameters", |line: &Line| {
+                let parameters = line.own.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+                parameters.collect::<Vec<_>>().join(" ")
+            })
+            .number("trimmed_mean", |line| line.own.trimmed_mean)
+            .number("ci_low", |line| line.own.low)
+            .number("ci_high", |line| line.own.high)
+            .count("peak_memory_byte", |line| Span::of(line.own.memory_usage_byte.clone()).median)
+            .count("system_calls", |line| line.own.system_calls),
+        Spec::hidden()
+            .number("ratio", ratio(|wall| wall.ratio))
+            .number("ratio_low", ratio(|wall| wall.low))
+            .number("ratio_high", ratio(|wall| wall.high))
+            .text("verdict", |line: &Line| {
+                let wall = line.versus.and_then(|versus| versus.wall.as_ref())?;
+                Some(row::word(&Verdict::Ratio(*wall)).to_string())
+            }),
+    ];
+    Records::of(&specs, &lines(found))
+}

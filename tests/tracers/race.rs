@@ -1,0 +1,114 @@
+//! Whole commands against each other.
+
+use crate::common::{Place, expect_valid, json, stderr, stdout, wait_for};
+use nix::sys::signal::{Signal, kill};
+use serde_json::Value;
+use std::time::Duration;
+
+/// One program reads as many bytes with a sixteenth of the calls.
+const MANY: &str = "dd if=/dev/zero of=/dev/null bs=64 count=16000";
+const FEW: &str = "dd if=/dev/zero of=/dev/null bs=1024 count=1000";
+
+#[test]
+fn the_calls_that_changed_are_the_reason() {
+    let place = Place::new();
+    let raced = place.run(&["race", MANY, "--versus", FEW, "--runs", "7", "--format", "json", "--out", "race.json"]);
+    assert!(raced.status.success(), "{}", stderr(&raced));
+    expect_valid("race-1", &json(&raced).to_string());
+    assert_eq!(std::fs::read_to_string(place.path().join("race.json")).unwrap(), stdout(&raced));
+    let found = json(&raced);
+    let result = &found["results"][1];
+    assert_eq!((result["command"].as_str(), result["times"].as_array().map(Vec::len)), (Some(FEW), Some(7)));
+    assert!(result["exit_codes"].as_array().unwrap().iter().all(|status| status == 0), "{result:#}");
+    let versus = &found["versus"][0];
+    let changed = |name: &str| -> Value {
+        let calls = versus["calls"].as_array().unwrap_or_else(|| panic!("{result:#}"));
+        calls.iter().find(|change| change["call"] == name).unwrap().clone()
+    };
+    for name in ["read", "write"] {
+        let change = changed(name);
+        let fewer = change["base"]["median"].as_u64().unwrap() - change["head"]["median"].as_u64().unwrap();
+        assert_eq!(fewer, 15_000, "{change:#}");
+    }
+    let shown = place.run(&["race", MANY, "--versus", FEW, "--runs", "7"]);
+    let text = stdout(&shown);
+    for part in ["time ratio", "7 rounds in random order", "-15,000", "unchanged."] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn parameters_preparation_and_a_shell() {
+    let place = Place::new();
+    let commands = ["--shell", "test -e made && wc -c < made", "-P", "size=1,x", "--prepare", "echo {size} > made"];
+    let raced = place.run(&[&["race", "--runs", "1", "--no-counts", "--format", "json"], &commands[..]].concat());
+    assert!(raced.status.success(), "{}", stderr(&raced));
+    let found = json(&raced);
+    let parameters: Vec<&str> =
+        found["results"].as_array().unwrap().iter().map(|own| own["parameters"]["size"].as_str().unwrap()).collect();
+    assert_eq!(parameters, ["1", "x"]);
+    assert_eq!((&found["versus"][0]["wall"], &found["versus"][0]["head"]), (&Value::Null, &Value::from(1)));
+    assert_eq!(std::fs::read_to_string(place.path().join("made")).unwrap().len(), 2);
+}
+
+#[test]
+fn failures_are_errors_unless_they_are_asked_for() {
+    let place = Place::new();
+    for (arguments, code, told) in [
+        (&["false"][..], 1, "'false' failed with status 1"),
+        (&["true", "--prepare", "exit 3"], 1, "--prepare failed with status 3"),
+        (&["/nonexistent"], 127, "/nonexistent"),
+        (&["ls | wc"], 2, "add --shell"),
+        (&["true", "-P", "n=1"], 2, "no command has {n}"),
+        (&["true", "--out", "/nonexistent/race.json"], 2, "/nonexistent/race.json"),
+        (&[], 2, "COMMAND"),
+    ] {
+        let output = place.run(&[&["race"], arguments].concat());
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(told), "{arguments:?}: {}", stderr(&output));
+    }
+    let ignored = place.run(&["race", "false", "-i", "--runs", "2", "--no-counts"]);
+    assert!(ignored.status.success() && stdout(&ignored).contains("failed in 2 of 2 runs"), "{}", stdout(&ignored));
+}
+
+#[test]
+fn a_limit_on_growth_fails_what_is_certainly_slower() {
+    let place = Place::new();
+    let raced =
+        |head| place.run(&["race", "true", "--versus", head, "--runs", "6", "--no-counts", "--fail-over", "50%"]);
+    let slower = raced("sleep 0.3");
+    assert_eq!(slower.status.code(), Some(1), "{}", stdout(&slower));
+    assert!(stderr(&slower).contains("'sleep 0.3' takes longer by more than 50%"), "{}", stderr(&slower));
+    let few = place.run(&["race", "true", "--versus", "true", "--runs", "2", "--no-counts", "--fail-over", "50%"]);
+    assert_eq!(few.status.code(), Some(2), "{}", stderr(&few));
+}
+
+/// Whether a process has this command line.
+fn runs(command: &str) -> bool {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+    lines.into_iter().any(|line| line.trim_end_matches('\0').replace('\0', " ") == command)
+}
+
+/// What it started ends with it.
+#[test]
+fn an_interrupt_ends_the_command_and_shows_what_there_is() {
+    let place = Place::new();
+    let job = place.start(&["race", "true", "--versus", "sleep 60.25", "--warmup", "0", "--no-counts"]);
+    assert!(wait_for(Duration::from_secs(30), || runs("sleep 60.25").then_some(())).is_some());
+    kill(job.pid(), Signal::SIGTERM).unwrap();
+    let output = job.output();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(stdout(&output).contains("interrupted"), "{}", stdout(&output));
+    assert!(!runs("sleep 60.25"));
+}
+
+#[test]
+fn a_kill_ends_the_command() {
+    let place = Place::new();
+    let job = place.start(&["race", "sleep 60.5", "--warmup", "0", "--no-counts"]);
+    assert!(wait_for(Duration::from_secs(30), || runs("sleep 60.5").then_some(())).is_some());
+    kill(job.pid(), Signal::SIGKILL).unwrap();
+    job.output();
+    assert!(wait_for(Duration::from_secs(30), || (!runs("sleep 60.5")).then_some(())).is_some());
+}
