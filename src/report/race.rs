@@ -120,7 +120,7 @@ fn answer(found: &RaceFound, versus: &Versus) -> String {
     let mut text = in_wall_time(found, versus, wall);
     if let Some(cpu) = versus.cpu.as_ref().filter(|cpu| certain(cpu) && !certain(wall)) {
         let ratio = row::verdict(&Verdict::Ratio(*cpu)).text;
-        text += &format!(" Its CPU time is {ratio}.");
+        text += &format!(" Its CPU time is {ratio}.{}", changed(versus));
     }
     if certain(wall) {
         text += &cause(versus);
@@ -156,9 +156,19 @@ fn with_error(value: f64, error: f64) -> String {
     format!("{value:.digits$} ± {error:.digits$}")
 }
 
+/// ` System calls changed: openat fell from 4,168 to 110 (depth 2).`
+fn changed(versus: &Versus) -> String {
+    let calls = some(&named(versus), MOST_NAMED);
+    if calls.is_empty() { String::new() } else { format!(" System calls changed: {calls}.") }
+}
+
+fn named(versus: &Versus) -> Vec<String> {
+    versus.changed().iter().filter(|own| own.call != FAULTS).map(fell_or_rose).collect()
+}
+
 /// ` Of the 42.1 ms (41.0 to 43.2), 31.0 ms (74%) are in calls whose number changed: openat fell from 4,168 to 110 (depth 2).`
 fn cause(versus: &Versus) -> String {
-    let named: Vec<String> = versus.changed().iter().filter(|own| own.call != FAULTS).map(fell_or_rose).collect();
+    let named = named(versus);
     let (Some([difference, low, high]), false) = (versus.difference, named.is_empty()) else {
         return match versus.changed().is_empty() && versus.calls.is_some() {
             true => " No system call explains it: their numbers are equal.".to_string(),
@@ -167,7 +177,7 @@ fn cause(versus: &Versus) -> String {
     };
     let calls = some(&named, MOST_NAMED);
     let Some((explained, measured)) = versus.explained() else {
-        return format!(" System calls changed: {calls}.");
+        return changed(versus);
     };
     let unit = TimeUnit::of(difference.abs());
     let ms = |seconds: f64| unit.title(&unit.text(seconds));
