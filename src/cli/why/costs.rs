@@ -44,7 +44,7 @@ impl Wanted<'_> {
             notes.tell(&"unit costs: those of an earlier 'why' since the machine booted; --fresh measures them again");
             return Ok(run);
         }
-        let Measured { run, .. } = measure(&self.arguments()?, notes)?;
+        let Measured { run, .. } = measure(&RunArgs { fresh, ..self.arguments()? }, notes)?;
         if let Some(folder) = folder.filter(|_| run.complete) {
             folder.keep(&run);
         }
