@@ -16,14 +16,13 @@ use std::time::{Duration, Instant};
 
 /// Launches of a worker: what differs between them (addresses, hash chains) is part of the scatter.
 const LAUNCHES: usize = 5;
-/// Enough of them if they take longer than `LONG` together.
+/// Enough of them if they take longer together than the caller has time, which is no more than `LONG`.
 const FEWEST_LAUNCHES: usize = 3;
-const LONG: Duration = Duration::from_secs(2);
+pub const LONG: Duration = Duration::from_secs(2);
 /// Pairs of requests of each launch and group.
 const PAIRS: usize = 7;
-/// Enough of them if they take longer than `LONG_LAUNCH`.
+/// Enough of them if they take longer than a launch's part of the time.
 const FEWEST_PAIRS: usize = 3;
-const LONG_LAUNCH: Duration = Duration::from_millis(400);
 /// How often a launch repeats readings that were not whole.
 const REPEATS: usize = 2 * PAIRS;
 /// Target duration of the larger request, waiting for the worker to sleep included: long against the protocol, short against
@@ -37,9 +36,9 @@ const MOST: u64 = 1 << 16;
 /// Events that a warning names before it counts the rest.
 const MOST_NAMES: usize = 4;
 
-/// Counts what `offer` has, per iteration of a case. Groups that turn out not to fit into the counters that are free are
+/// Counts what `offer` has, per iteration of a case, in about `long`. Groups that turn out not to fit into the counters that are free are
 /// split in `offer`, for all later cases. `None` if the run was interrupted.
-pub fn count(workers: &Workers, planned: &Planned, offer: &mut AvailableEvents) -> Option<Counters> {
+pub fn count(workers: &Workers, planned: &Planned, offer: &mut AvailableEvents, long: Duration) -> Option<Counters> {
     if workers.environment(&planned.case.environment).is_ok_and(|environment| environment.has_starter()) {
         // The process that is started need not be the one that does the work.
         return None;
@@ -47,10 +46,11 @@ pub fn count(workers: &Workers, planned: &Planned, offer: &mut AvailableEvents) 
     let began = Instant::now();
     let mut found = Found::default();
     for launch in 0..LAUNCHES {
-        if offer.groups.is_empty() || (launch >= FEWEST_LAUNCHES && began.elapsed() > LONG) {
+        if offer.groups.is_empty() || (launch >= FEWEST_LAUNCHES && began.elapsed() > long) {
             break;
         }
-        let counted = Worker::start(workers, planned, offer).and_then(|mut worker| one_launch(&mut worker, planned));
+        let counted = Worker::start(workers, planned, offer)
+            .and_then(|mut worker| one_launch(&mut worker, planned, long / LAUNCHES as u32));
         match counted {
             Ok(launch) => found.add(launch, offer),
             Err(failure) if failure.kind == FailureKind::Interrupted => return None,
@@ -97,13 +97,13 @@ enum Doubt {
     Zero(usize),
 }
 
-fn one_launch(bench: &mut impl Bench, planned: &Planned) -> Result<Launch, Failure> {
+fn one_launch(bench: &mut impl Bench, planned: &Planned, long: Duration) -> Result<Launch, Failure> {
     let began = Instant::now();
     let more = step(bench, planned.limit.unwrap_or(u64::MAX), finest(planned))?;
     let mut launch: Launch = bench.groups().into_iter().map(|group| (group, Vec::new())).collect();
     for _ in 0..PAIRS + REPEATS {
         let good = |pairs: &[Result<_, _>]| pairs.iter().filter(|pair| pair.is_ok()).count();
-        let enough = if began.elapsed() > LONG_LAUNCH { FEWEST_PAIRS } else { PAIRS };
+        let enough = if began.elapsed() > long { FEWEST_PAIRS } else { PAIRS };
         let mut wanting = false;
         for (index, (group, pairs)) in launch.iter_mut().enumerate() {
             if good(pairs) < enough && pairs.len() < enough + REPEATS {

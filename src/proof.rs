@@ -23,38 +23,45 @@ pub struct Proof {
     pub status: EntriesStatus,
     /// Set if the entries differ from those that the operation declares.
     pub warning: Option<String>,
+    /// When an earlier run counted them, in seconds since 1970-01-01 UTC; `None` if this one did.
+    pub counted_unix_s: Option<u64>,
 }
 
 impl Proof {
     /// No pass was made, for this reason.
     pub fn none(reason: &str) -> Proof {
-        Proof { entries: None, status: EntriesStatus::Unverified(reason.to_string()), warning: None }
+        Proof {
+            entries: None,
+            status: EntriesStatus::Unverified(reason.to_string()),
+            warning: None,
+            counted_unix_s: None,
+        }
     }
 }
 
 /// Entries that differ from the declaration are counted again: a real difference comes back, one caused by a partner that
 /// was late (on a busy machine) does not.
 const RECOUNTS: usize = 2;
-/// Target duration of a request under ptrace.
-const REQUEST: Duration = Duration::from_millis(20);
-/// The same of a case that seems to make no call, which ptrace does not slow down: 2^26 and more iterations of what takes 1 ns, about
-/// as many as a timed run has.
-const RARE: Duration = Duration::from_millis(200);
+/// Target duration of a request under ptrace, unless the caller has less time.
+pub const REQUEST: Duration = Duration::from_millis(20);
+/// Times as long may a case take that seems to make no call, which ptrace does not slow down: at 200 ms, 2^26 and more iterations of
+/// what takes 1 ns, about as many as a timed run has.
+const RARE: u32 = 10;
 
-/// Counts the kernel entries of one iteration of a case.
+/// Counts the kernel entries of one iteration of a case, in requests that last up to `request`, [`REQUEST`] at most.
 ///
 /// Tracer and tracees share the measuring CPU: switching on one CPU takes a microsecond or two, waking an idle one takes
 /// tens of microseconds in a virtual machine.
 ///
 /// # Errors
 /// The case's own failure. If ptrace is refused, that is not a failure: the proof says so.
-pub fn prove(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
+pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<Proof, Failure> {
     let environment = workers.environment(&planned.case.environment)?;
     if environment.is_guest || environment.unverified.is_some() {
         let reason = environment.unverified.unwrap_or("it is in a machine of its own".to_string());
         return Ok(Proof::none(&reason));
     }
-    workers.placement.on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned)))
+    workers.placement.on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned, request)))
 }
 
 /// The same where this process cannot trace: `request` runs a batch of n iterations and counts the kernel entries meanwhile.
@@ -77,7 +84,7 @@ fn until_as_declared(mut count: impl FnMut() -> Result<Proof, Failure>) -> Resul
     Ok(proof)
 }
 
-fn count_entries(workers: &Workers, planned: &Planned) -> Result<Proof, Failure> {
+fn count_entries(workers: &Workers, planned: &Planned, long: Duration) -> Result<Proof, Failure> {
     let mut child = workers.start(&planned.case, 0)?;
     let watchdog = match Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt) {
         Ok(watchdog) => watchdog,
@@ -103,10 +110,10 @@ fn count_entries(workers: &Workers, planned: &Planned) -> Result<Proof, Failure>
     let mut pass = Pass { watchdog, child, tracer, timeout: workers.timeout };
     let begun = if starter { Ok(()) } else { pass.begin(&greeting) };
     let total = begun.and_then(|()| {
-        let total = per_iteration(planned, REQUEST, |n| pass.request(n))?;
+        let total = per_iteration(planned, long, |n| pass.request(n))?;
         // The threads of a language's runtime make calls of their own now and then.
         let is_silent = total.total() == 0.0 && planned.case.language.is_none();
-        if is_silent { rare(planned.limit, RARE, |n| pass.request(n)) } else { Ok(total) }
+        if is_silent { rare(planned.limit, long * RARE, |n| pass.request(n)) } else { Ok(total) }
     });
     Ok(judge(total.map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?, planned))
 }
@@ -157,7 +164,14 @@ fn judge(total: Entries, planned: &Planned) -> Proof {
         .collect();
     let unlike = planned.enters.as_ref().filter(|declared| !declared.matches(&timed, &params));
     let warning = unlike.map(|declared| format!("kernel entries are {timed}, declared are {declared}"));
-    Proof { entries: Some(timed), status: EntriesStatus::Verified, warning }
+    Proof { entries: Some(timed), status: EntriesStatus::Verified, warning, counted_unix_s: None }
+}
+
+/// What an earlier run counted, if it is what the operation declares; what is not is counted again.
+pub fn known(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<Proof> {
+    let is_declared = planned.enters.as_ref()?.matches(entries, &planned.case.effective_params());
+    let status = EntriesStatus::Verified;
+    is_declared.then(|| Proof { entries: Some(entries.clone()), status, warning: None, counted_unix_s: Some(unix_s) })
 }
 
 /// Kills a traced probe that hangs or whose run is interrupted, which also ends the wait for its stops. It must be dropped

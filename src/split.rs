@@ -6,15 +6,15 @@ use crate::model::{Failure, ModeSamples, Planned};
 use crate::runner::Workers;
 use std::time::Duration;
 
-/// CPU time per case: a few hundred samples, enough to know a share to two percentage points.
-const TIME: Duration = Duration::from_millis(33);
+/// CPU time per case, unless the caller has less: a few hundred samples, enough to know a share to two percentage points.
+pub const TIME: Duration = Duration::from_millis(33);
 
-/// Samples user and system mode. `None` for a snippet, for an operation that uses several threads or processes, enters the
+/// Samples user and system mode for `time` on a CPU. `None` for a snippet, for an operation that uses several threads or processes, enters the
 /// kernel by faults, or sleeps, in an environment whose other processes take part in each call, if the probe has no sampler
 /// for this machine, and if the pass failed. The failure is not reported: if it is the operation's own, proof and
 /// measurement fail too.
-pub fn split(workers: &Workers, planned: &Planned) -> Option<ModeSamples> {
-    let samples = can_be_sampled(planned).then(|| sample(workers, planned).ok())??;
+pub fn split(workers: &Workers, planned: &Planned, time: Duration) -> Option<ModeSamples> {
+    let samples = can_be_sampled(planned).then(|| sample(workers, planned, time).ok())??;
     (samples.user + samples.system > 0).then_some(samples)
 }
 
@@ -23,9 +23,9 @@ fn can_be_sampled(planned: &Planned) -> bool {
     planned.case.language.is_none() && !planned.adds_processes && !traits.switches && !traits.children && !traits.faults
 }
 
-fn sample(workers: &Workers, planned: &Planned) -> Result<ModeSamples, Failure> {
+fn sample(workers: &Workers, planned: &Planned, time: Duration) -> Result<ModeSamples, Failure> {
     let mut child = workers.start(&planned.case, 0)?;
     child.send(&Workers::greeting(&planned.case))?;
     child.ready(workers.timeout)?;
-    child.sample(TIME, workers.timeout)
+    child.sample(time, workers.timeout)
 }

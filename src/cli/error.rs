@@ -1,6 +1,7 @@
 //! Usage errors, which the user can fix by changing the command line: exit status 2.
 
 use crate::model::{Failure, FailureKind};
+use crate::session::Refused;
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0:#}")]
@@ -14,4 +15,10 @@ pub fn is_interrupt(error: &anyhow::Error) -> bool {
 /// Marks an error as a usage error, other than an interrupt. Errors: that of `result`, marked.
 pub fn usage<T>(result: anyhow::Result<T>) -> anyhow::Result<T> {
     result.map_err(|error| if is_interrupt(&error) { error } else { UsageError(error).into() })
+}
+
+/// What is said of an error, a line each.
+pub fn lines(error: &anyhow::Error) -> Vec<String> {
+    let inner = error.downcast_ref::<UsageError>().map_or(error, |usage| &usage.0);
+    inner.downcast_ref::<Refused>().map_or_else(|| vec![format!("{error:#}")], |refused| refused.0.clone())
 }

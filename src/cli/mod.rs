@@ -134,7 +134,7 @@ pub fn main() -> u8 {
     match done {
         Ok(exit) => exit.status(),
         Err(error) => {
-            messages::tell(&format_args!("{error:#}"));
+            error::lines(&error).iter().for_each(|line| messages::tell(line));
             status(&error)
         }
     }

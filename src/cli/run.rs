@@ -87,12 +87,14 @@ impl RunArgs {
         let cpu_seconds = self.cpu_seconds.or(of_study);
         RunOptions {
             cpu: self.cpu.unwrap_or_default(),
-            budget: self.time.or(study.and_then(|study| study.seconds)).map(Duration::from_secs_f64),
+            budget: study.and_then(|study| study.seconds).map(Duration::from_secs_f64),
+            whole: self.time.map(Duration::from_secs_f64),
             per_case: cpu_seconds.map(Duration::from_secs_f64),
             precision_percent: self.precision,
             seed: self.seed,
             timeout: Duration::from_secs_f64(self.timeout),
             verify: !self.no_verify,
+            fresh: self.fresh,
             counters: self.counters || self.view.view == Some(ViewKind::Counters),
             latency: self.singles(),
         }
@@ -102,7 +104,7 @@ impl RunArgs {
     fn singles(&self) -> Option<Singles> {
         let flag = self.latency || self.latency_calls.is_some() || self.latency_time.is_some();
         let view = self.view.view == Some(ViewKind::Latency);
-        let time = self.latency_time.map_or(singles::TIME, Duration::from_secs_f64);
+        let time = self.latency_time.map(Duration::from_secs_f64);
         let calls = self.latency_calls.unwrap_or(singles::CALLS);
         (flag || view).then_some(Singles { calls, time })
     }
@@ -286,19 +288,36 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let session = usage(Session::open_sides(args.options(study.as_ref()), sides.clone()))?;
     let what = What { study: study.as_ref(), needs: args.needs(&session, profile.as_ref(), notes) };
     let plan = usage(args.plan(&session, &what, &sides))?;
+    let names_snippets = study.is_none();
     let job = Job {
         planned: plan.planned.clone(),
         fixtures: plan.fixtures.clone(),
         study: study.map(|study| study.view),
         labels,
         boot: args.boot(),
+        named_environments: args.environments.clone(),
+        names_snippets,
         runs: args.runs,
     };
-    let ready = usage(session.check(job))?.prepare()?;
+    session.builds_first(&job).iter().for_each(|line| notes.tell(line));
+    let mut ready = usage(session.check(job))?.prepare()?;
+    ready.shortfall().iter().for_each(|line| notes.tell(line));
     let (run, stored) = ready.measure(&progress, &keep);
     progress.done();
+    known_entries(&run, notes);
     keep.chosen().iter().for_each(|path| notes.tell(&format_args!("the run is in {}", path.display())));
     Ok(Measured { run: keep.told(run), plan, stored })
+}
+
+/// Which kernel entries were not counted now.
+fn known_entries(run: &Run, notes: Notes) {
+    let known = run.records.iter().filter(|record| record.entries_counted_unix_s.is_some()).count();
+    if known > 0 {
+        let cases = if known == 1 { "1 case: counted" } else { &format!("{known} cases: counted") };
+        let text =
+            format!("kernel entries of {cases} by an earlier run since the machine booted; --fresh counts again");
+        notes.tell(&text);
+    }
 }
 
 /// A case that enters the kernel otherwise than its study says has failed as a test.

@@ -75,7 +75,7 @@ fn counted(fake: &mut Fake, launches: usize) -> Counters {
     let mut offer = fake.offer.clone();
     for _ in 0..launches {
         fake.offer = offer.clone();
-        found.add(one_launch(fake, &planned(None)).expect("a launch"), &mut offer);
+        found.add(one_launch(fake, &planned(None), LONG).expect("a launch"), &mut offer);
     }
     found.counters(&offer)
 }
@@ -120,7 +120,7 @@ fn requests_stay_within_the_limit() {
         let mut fake = Fake { most: limit, ..fake(&["page-faults"], 4) };
         let more = step(&mut fake, limit, 1).expect("a step");
         assert!(base(more) + more <= limit, "{limit}: {more}");
-        one_launch(&mut fake, &planned(Some(limit))).expect("a launch");
+        one_launch(&mut fake, &planned(Some(limit)), LONG).expect("a launch");
     }
     assert_eq!(step(&mut fake(&["page-faults"], 4), u64::MAX, 1), Ok(MOST), "it takes no time");
     assert_eq!(step(&mut fake(&["page-faults"], 4), 100, 1 << 20), Ok(64));

@@ -16,8 +16,7 @@ pub struct Shape {
     pub cold: bool,
 }
 
-/// The longest slot that displaces caches before each call, and if they fit, the calls in a batch and the batches.
-const COLD_SLOT: Duration = Duration::from_millis(50);
+/// The calls in a batch and the batches of a slot that displaces caches before each call, if they fit into it.
 const COLD_CALLS: u64 = 8;
 const COLD_BATCHES: u32 = 16;
 
@@ -32,7 +31,7 @@ pub fn calibrate(
     timeout: Duration,
 ) -> Result<Shape, Failure> {
     if let Some(displacing) = worker.facts().number("displacing_ns").filter(|ns| *ns > 0.0) {
-        return Ok(cold_shape(displacing, limit));
+        return Ok(cold_shape(displacing, limit, slots.cold));
     }
     let target = batch_target(worker).max(slots.least_batch);
     let first = grow(worker, 1, limit, target, timeout)?;
@@ -48,8 +47,8 @@ fn shape(n: u64, batch_ns: f64, target: Duration, slots: Slots) -> Shape {
 
 /// Where caches are displaced before each call, that takes nearly all of the time. A few calls make a sample, because single
 /// ones often fall into two groups, and a median that lies between those says nothing.
-fn cold_shape(displacing_ns: f64, limit: Option<u64>) -> Shape {
-    let calls = COLD_SLOT.as_nanos() as f64 / displacing_ns;
+fn cold_shape(displacing_ns: f64, limit: Option<u64>, slot: Duration) -> Shape {
+    let calls = slot.as_nanos() as f64 / displacing_ns;
     let n = (calls as u64).clamp(1, limit.unwrap_or(u64::MAX).clamp(1, COLD_CALLS));
     Shape { n, k: ((calls / n as f64) as u32).clamp(1, COLD_BATCHES), cold: false }
 }
@@ -115,7 +114,7 @@ mod tests {
     #[test]
     fn a_slot_of_cold_calls_is_bounded_by_the_time_of_displacing() {
         let shape = |ns, limit| {
-            let Shape { n, k, cold } = cold_shape(ns, limit);
+            let Shape { n, k, cold } = cold_shape(ns, limit, Slots::SHORT.cold);
             (n, k, cold)
         };
         assert_eq!(shape(100_000.0, None), (8, 16, false));

@@ -68,6 +68,8 @@ pub struct Measured {
 pub struct Config {
     /// Wall time for measuring.
     pub budget: Duration,
+    /// Whether the budget includes starting and calibrating the workers for the first time.
+    pub includes_start: bool,
     /// Measuring ends early when every interval's half-width is at most this percentage of its median.
     pub precision_percent: f64,
     /// Seed of all random orders.
@@ -87,21 +89,24 @@ pub struct Slots {
     pub most_batches: u32,
     /// The shortest batch, even if the clock would allow shorter ones.
     pub least_batch: Duration,
+    /// The longest slot that displaces caches before each call.
+    pub cold: Duration,
 }
 
 impl Slots {
     /// Many short turns, so that a change in the machine's state affects all cases alike.
     pub const SHORT: Slots =
-        Slots { time: Duration::from_micros(200), most_batches: 4, least_batch: Duration::from_micros(10) };
+        Slots { time: Duration::from_micros(200), most_batches: 4, least_batch: Duration::from_micros(10), cold: COLD };
     /// Long turns, which leave most of the time to the cases: for a given CPU time per case.
     pub const LONG: Slots =
-        Slots { time: Duration::from_millis(5), most_batches: 25, least_batch: Duration::from_micros(200) };
+        Slots { time: Duration::from_millis(5), most_batches: 25, least_batch: Duration::from_micros(200), cold: COLD };
 }
 
+const COLD: Duration = Duration::from_millis(50);
 /// Shares of the budget after which the precision is checked.
 const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
-/// The share that is added if the kernel's state changed too late for the looks.
-const EXTRA: f64 = 0.25;
+/// The share that is added if the kernel's state changed too late for the looks: within what a budget may be exceeded by.
+const EXTRA: f64 = 0.1;
 /// Launches of every worker per look, because memory layout biases a launch.
 const LAUNCHES: u32 = 3;
 /// A start that takes longer is not repeated at every launch if it would also take longer than the case is measured in between:

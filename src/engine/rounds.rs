@@ -36,26 +36,39 @@ struct Rounds<'a> {
     launches: u32,
     /// Blocks begun so far.
     blocks: usize,
-    /// When measuring began: the budget does not include the first launch and calibration.
+    /// When the budget began.
     began: Duration,
+}
+
+/// Blocks per launch of a look at that share of the budget. They are equally long in all looks: the interval counts each of them
+/// once, the median each of their batches.
+fn blocks_of(share: f64) -> u32 {
+    BLOCKS * (share / LOOKS[0]).round() as u32
 }
 
 impl Rounds<'_> {
     fn all_looks(&mut self) {
         self.launch("starting and calibrating");
-        self.began = self.clock.now();
+        if !self.config.includes_start {
+            self.began = self.clock.now();
+        }
         let mut from = 0.0;
         for to in LOOKS {
-            self.one_look(from, to);
+            self.one_look(from, to, blocks_of(to - from));
             from = to;
-            if self.observer.interrupted() || self.lanes.iter().all(Lane::precise) {
+            if self.observer.interrupted() || self.is_used_up() || self.lanes.iter().all(Lane::precise) {
                 break;
             }
         }
         if self.change_left_too_little() {
-            self.one_look(from, from + EXTRA);
+            self.one_look(from, from + EXTRA, BLOCKS);
         }
         self.lanes.iter_mut().for_each(Lane::rest);
+    }
+
+    /// Whether the budget is spent. The first look has as many blocks as an interval needs, whatever they take.
+    fn is_used_up(&self) -> bool {
+        self.clock.now() >= self.began + self.config.budget
     }
 
     /// Whether the kernel's state changed so late that some case has too few blocks in the state that is shown.
@@ -72,10 +85,8 @@ impl Rounds<'_> {
         change.map_or(0..self.blocks, |(range, _)| range)
     }
 
-    /// Spends the budget's share between `from` and `to` in equal launches of equal blocks, then checks the precision.
-    fn one_look(&mut self, from: f64, to: f64) {
-        // Blocks are equally long in all looks: the interval counts each of them once, the median each of their batches.
-        let blocks = BLOCKS * ((to - from) / LOOKS[0]).round() as u32;
+    /// Spends the budget's share between `from` and `to` in equal launches of so many equal blocks, then checks the precision.
+    fn one_look(&mut self, from: f64, to: f64, blocks: u32) {
         let part = (to - from) / f64::from(LAUNCHES);
         for launch in 0..LAUNCHES {
             if self.launches > 1 || launch > 0 {
@@ -211,6 +222,7 @@ mod tests {
     fn config(milliseconds: u64) -> Config {
         Config {
             budget: Duration::from_millis(milliseconds),
+            includes_start: false,
             precision_percent: 1.0,
             seed: 7,
             timeout: Duration::from_secs(1),

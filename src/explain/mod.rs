@@ -31,7 +31,7 @@ use verdict::Counted;
 /// # Errors
 /// The case's own failure. Code that cannot be recorded is not an error: the explanation then has the reason.
 pub fn explain(workers: &Workers, planned: &Planned, operation: &Operation) -> Result<Explanation, Failure> {
-    let proof = proof::prove(workers, planned)?;
+    let proof = proof::prove(workers, planned, proof::REQUEST)?;
     let (recorded, mut notes) = match recording::record(Bounds::default(), workers, &planned.case, operation)? {
         Ok(recording) => (Some(recording), Vec::new()),
         Err(reason) => (None, vec![reason]),

@@ -195,7 +195,10 @@ fn command(workers: &Workers, environment: &Environment, probe: &Path, options: 
 }
 
 /// The image to boot, absolute, or the program that is the kernel.
-fn kernel(environment: &Environment) -> Result<PathBuf> {
+///
+/// # Errors
+/// That there is none, or why it cannot be booted.
+pub fn kernel(environment: &Environment) -> Result<PathBuf> {
     match (&environment.kernel, &environment.own_kernel) {
         (Some(Kernel::Version(wanted)), _) => Ok(images::find(wanted, machine(environment))?.path),
         (Some(Kernel::File(path)), own) => {

@@ -33,6 +33,6 @@ mod traced;
 
 pub use channel::Channel;
 pub use count::count;
-pub use machine::{Guest, Options};
+pub use machine::{Guest, Options, kernel};
 pub use monitor::Monitor;
 pub use traced::Traced;

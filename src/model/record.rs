@@ -109,6 +109,8 @@ pub struct Record {
     pub outcome: Outcome,
     pub entries: Option<Entries>,
     pub entries_status: EntriesStatus,
+    /// When an earlier run counted the entries, in seconds since 1970-01-01 UTC; `None` if this one did.
+    pub entries_counted_unix_s: Option<u64>,
     /// `None` if the mode was not sampled.
     pub mode_samples: Option<ModeSamples>,
     /// `None` if events were not counted.
@@ -284,6 +286,7 @@ impl Record {
             outcome,
             entries: None,
             entries_status: EntriesStatus::Unverified("not counted".into()),
+            entries_counted_unix_s: None,
             mode_samples: None,
             counters: None,
             latency: None,

@@ -116,6 +116,11 @@ impl Builds {
         self.cache.warnings()
     }
 
+    /// Whether the probe of an environment must be built first.
+    pub fn lacks(&self, environment: &str) -> bool {
+        Environment::find(environment).is_ok_and(|environment| environment.is_unbuilt(&self.cache))
+    }
+
     /// The probe of an environment, built now if it has not been.
     ///
     /// # Errors

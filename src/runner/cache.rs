@@ -75,6 +75,11 @@ impl Cache {
         Ok(target)
     }
 
+    /// Whether the build that `parts` identify is there, unchanged or not.
+    pub fn holds(&self, parts: &[&[u8]]) -> bool {
+        self.root.join(key(parts)).exists()
+    }
+
     pub fn directory(&self) -> &Path {
         &self.root
     }
@@ -106,7 +111,8 @@ fn remove(path: &Path) -> std::io::Result<()> {
     }
 }
 
-fn key(parts: &[&[u8]]) -> String {
+/// The digest of `parts`, each with its length.
+pub fn key(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());

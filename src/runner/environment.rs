@@ -241,14 +241,25 @@ impl Environment {
     pub fn probe(&self, cache: &Cache) -> Result<PathBuf> {
         let compiler = self.compiler()?;
         let sources = sources(&PROBE);
-        let flags = self.flags.join(" ");
-        let version = env!("CARGO_PKG_VERSION").as_bytes();
-        let compiler_name = compiler.join(OsStr::new(" "));
-        let compiler_name = compiler_name.as_bytes();
-        let mut parts = vec![b"probe", version, flags.as_bytes(), compiler_name, super::COMPILER.as_bytes()];
-        parts.extend(sources.iter().map(|(_, text)| text.as_bytes()));
+        let parts = self.identity(&compiler, &sources);
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         let built = cache.get(&parts, |directory| self.build(cache, &compiler, &sources, directory))?;
         Ok(built.join("probe"))
+    }
+
+    /// Whether its probe must be built before it can be started, which takes seconds.
+    pub fn is_unbuilt(&self, cache: &Cache) -> bool {
+        let Ok(compiler) = self.compiler() else { return false };
+        let parts = self.identity(&compiler, &sources(&PROBE));
+        !self.is_built_natively() && !cache.holds(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    }
+
+    /// What goes into its probe.
+    fn identity(&self, compiler: &[OsString], sources: &[(String, &str)]) -> Vec<Vec<u8>> {
+        let (flags, compiler) = (self.flags.join(" "), compiler.join(OsStr::new(" ")));
+        let own = [&b"probe"[..], env!("CARGO_PKG_VERSION").as_bytes(), flags.as_bytes(), compiler.as_bytes()];
+        let texts = sources.iter().map(|(_, text)| text.as_bytes());
+        own.into_iter().chain([super::COMPILER.as_bytes()]).chain(texts).map(<[u8]>::to_vec).collect()
     }
 
     fn build(&self, cache: &Cache, compiler: &[OsString], sources: &[(String, &str)], directory: &Path) -> Result<()> {

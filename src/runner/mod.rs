@@ -22,7 +22,7 @@ mod snippet;
 pub mod standalone;
 mod workers;
 
-pub use cache::{digest, state_directory};
+pub use cache::{digest, key, state_directory};
 pub use catalogue::{parse_catalogue, read_catalogue};
 pub use child::Child;
 pub use directory::RunDirectory;

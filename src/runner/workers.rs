@@ -129,12 +129,25 @@ impl Workers {
         self.builds.borrow_mut().probe(environment)
     }
 
+    /// Whether the probe of an environment must be built first, which takes seconds.
+    pub fn lacks_probe_of(&self, environment: &str) -> bool {
+        self.builds.borrow().lacks(environment)
+    }
+
     /// The program that is built for a case; one of a snippet speaks the protocol on descriptors 3 and 4.
     ///
     /// # Errors
     /// What is missing, or the compiler's message.
     pub fn program_of(&self, case: &Case) -> Result<PathBuf, Failure> {
         Ok(self.builds.borrow_mut().get(case)?.command().get_program().into())
+    }
+
+    /// The probe that runs an operation.
+    ///
+    /// # Errors
+    /// What is missing, or the compiler's message.
+    pub fn program(&self, case: &Case) -> Result<PathBuf, Failure> {
+        Ok(self.built(case)?.map_or_else(|| self.probe(), |built| built.command().get_program().into()))
     }
 
     /// The directories of fixtures: one, or one in each directory that operations work in.

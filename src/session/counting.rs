@@ -1,9 +1,10 @@
 //! Cases in emulated machines: their instructions are counted, one guest after the other, before times are measured.
 
 use super::guests::LazyGuest;
+use super::job::only_for_speed;
 use super::open::Session;
 use super::options::{Stage, Watch};
-use super::passes::{Passed, Passes, only_for_speed};
+use super::passes::{Passed, Passes};
 use crate::guest::{self, Options};
 use crate::model::{Failure, FailureKind, Planned, Unit};
 use crate::proof::{Proof, prove_by};

@@ -1,8 +1,9 @@
 //! What a session measures.
 
 use crate::guest;
-use crate::model::{Planned, StudyView};
+use crate::model::{Planned, Role, StudyView};
 use crate::runner::Fixture;
+use crate::summary;
 use std::collections::BTreeMap;
 
 /// What is to be measured, and what its file says of it.
@@ -17,6 +18,15 @@ pub struct Job {
     pub labels: BTreeMap<String, String>,
     /// How guests are booted.
     pub boot: guest::Options,
+    /// Environments that the user named: without one of them, nothing is measured.
+    pub named_environments: Vec<String>,
+    /// Whether the user named each snippet, rather than a study.
+    pub names_snippets: bool,
     /// How often the whole is measured; 0 is as 1.
     pub runs: u32,
+}
+
+/// Whether it is only measured as a member of the panel that shows the machine's speed.
+pub fn only_for_speed(planned: &Planned) -> bool {
+    planned.role == Role::Baseline && !summary::is_baseline(&planned.case)
 }

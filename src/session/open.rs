@@ -10,12 +10,15 @@ use crate::model::{Case, EnvironmentFacts, Facts, Failure, Host, Operation};
 use crate::runner::{Interrupt, Workers, read_catalogue};
 use anyhow::Result;
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// A place to measure in: workers, and what is known of the machine. [`Session::check`] is the way to a run.
 pub struct Session {
     /// The probe's operations.
     pub catalogue: Vec<Operation>,
     pub(super) options: RunOptions,
+    /// When it was opened, or renewed for a further run.
+    pub(super) opened: Instant,
     pub(super) workers: Workers,
     pub(super) interrupt: Interrupt,
     pub(super) host: Host,
@@ -42,6 +45,7 @@ impl Session {
     /// # Errors
     /// Also if a side is not what it should be.
     pub fn open_sides(options: RunOptions, sides: Sides) -> Result<Session> {
+        let opened = Instant::now();
         let sources = Sources::default();
         // Before this process moves to the driver's CPUs, so that the facts hold the original affinity.
         let mut host = host::facts(&sources, None);
@@ -61,7 +65,7 @@ impl Session {
             catalogue = std::mem::take(&mut there.operations);
         }
         let facts = BTreeMap::new();
-        Ok(Session { catalogue, options, workers, interrupt, host, clocks, sides, facts, remote })
+        Ok(Session { catalogue, options, opened, workers, interrupt, host, clocks, sides, facts, remote })
     }
 
     /// Starts workers, for callers that examine them other than by time.

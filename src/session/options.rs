@@ -9,9 +9,11 @@ use std::time::Duration;
 pub struct RunOptions {
     /// The CPU to measure on.
     pub cpu: Wanted,
-    /// Wall time for measuring; if not given, it depends on the number of cases.
+    /// Wall time for the rounds; if not given, it depends on the number of cases.
     pub budget: Option<Duration>,
-    /// Wall time for each case, baselines included, all of which is spent; replaces `budget`.
+    /// Wall time for all of a run, from the opening of its session on; replaces `budget`.
+    pub whole: Option<Duration>,
+    /// Wall time for each case in the rounds, baselines included, all of which is spent; replaces `budget`.
     pub per_case: Option<Duration>,
     /// Target half-width of every interval, in percent of its median.
     pub precision_percent: f64,
@@ -21,6 +23,8 @@ pub struct RunOptions {
     pub timeout: Duration,
     /// Whether to count kernel entries.
     pub verify: bool,
+    /// Whether to count also those that an earlier run has counted.
+    pub fresh: bool,
     /// Whether to count hardware and software events.
     pub counters: bool,
     /// Whether to time single calls, and how many.
@@ -32,11 +36,13 @@ impl Default for RunOptions {
         RunOptions {
             cpu: Wanted::Best,
             budget: None,
+            whole: None,
             per_case: None,
             precision_percent: 1.0,
             seed: None,
             timeout: Duration::from_secs(10),
             verify: true,
+            fresh: false,
             counters: false,
             latency: None,
         }

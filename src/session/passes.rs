@@ -1,54 +1,58 @@
 //! The untimed passes over the cases: kernel entries, modes, events, single calls.
 
-use super::job::Job;
+use super::job::{Job, only_for_speed};
+use super::known::Known;
 use super::open::Session;
 use super::options::{Stage, Watch};
+use super::promise::Effort;
 use crate::counters;
 use crate::kernel::Sources;
 use crate::kernel::counters::AvailableEvents;
-use crate::model::{Case, Counted, Counters, Failure, FailureKind, ModeSamples, Planned, Role, SingleCalls};
+use crate::model::{Case, Counted, Counters, Failure, FailureKind, ModeSamples, Planned, SingleCalls};
 use crate::proof::{Proof, prove};
 use crate::singles::time_singles;
 use crate::split::split;
-use crate::summary;
 use std::collections::HashMap;
 
 impl Session {
     /// Counts kernel entries and instructions, samples modes, and times single calls.
-    pub(super) fn pass(&mut self, job: &Job, watch: &dyn Watch) -> Found {
-        let mut found = self.pass_all(&job.planned, watch);
+    pub(super) fn pass(&mut self, job: &Job, known: Known, watch: &dyn Watch) -> Found {
+        let mut found = self.pass_all(&job.planned, known, watch);
         self.count_in_guests(&mut found.cases, &job.boot, watch);
         self.time_singles(&mut found.cases, watch);
         found
     }
 
     /// What the untimed passes find of each case.
-    fn pass_all(&self, planned: &[Planned], watch: &dyn Watch) -> Found {
+    fn pass_all(&self, planned: &[Planned], known: Known, watch: &dyn Watch) -> Found {
         let cpu = self.workers.placement.measuring;
-        let mut offer = self.options.counters.then(|| AvailableEvents::here(&Sources::default(), cpu));
+        let offer = self.options.counters.then(|| AvailableEvents::here(&Sources::default(), cpu));
         let warning = offer.as_ref().and_then(counters::warning);
+        let mut means = Means { offer, known, effort: self.effort(planned.len()) };
         watch.stage(Stage::Proving);
         let mut done: HashMap<Case, Result<Passes, Failure>> = HashMap::new();
         let mut pass_one = |(i, case): (usize, &Planned)| {
             watch.at(i as f64 / planned.len() as f64, &case.case.to_string());
             if case.case.cold().is_none() {
-                let passes = self.pass_one(case, offer.as_mut());
+                let passes = self.pass_one(case, &mut means);
                 done.insert(case.case.alone(), passes.clone());
                 return passes;
             }
             not_cold(case)?;
             let warm = case.case.alone();
-            let passes = done.entry(warm).or_insert_with(|| self.pass_one(case, offer.as_mut())).clone();
+            let passes = done.entry(warm).or_insert_with(|| self.pass_one(case, &mut means)).clone();
             // The shares and events of a warm loop are not those of a cold call.
             passes.map(|passes| Passes { mode_samples: None, counters: None, ..passes })
         };
         let passed =
             |(i, planned): (usize, &Planned)| Passed { passes: pass_one((i, planned)), planned: planned.clone() };
-        Found { cases: planned.iter().enumerate().map(passed).collect(), warning }
+        let cases = planned.iter().enumerate().map(passed).collect();
+        means.known.keep();
+        Found { cases, warning }
     }
 
     /// Samples the mode even with --no-verify: that needs no tracer, and the table shows it.
-    fn pass_one(&self, planned: &Planned, offer: Option<&mut AvailableEvents>) -> Result<Passes, Failure> {
+    fn pass_one(&self, planned: &Planned, means: &mut Means) -> Result<Passes, Failure> {
         if self.interrupt.is_set() {
             return Err(Failure::interrupted());
         }
@@ -62,11 +66,23 @@ impl Session {
         }
         let alone = Planned { case: planned.case.alone(), ..planned.clone() };
         let proof = match self.options.verify {
-            true => prove(&self.workers, &alone)?,
+            true => self.proof(&alone, means)?,
             false => Proof::none(NOT_ASKED),
         };
-        let counters = offer.and_then(|offer| counters::count(&self.workers, &alone, offer));
-        Ok(Passes { proof, mode_samples: split(&self.workers, &alone), counters, latency: None, counted: None })
+        let Effort { sampling, counting, .. } = means.effort;
+        let counters = means.offer.as_mut().and_then(|offer| counters::count(&self.workers, &alone, offer, counting));
+        let mode_samples = split(&self.workers, &alone, sampling);
+        Ok(Passes { proof, mode_samples, counters, latency: None, counted: None })
+    }
+
+    /// What an earlier run counted, or else this one.
+    fn proof(&self, planned: &Planned, means: &mut Means) -> Result<Proof, Failure> {
+        if let Some(proof) = means.known.find(self, planned) {
+            return Ok(proof);
+        }
+        let proof = prove(&self.workers, planned, means.effort.request)?;
+        means.known.add(self, planned, &proof);
+        Ok(proof)
     }
 
     /// Times single calls of the cases that work, one case after the other, if that was asked for. Cold cases and the panel
@@ -75,15 +91,24 @@ impl Session {
         let Some(wanted) = &self.options.latency else { return };
         watch.stage(Stage::Singles);
         let all = passed.len() as f64;
+        let Effort { singles, .. } = self.effort(passed.len());
         for (i, Passed { planned, passes }) in passed.iter_mut().enumerate() {
             watch.at(i as f64 / all, &planned.case.to_string());
             let is_guest = self.workers.environment(&planned.case.environment).is_ok_and(|own| own.is_guest);
             let shown = planned.case.cold().is_none() && !only_for_speed(planned) && !is_guest;
             if let Some(passes) = passes.as_mut().ok().filter(|_| shown) {
-                passes.latency = Some(time_singles(&self.workers, planned, wanted).map_err(|failure| failure.message));
+                passes.latency =
+                    Some(time_singles(&self.workers, planned, wanted, singles).map_err(|failure| failure.message));
             }
         }
     }
+}
+
+/// What the passes over all cases share.
+struct Means {
+    offer: Option<AvailableEvents>,
+    known: Known,
+    effort: Effort,
 }
 
 /// Fails for an operation whose single calls say nothing of it.
@@ -95,11 +120,6 @@ fn not_cold(planned: &Planned) -> Result<(), Failure> {
 /// Why there are no kernel entries where they could have been counted.
 const ONLY_FOR_SPEED: &str = "not counted: it only shows the machine's speed";
 const NOT_ASKED: &str = "not counted, as asked (--no-verify)";
-
-/// Whether it is only measured as a member of the panel that shows the machine's speed.
-pub fn only_for_speed(planned: &Planned) -> bool {
-    planned.role == Role::Baseline && !summary::is_baseline(&planned.case)
-}
 
 /// What the untimed passes found of a case.
 #[derive(Clone)]

@@ -37,6 +37,7 @@ fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> R
         outcome,
         entries: proof.entries,
         entries_status: proof.status,
+        entries_counted_unix_s: proof.counted_unix_s,
         mode_samples,
         counters,
         latency: passes.as_ref().ok().and_then(|passes| passes.latency.clone()),

@@ -14,6 +14,7 @@ use crate::model::{Host, Run};
 use crate::runner::{Fixture, Workers};
 use crate::store::StoreError;
 use anyhow::Result;
+use std::time::Instant;
 
 impl Session {
     /// Measures the times of what was found as often as the job says.
@@ -50,6 +51,7 @@ impl Session {
 
     /// New workers in a new directory with its fixtures, and the facts that may have changed.
     fn renew(&mut self, seed: u64, fixtures: &[Fixture]) -> Result<()> {
+        self.opened = Instant::now();
         let sources = Sources::default();
         let directory = self.sides.directory()?;
         let alone = self.sides.is_all_elsewhere();

@@ -52,6 +52,11 @@ impl Sides {
         if let Sides::Commands(_, own) = self { own } else { &[] }
     }
 
+    /// Whether the names stand for something else than environments.
+    pub fn are_variants(&self) -> bool {
+        !matches!(self, Sides::Commands(..)) && !self.names().is_empty()
+    }
+
     /// Whether nothing is measured on this machine.
     pub fn is_all_elsewhere(&self) -> bool {
         let own = self.own();

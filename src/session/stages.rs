@@ -3,6 +3,7 @@
 use super::company::Company;
 use super::job::Job;
 use super::keep::Keep;
+use super::known::Known;
 use super::open::Session;
 use super::options::Watch;
 use crate::kernel::Sources;
@@ -14,7 +15,7 @@ use crate::store::StoreError;
 use anyhow::Result;
 use std::path::Path;
 
-/// A job that fits this machine's limits. Nothing has been started or written yet.
+/// A job that fits this machine's limits, and whose named environments and snippets can be had.
 pub struct Checked {
     session: Session,
     job: Job,
@@ -24,13 +25,15 @@ pub struct Checked {
 pub struct Ready {
     session: Session,
     job: Job,
+    known: Known,
 }
 
 impl Session {
-    /// Checks that limits allow as many workers at once as the job needs, and that there is room for its fixtures.
+    /// Checks that limits allow as many workers at once as the job needs, that there is room for its fixtures, and that what was
+    /// named can be had.
     ///
     /// # Errors
-    /// Which limit is too low, or how much room is missing, and what to do.
+    /// Which limit is too low, or how much room is missing, and what to do; or [`super::Refused`].
     pub fn check(self, job: Job) -> Result<Checked> {
         let crowd = |p: &Planned| p.case.params.get(THREADS).copied().unwrap_or(1).max(1);
         let cases = job.planned.len() as u64;
@@ -41,6 +44,7 @@ impl Session {
         if !job.fixtures.is_empty() {
             self.workers.fixture_directories()?.iter().try_for_each(|directory| room(directory))?;
         }
+        self.check_named(&job)?;
         Ok(Checked { session: self, job })
     }
 
@@ -71,20 +75,26 @@ impl Checked {
         let Checked { session, mut job } = self;
         session.make_fixtures(&job.fixtures)?;
         job.planned = session.with_switches(job.planned);
-        Ok(Ready { session, job })
+        let known = session.known();
+        Ok(Ready { session, job, known })
     }
 }
 
 impl Ready {
+    /// What must be said of the promised time before it is spent, if that is too short; `None` if it is not.
+    pub fn shortfall(&mut self) -> Option<String> {
+        self.session.shortfall(&self.job.planned, &mut self.known)
+    }
+
     /// Counts, then measures the job as often as it says; the seed of each run is that of the one before it plus 1. An
     /// interrupt ends it, and keeps the runs that came to their end, or what there is of the first. So does a run that cannot
     /// be prepared; a warning of the first run says why.
     ///
     /// Returns the run even if `out` could not be written at the end (the second value says why): it can still be shown.
     pub fn measure(self, watch: &dyn Watch, out: &Keep) -> (Run, Result<(), StoreError>) {
-        let Ready { mut session, job } = self;
+        let Ready { mut session, job, known } = self;
         let company = Company::begin(&session.workers);
-        let found = session.pass(&job, watch);
+        let found = session.pass(&job, known, watch);
         session.measure_runs((&job, &found), company, watch, out)
     }
 }

@@ -79,13 +79,15 @@ impl Session {
         let whole = BUDGET_PER_CASE.saturating_mul(cases).saturating_add(MORE_IF_COLD.saturating_mul(cold));
         let by_cases = whole.clamp(LEAST_BUDGET, MOST_BUDGET);
         let per_case = self.options.per_case.map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
-        let wanted = per_case.or(self.options.budget);
+        let left = self.left();
+        let wanted = per_case.or(left).or(self.options.budget);
         Config {
             budget: wanted.unwrap_or(by_cases),
+            includes_start: per_case.is_none() && left.is_some(),
             precision_percent: self.options.precision_percent,
             seed: self.options.seed.unwrap_or_else(seed_by_clock),
             timeout: self.options.timeout,
-            slots: if per_case.is_some() { Slots::LONG } else { Slots::SHORT },
+            slots: if per_case.is_some() { Slots::LONG } else { self.slots(cases) },
         }
     }
 
@@ -109,7 +111,7 @@ impl Session {
             host,
             started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
             seed: config.seed,
-            budget_s: config.budget.as_secs_f64(),
+            budget_s: self.options.whole.unwrap_or(config.budget).as_secs_f64(),
             precision_percent: config.precision_percent,
             warnings: self
                 .remote

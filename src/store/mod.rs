@@ -17,6 +17,7 @@ pub mod levels;
 mod output;
 mod parse;
 mod profile_v1;
+pub mod proofs;
 mod row_lines;
 mod rules;
 mod v1;

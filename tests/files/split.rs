@@ -6,7 +6,7 @@ use syscost::model::Planned;
 use syscost::model::{ModeSamples, Operation};
 use syscost::plan::{Choices, Subject, select};
 use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
-use syscost::split::split;
+use syscost::split::{TIME, split};
 
 struct Machine {
     workers: Workers,
@@ -31,7 +31,7 @@ impl Machine {
     }
 
     fn split(&self, id: &str) -> Option<ModeSamples> {
-        split(&self.workers, &self.planned(id))
+        split(&self.workers, &self.planned(id), TIME)
     }
 
     /// User mode's share of 50 samples or more, by up to three passes; `None`, said loudly, where there are fewer.

@@ -13,6 +13,7 @@ use syscost::kernel::counters::AvailableEvents;
 use syscost::model::{Counters, Operation, Planned};
 use syscost::plan::{Choices, Subject, select};
 use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
+use syscost::split;
 use syscost::stats;
 
 struct Machine {
@@ -38,7 +39,7 @@ impl Machine {
 
     fn count(&mut self, id: &str) -> Counters {
         let planned = self.planned(id);
-        counters::count(&self.workers, &planned, &mut self.offer).unwrap()
+        counters::count(&self.workers, &planned, &mut self.offer, counters::LONG).unwrap()
     }
 
     /// Whether the event can be counted here; said loudly if not.
@@ -150,7 +151,7 @@ fn samples_of_the_mode_agree_with_its_cycles() {
     }
     for id in ["id.getppid", "call.spin", "file.stat"] {
         let exact = stats::user_share_by_cycles(&machine.count(id)).unwrap();
-        let Some(samples) = syscost::split::split(&machine.workers, &machine.planned(id)) else {
+        let Some(samples) = split::split(&machine.workers, &machine.planned(id), split::TIME) else {
             skip(test, "the mode cannot be sampled here");
             continue;
         };

@@ -139,3 +139,33 @@ fn directories_are_measured_side_by_side() {
     assert_eq!(one["records"][0]["environment"], "native");
     expect_usage_error(&["run", "id.umask", "--tmpdir", "/tmp,/none"], "syscost: cannot measure in /none", "");
 }
+
+/// When each record's entries were counted by an earlier run, if they were, by operation.
+fn counted_earlier(place: &Place, arguments: &[&str]) -> Vec<(String, bool)> {
+    let file = run_to_file(place, &[&["id.umask", "dir.mkdir_rmdir", "c:getppid()"], arguments].concat());
+    let asked = file["records"].as_array().unwrap().iter().filter(|record| record["role"] == "asked");
+    let counted = |record: &Value| {
+        let is_earlier = record["entries_counted_unix_s"].as_u64().is_some_and(|seconds| seconds > 1_000_000_000);
+        (record["operation"].as_str().unwrap().to_string(), is_earlier)
+    };
+    asked.map(counted).collect()
+}
+
+/// What a snippet or an operation with a past calls may be different today.
+#[test]
+fn entries_that_an_earlier_run_counted_are_taken_over_and_marked() {
+    let place = Place::new();
+    let kept = place.path().join("state/syscost/proofs.jsonl");
+    let none = counted_earlier(&place, &[]);
+    if !kept.exists() {
+        return crate::common::skip("entries_that_an_earlier_run_counted", "nothing could be counted");
+    }
+    assert!(none.iter().all(|(_, is_earlier)| !is_earlier), "{none:?}");
+    let expected = [("id.umask", true), ("dir.mkdir_rmdir", false), ("getppid()", false)];
+    let expected = expected.map(|(operation, is_earlier)| (operation.to_string(), is_earlier));
+    assert_eq!(counted_earlier(&place, &[]), expected);
+    assert_eq!(counted_earlier(&place, &["--fresh"]), none);
+    fs::write(&kept, "nonsense\n{\"key\":1}\n").unwrap();
+    assert_eq!(counted_earlier(&place, &[]), none);
+    assert_eq!(counted_earlier(&place, &[]), expected);
+}

@@ -82,9 +82,10 @@ pub struct RunArgs {
     /// Refuse to run more cases than this; each combination of values is a case with its own process.
     #[arg(long, value_name = "N", default_value_t = MOST_CASES, help_heading = WHAT, hide_short_help = true)]
     pub max_cases: u64,
-    /// Wall time to spend [default: as many cases need].
+    /// Wall time of the whole run [default: as many cases need].
     ///
-    /// It stops early once the precision is reached.
+    /// Builds, counting kernel entries and all other passes are part of it. It stops early once the precision is reached. What
+    /// needs longer is reported before it is measured.
     #[arg(long, value_name = "SECONDS", value_parser = positive, help_heading = HOW_LONG)]
     pub time: Option<f64>,
     /// Target half-width of the interval within the run.
@@ -187,6 +188,10 @@ pub struct RunArgs {
     /// Skip counting kernel entries.
     #[arg(long, help_heading = SHOW, hide_short_help = true)]
     pub no_verify: bool,
+    /// Count kernel entries even if an earlier run has counted them since the machine booted, under the same conditions. Those
+    /// of snippets, and of operations that depend on a device or a file system's past, are always counted.
+    #[arg(long, conflicts_with = "no_verify", help_heading = SHOW, hide_short_help = true)]
+    pub fresh: bool,
     #[command(flatten)]
     pub view: View,
 }

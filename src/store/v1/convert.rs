@@ -90,6 +90,7 @@ impl From<model::Record> for Record {
             entries: record.entries.map(|e| e.iter().map(|(name, count)| (name.to_string(), count)).collect()),
             entries_status,
             entries_reason,
+            entries_counted_unix_s: record.entries_counted_unix_s,
             mode_samples: record.mode_samples,
             counters: record.counters,
             latency: record.latency.map(Into::into),
@@ -133,8 +134,19 @@ impl Record {
         let (mode_samples, counters) = (self.mode_samples, self.counters);
         let misplaced = |e: Invalid| Invalid { place: format!("{place}: {}", e.place), what: e.what };
         let latency = self.latency.map(Latency::into_model).transpose().map_err(misplaced)?;
-        let (role, warnings) = (self.role, self.warnings);
-        Ok(model::Record { case, role, outcome, entries, entries_status, mode_samples, counters, latency, warnings })
+        let (role, warnings, entries_counted_unix_s) = (self.role, self.warnings, self.entries_counted_unix_s);
+        Ok(model::Record {
+            case,
+            role,
+            outcome,
+            entries,
+            entries_status,
+            entries_counted_unix_s,
+            mode_samples,
+            counters,
+            latency,
+            warnings,
+        })
     }
 
     /// The record in messages: its index and case.

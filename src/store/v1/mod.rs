@@ -161,6 +161,9 @@ struct Record {
     /// Why the entries are unverified; null if they are verified.
     #[serde(default)]
     entries_reason: Option<String>,
+    /// When an earlier run counted the entries, in seconds since 1970-01-01 UTC; absent if this run did, or nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    entries_counted_unix_s: Option<u64>,
     /// How often a timer found the case in user and in system mode; null if the mode was not sampled.
     #[serde(default)]
     mode_samples: Option<ModeSamples>,

@@ -122,6 +122,7 @@ impl Again {
             outcome,
             entries: record.entries.clone(),
             entries_status: record.entries_status.clone(),
+            entries_counted_unix_s: record.entries_counted_unix_s,
             mode_samples: record.mode_samples,
             counters: record.counters.clone(),
             latency: record.latency.clone(),

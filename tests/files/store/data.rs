@@ -198,7 +198,9 @@ prop_compose! {
         let entries_status = reason.map_or(EntriesStatus::Verified, EntriesStatus::Unverified);
         let entries = entries.map(|e| e.into_iter().collect());
         let mode_samples = modes.map(|(user, system)| ModeSamples { user, system });
-        Record { case, role, outcome, entries, entries_status, mode_samples, counters, latency, warnings }
+        let entries_counted_unix_s = mode_samples.map(|modes| modes.user);
+        Record { role, entries, entries_status, entries_counted_unix_s, mode_samples, counters, latency, warnings,
+            ..Record::new(case, outcome) }
     }
 }
 
