@@ -1,6 +1,7 @@
-//! The documents against the program: examples run, links lead somewhere, columns are explained, and what CONTRIBUTING.md
-//! tells people to write compiles and runs.
+//! The documents against the program: examples run, links lead somewhere, columns are explained, samples have the shape of
+//! today's output, and what CONTRIBUTING.md tells people to write compiles and runs.
 
+mod samples;
 mod worked;
 
 use crate::common::{Place, json, root, skip, stderr, stdout};
@@ -47,24 +48,50 @@ fn path() -> std::ffi::OsString {
     std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&others))).unwrap()
 }
 
-/// In one directory and in their order, since one example reads what another wrote.
-#[test]
-fn examples_of_the_readme_run() {
+/// README.md and the pages of docs/, each with its name.
+fn pages() -> Vec<(String, String)> {
+    let mut names = vec!["README.md".to_string()];
+    names.extend(fs::read_dir(root().join("docs")).unwrap().filter_map(|entry| {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        name.ends_with(".md").then(|| format!("docs/{name}"))
+    }));
+    names.sort();
+    names.into_iter().map(|name| (name.clone(), page(&name))).collect()
+}
+
+/// Those of a page in one directory and in their order, since one example reads what another wrote.
+fn run_examples(name: &str, examples: Vec<(String, i32)>) {
     let directory = tempfile::tempdir().unwrap();
     for shipped in ["published", "studies"] {
         let source = root().join(shipped);
         std::os::unix::fs::symlink(source, directory.path().join(shipped)).unwrap();
     }
-    let examples = examples(&page("README.md"));
-    assert!(examples.len() >= 8, "{examples:?}");
     for (command, status) in examples {
-        assert!(command.starts_with("syscost "), "{command}");
+        assert!(command.starts_with("syscost "), "{name}: {command}");
         let mut shell = Command::new("sh");
         shell.args(["-c", &command]).env("PATH", path()).current_dir(directory.path());
         let output = shell.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(status), "{command}: {said}");
+        assert_eq!(output.status.code(), Some(status), "{name}: {command}: {said}");
     }
+}
+
+#[test]
+fn examples_in_the_documents_run() {
+    let examples: Vec<_> = pages().into_iter().map(|(name, page)| (name, examples(&page))).collect();
+    let number = |wanted: &dyn Fn(&str) -> bool| -> usize {
+        examples.iter().filter(|(name, _)| wanted(name)).map(|(_, examples)| examples.len()).sum()
+    };
+    assert!(number(&|name| name == "README.md") >= 4 && number(&|_| true) >= 24, "{examples:?}");
+    for (name, examples) in examples {
+        run_examples(&name, examples);
+    }
+}
+
+#[test]
+fn the_readme_is_short() {
+    let lines = page("README.md").lines().count();
+    assert!(lines <= 250, "README.md has {lines} lines: what is about one task belongs into docs/");
 }
 
 #[test]
@@ -75,8 +102,8 @@ fn the_test_command_is_marked() {
 }
 
 #[test]
-fn every_command_and_every_column_is_in_the_readme() {
-    let readme = page("README.md");
+fn every_command_is_in_the_readme_and_every_column_in_its_page() {
+    let (readme, measure) = (page("README.md"), page("docs/measure.md"));
     let output = |args: &[&str]| stdout(&Place::new().run(args));
     let help = output(&["--help"]);
     let listed = help.split("\nOptions:\n").next().unwrap();
@@ -90,7 +117,7 @@ fn every_command_and_every_column_is_in_the_readme() {
         output(&["run", "call.spin", "--no-verify", "--time", "0.05", "--view", "wide", "--format", "markdown"]);
     let heading = table.lines().find(|line| line.starts_with('|')).unwrap();
     for column in heading.trim_matches('|').split('|').map(str::trim) {
-        assert!(readme.contains(&format!("| `{column}` |")), "README.md does not explain the column '{column}'");
+        assert!(measure.contains(&format!("| `{column}` |")), "docs/measure.md does not explain the column '{column}'");
     }
 }
 
@@ -101,15 +128,29 @@ fn links(page: &str) -> Vec<&str> {
     targets.filter_map(|rest| rest.split(')').next()).collect()
 }
 
+/// The anchor that a heading gets: GitHub's rule.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = text.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+fn has_heading(page: &str, wanted: &str) -> bool {
+    let text: String = page.split("```").step_by(2).collect();
+    text.lines().any(|line| line.starts_with('#') && anchor(line) == wanted)
+}
+
 #[test]
-fn links_lead_to_files() {
+fn links_lead_to_files_and_headings() {
     let mut seen = 0;
     for document in documents() {
         let page = fs::read_to_string(&document).unwrap();
         for link in links(&page).into_iter().filter(|link| !link.contains("://")) {
-            let file = link.split('#').next().unwrap_or_default();
-            let target = document.parent().unwrap().join(file);
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { document.clone() } else { document.parent().unwrap().join(file) };
             assert!(target.exists(), "{}: {link} is not there", document.display());
+            let found = heading.is_empty() || has_heading(&fs::read_to_string(&target).unwrap(), heading);
+            assert!(found, "{}: {link}: no such heading", document.display());
             seen += 1;
         }
     }
@@ -119,7 +160,7 @@ fn links_lead_to_files() {
 /// Words in code spans that name a file of the project, e.g. `src/proof.rs`.
 #[test]
 fn files_that_are_named_exist() {
-    let places = ["src/", "probe/", "schema/", "languages/", "environments/", "studies/", "tests/"];
+    let places = ["src/", "probe/", "schema/", "languages/", "environments/", "studies/", "tests/", "docs/", "bench/"];
     for document in documents() {
         let page = fs::read_to_string(&document).unwrap();
         for text in page.split("```").step_by(2) {

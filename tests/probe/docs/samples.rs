@@ -1,0 +1,61 @@
+//! Output that the documents show, against what the program prints today: `bench/samples --check` runs the same commands for a moment.
+
+use crate::common::{Place, root, skip, stderr, stdout};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// `bench/samples --check` with the program under test, on `page` if one is given; `None` if there is no Python, with a skip.
+fn check(test: &str, page: Option<&Path>, names: &[&str]) -> Option<Output> {
+    let mut command = Command::new(root().join("bench/samples"));
+    command.arg("--check").args(names).env("SYSCOST", env!("CARGO_BIN_EXE_syscost"));
+    if let Some(page) = page {
+        command.arg("--pages").arg(page);
+    }
+    if Command::new("python3").arg("--version").output().is_err() {
+        skip(test, "no python3 on PATH");
+        return None;
+    }
+    Some(command.output().unwrap())
+}
+
+#[test]
+fn samples_have_the_shape_of_todays_output() {
+    const NAME: &str = "samples_have_the_shape_of_todays_output";
+    let Some(output) = check(NAME, None, &[]) else { return };
+    for line in stderr(&output).lines().filter_map(|line| line.strip_prefix("SKIPPED: ")) {
+        skip(NAME, line);
+    }
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    let number = stdout(&output).lines().last().and_then(|line| line.split(' ').next()?.parse::<u32>().ok());
+    assert!(number >= Some(15), "{}", stdout(&output));
+}
+
+/// One page with a true sample and, one by one, with what goes stale: a column, an operation, a note, a machine without a name.
+#[test]
+fn stale_samples_are_found() {
+    const NAME: &str = "stale_samples_are_found";
+    let place = Place::new();
+    let page = place.path().join("page.md");
+    let text = "<!-- sample one -->\n```text\n$ syscost show run.json\nTABLE```\n";
+    let golden = root().join("tests/golden/run.json");
+    let setup = text.replace("sample one -->", &format!("sample one\ncp {} run.json\n-->", golden.display()));
+    let shown = stdout(&place.command(&["show", golden.to_str().unwrap()]).env("COLUMNS", "80").output().unwrap());
+    let good = setup.replace("TABLE", &shown);
+    let stale = |text: &str| {
+        fs::write(&page, text).unwrap();
+        check(NAME, Some(&page), &["one"]).map(|output| (output.status.code(), stdout(&output)))
+    };
+    let Some((status, said)) = stale(&good) else { return };
+    assert_eq!(status, Some(0), "{said}");
+    let wrong = [
+        ("ns/op", "ns", "titles of tables"),
+        ("\nid.umask ", "\nid.umsk ", "operations are"),
+        ("\n±: how far", "\n±: 95% confidence of the median batch, how far", "note"),
+    ];
+    for (old, new, reason) in wrong {
+        assert!(good.contains(old), "{good}");
+        let (status, said) = stale(&good.replacen(old, new, 1)).unwrap();
+        assert!(status == Some(1) && said.contains(reason), "{old}: {said}");
+    }
+}
