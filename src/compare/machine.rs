@@ -38,9 +38,10 @@ pub struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    pub fn of(own: &'a Column, base: &'a Column) -> Sides<'a> {
+    /// `elsewhere` if the two are of different environments, whose panels differ by more than the machine's speed.
+    pub fn of(own: &'a Column, base: &'a Column, elsewhere: bool) -> Sides<'a> {
         let unknown = Sides { columns: [own, base], shifts: None, user_mode_shifts: None, change: None };
-        if own.metric != Metric::Time || !same_machine(own, base) {
+        if own.metric != Metric::Time || elsewhere || !same_machine(own, base) {
             return unknown;
         }
         let Some(all) = shifts(own, base, &PANEL, FEWEST_MEMBERS) else { return unknown };

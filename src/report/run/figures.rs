@@ -2,6 +2,7 @@
 
 use crate::compare::{ComparedRow, Comparison, Verdict, area};
 use crate::model::{Case, EntriesStatus, Unit};
+use crate::report::comparison::row::Names;
 use crate::report::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, RatioRow, Ratios};
 use crate::report::numbers::{instructions, nanoseconds};
 use crate::report::run::detail::Detail;
@@ -115,7 +116,8 @@ fn by_case(comparison: &Comparison) -> ByCase<'_> {
     let mut found = ByCase::default();
     for row in &comparison.rows {
         let key = &row.key;
-        let work = (row.operation.as_str(), key.language.as_deref(), key.environment.as_str(), key.label.as_str());
+        let environment = comparison.environment(&key.environment, comparison.baseline);
+        let work = (row.operation.as_str(), key.language.as_deref(), environment, key.label.as_str());
         found.exact.entry((work, &key.params)).or_insert(row);
         let first = found.first.entry(work).or_default();
         if first.len() < MOST_LOOKED_AT {
@@ -165,16 +167,12 @@ fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>, unit: Unit) -> String {
 
 /// Ratios to the baseline by area, for all other columns.
 pub fn ratios(comparison: &Comparison) -> Figure {
-    let others = other_columns(comparison);
+    let (others, names) = (other_columns(comparison), Names::of(comparison));
     let mut groups: IndexMap<&str, Vec<RatioRow>> = IndexMap::new();
     for row in &comparison.rows {
         let dots: Vec<Option<Dot>> = others.iter().map(|column| dot(&row.verdicts[*column])).collect();
         if dots.iter().any(Option::is_some) {
-            let label = match row.key.environment.as_str() {
-                "native" => row.key.to_string(),
-                other => format!("{} ({other})", row.key),
-            };
-            groups.entry(&row.area).or_default().push(RatioRow { label, dots });
+            groups.entry(&row.area).or_default().push(RatioRow { label: names.row(row), dots });
         }
     }
     let count: usize = groups.values().map(Vec::len).sum();
