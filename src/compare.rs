@@ -30,6 +30,7 @@ mod kernels;
 mod machine;
 mod matching;
 mod metric;
+mod noise;
 mod places;
 mod plan;
 mod profiles;
@@ -54,6 +55,7 @@ pub use growth::{Grown, Growth};
 pub use kernels::{ComparedKernel, KernelStep, KernelSteps, NotCounted, is_good, kernel_steps};
 pub use machine::MachineChange;
 pub use metric::{MARGIN, Metric, MetricFacts};
+pub use noise::{Disturbed, Finds, Noise, noise};
 pub use plan::{Plan, PlannedRow, plan};
 pub use profiles::{
     Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo, ProfileRow, Quantity,
