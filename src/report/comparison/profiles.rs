@@ -125,14 +125,14 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
     }
     let tracers: std::collections::BTreeSet<&str> = comparison.columns.iter().map(|c| c.tracer.as_str()).collect();
     if tracers.len() > 1 {
-        notes.push("different tracers: they do not split classes and errors alike".to_string());
+        notes.push("Different tracers do not split classes and errors alike.".to_string());
     }
     if comparison.columns.iter().any(|column| column.runs > 1) {
-        notes.push("a .. b: the least and the most over the runs; changes are of the medians".to_string());
+        notes.push("a .. b: the least and the most over the runs; changes are of the medians.".to_string());
     }
     let mut counts = comparison.rows.iter().chain(&comparison.total).flat_map(|row| row.counts.iter().flatten());
     if counts.any(|counts| counts.on_cpu_ns.is_some()) {
-        notes.push("times are not judged: one run's say little of the next".to_string());
+        notes.push("Times are not judged: those of one run say little of the next.".to_string());
     }
     notes
 }

@@ -2,7 +2,6 @@
 
 use crate::compare::{ComparedRow, Comparison, Verdict, area};
 use crate::model::{Case, EntriesStatus, Unit};
-use crate::report::comparison::row::Names;
 use crate::report::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, RatioRow, Ratios};
 use crate::report::numbers::{instructions, nanoseconds};
 use crate::report::run::detail::Detail;
@@ -167,12 +166,12 @@ fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>, unit: Unit) -> String {
 
 /// Ratios to the baseline by area, for all other columns.
 pub fn ratios(comparison: &Comparison) -> Figure {
-    let (others, names) = (other_columns(comparison), Names::of(comparison));
+    let others = other_columns(comparison);
     let mut groups: IndexMap<&str, Vec<RatioRow>> = IndexMap::new();
     for row in &comparison.rows {
         let dots: Vec<Option<Dot>> = others.iter().map(|column| dot(&row.verdicts[*column])).collect();
         if dots.iter().any(Option::is_some) {
-            groups.entry(&row.area).or_default().push(RatioRow { label: names.row(row), dots });
+            groups.entry(&row.area).or_default().push(RatioRow { label: label(comparison, row), dots });
         }
     }
     let count: usize = groups.values().map(Vec::len).sum();
@@ -186,6 +185,14 @@ pub fn ratios(comparison: &Comparison) -> Figure {
              are in the table."
         ),
         chart: Chart::Ratios(Ratios { series, groups }),
+    }
+}
+
+/// The name of a row, with its environment unless that is `native` or each file has another one.
+fn label(comparison: &Comparison, row: &ComparedRow) -> String {
+    match row.key.environment.as_str() {
+        other if other != "native" && comparison.environments().is_none() => format!("{} ({other})", row.key),
+        _ => row.key.to_string(),
     }
 }
 
