@@ -9,7 +9,7 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::run::positive;
 
-use crate::doctor::{Finding, State, findings, verdict};
+use crate::doctor::{Finding, State, causes, findings, verdict};
 use crate::kernel::Sources;
 use crate::kernel::checks::checks;
 use crate::kernel::host::{facts, file_system};
@@ -53,7 +53,9 @@ pub fn run(args: &DoctorArgs, notes: Notes, screen: Screen, out: &mut dyn Write)
     let directory = RunDirectory::create().ok();
     let findings = findings(&host, &checks(&sources, directory.as_ref().map(RunDirectory::path)));
     if let Some(seconds) = args.noise {
-        return noise::write(&noise::measure(seconds, notes)?, findings, (args.format, screen), out);
+        let causes = causes(findings);
+        let table = table(&causes).titled("What may cause it:");
+        return noise::write(&noise::measure(seconds, notes)?, (&causes[..], table), (args.format, screen), out);
     }
     write(args.format, &host, &findings, screen, out)?;
     Ok(Exit::Success)

@@ -270,7 +270,7 @@ fn what_concerns_all_results_stands_before_them() {
 
 #[test]
 fn a_row_that_depends_on_history_is_marked_and_explained() {
-    let text = stdout(&taxed().run(&["show", "run.json"]));
+    let text = stdout(&taxed().command(&["show", "run.json"]).env("COLUMNS", "300").output().unwrap());
     let row = text.lines().find(|line| line.starts_with("call.getpid")).unwrap();
     assert!(row.contains(" ~104.8 "), "{row}");
     assert!(text.contains("\n~: depends on what was done to the file system before (journal"), "{text}");

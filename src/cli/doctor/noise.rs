@@ -4,8 +4,8 @@ use super::super::exit::Exit;
 use super::super::messages::Notes;
 use super::super::run::{self, RunArgs};
 use crate::compare::{Noise, noise};
-use crate::doctor::{Finding, causes};
-use crate::document::{Block, Document};
+use crate::doctor::Finding;
+use crate::document::{Block, Document, Table};
 use crate::model::{Host, REFERENCE, Run};
 use crate::report::{Format, JsonDocument, Screen, noise_table, write_answer};
 use anyhow::Result;
@@ -41,20 +41,19 @@ pub fn measure(seconds: f64, notes: Notes) -> Result<Run> {
     Ok(run::measure(&RunArgs::from_words(words)?, notes)?.run)
 }
 
-/// Writes what `run` shows, with what of `findings` causes it.
+/// Writes what `run` shows, and what may cause it, with the table of that.
 pub fn write(
     run: &Run,
-    findings: Vec<Finding>,
+    (causes, of_causes): (&[Finding], Table),
     (format, screen): (Format, Screen),
     out: &mut dyn Write,
 ) -> Result<Exit> {
-    let (noise, causes) = (noise(run), causes(findings));
+    let noise = noise(run);
     let document = || {
         let table = noise_table(&noise);
-        let causes = super::table(&causes).titled("What may cause it:");
-        Document { records: table.records().clone(), blocks: vec![Block::Table(table), Block::Table(causes)] }
+        Document { records: table.records().clone(), blocks: vec![Block::Table(table), Block::Table(of_causes)] }
     };
-    let json = NoiseDocument { noise: &noise, causes: &causes, host: &run.host };
+    let json = NoiseDocument { noise: &noise, causes, host: &run.host };
     write_answer(&json, document, (format, screen), out)?;
     Ok(if run.complete { Exit::Success } else { Exit::Interrupted })
 }
