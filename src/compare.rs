@@ -4,7 +4,7 @@
 //!
 //! Its files are layers, each of which imports only those before it: what runs are condensed to (`metric`, `column`,
 //! `conditions`, `counted`, `group`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
-//! `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
+//! `places`, `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
 //! them (`areas`, `derived`, `growth`, `gate`, `cautions`, `history`). All results are values; `report` has the text for them.
 //!
 //! The `compare` command calls it, and the HTML report for its ratios. Not here: reading files and exit status
@@ -30,6 +30,8 @@ mod kernels;
 mod machine;
 mod matching;
 mod metric;
+mod noise;
+mod places;
 mod plan;
 mod profiles;
 mod race;
@@ -54,6 +56,7 @@ pub use growth::{Grown, Growth};
 pub use kernels::{ComparedKernel, KernelStep, KernelSteps, NotCounted, is_good, kernel_steps};
 pub use machine::MachineChange;
 pub use metric::{MARGIN, Metric, MetricFacts};
+pub use noise::{Disturbed, Finds, Noise, noise};
 pub use plan::{Plan, PlannedRow, plan};
 pub use profiles::{
     Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo, ProfileRow, Quantity,
@@ -133,6 +136,19 @@ pub struct LeftOut {
 }
 
 impl Comparison {
+    /// The environment of each column where rows match although it differs; `None` where each row is of one environment.
+    pub fn environments(&self) -> Option<&[String]> {
+        self.cautions.iter().find_map(|caution| match caution {
+            Caution::OtherEnvironment { environments } => Some(&environments[..]),
+            _ => None,
+        })
+    }
+
+    /// The environment in `column` of a row that is of `environment` in the first column that has it.
+    pub fn environment<'a>(&'a self, environment: &'a str, column: usize) -> &'a str {
+        self.environments().map_or(environment, |all| &all[column])
+    }
+
     /// Finds the rows that certainly grew by more than `limit`, a share, among those not left out.
     pub fn limit_growth(&mut self, limit: f64) {
         self.growth = Some(growth::beyond(&self.rows, limit));
@@ -166,12 +182,17 @@ impl Comparison {
 /// Compares `columns`; without columns the comparison is empty.
 pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let baseline = if options.baseline < columns.len() { options.baseline } else { 0 };
-    let matching::Matched { mut rows, unsought } = matching::matched(columns, &options.selection);
-    let sides: Vec<Sides> = columns.iter().map(|column| Sides::of(column, &columns[baseline])).collect();
+    let apart = places::apart(columns, &options.selection);
+    let matching::Matched { mut rows, unsought } = matching::matched(columns, &options.selection, apart.is_some());
+    let is_elsewhere = |column: usize| apart.as_ref().is_some_and(|all| all[column] != all[baseline]);
+    let side = |(index, column)| Sides::of(column, &columns[baseline], is_elsewhere(index));
+    let sides: Vec<Sides> = columns.iter().enumerate().map(side).collect();
     let reference = judge::reference(&sides, columns, baseline, options.margin);
     judge::judge(&mut rows, &sides, (columns, baseline), options.margin);
     let areas = areas::means(&rows, columns.len(), baseline);
+    let derived = derived::beside(columns, &options.selection, apart.is_some());
     let mut cautions = cautions::cautions(columns, &rows, baseline, &reference);
+    cautions.splice(0..0, apart.map(|environments| Caution::OtherEnvironment { environments }));
     cautions.extend((unsought > 0).then_some(Caution::Unsought { records: unsought, most: index::MOST_CANDIDATES }));
     select::sort(&mut rows, options.order, baseline);
     Comparison {
@@ -180,7 +201,7 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         baseline,
         margin: options.margin,
         rows,
-        derived: derived::beside(columns, &options.selection),
+        derived,
         areas,
         reference,
         machine: sides.iter().enumerate().map(|(i, sides)| sides.change.filter(|_| i != baseline)).collect(),

@@ -19,7 +19,12 @@ pub fn shown(explained: Explained) {
     let out = &mut std::io::sink();
     let mut file = Vec::new();
     let mut write = |document| {
-        let _ = report::write_document(&document, Format::Text, Screen { width: Some(60), colour: false }, out);
+        let _ = report::write_document(
+            &document,
+            Format::Text,
+            Screen { width: Some(60), colour: false, plots: true },
+            out,
+        );
     };
     match &explained {
         Explained::Kernel(kernel) => {

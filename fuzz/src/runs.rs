@@ -65,7 +65,7 @@ fn shown(run: &Run) {
     for (width, format) in [(Some(80), Format::Text), (None, Format::Markdown), (None, Format::Csv)] {
         let view = RunView { kinds: &kinds, sort: Sort::Name, width, plot_width: width };
         let document = report::run_document(run, &summary, &view);
-        let _ = report::write_document(&document, format, Screen { width, colour: width.is_some() }, out);
+        let _ = report::write_document(&document, format, Screen { width, colour: width.is_some(), plots: true }, out);
     }
     let _ = report::write_json(&report::SummaryDocument::new(run, &summary), out);
     for format in report::EXPORTS {
@@ -78,7 +78,8 @@ fn compared(run: &Run) {
     let columns = vec![Column::new("a", run), Column::new("b", run)];
     let comparison = compare(&columns, &Options::default());
     let document = report::comparison_document(&comparison);
-    let _ = report::write_document(&document, Format::Text, Screen { width: Some(100), colour: false }, out);
+    let _ =
+        report::write_document(&document, Format::Text, Screen { width: Some(100), colour: false, plots: true }, out);
     let _ = report::write_document(&document, Format::Csv, Screen::PLAIN, out);
     let _ = report::write_json(&comparison, out);
     let machines = histories(columns, &[], &Selection::default(), 0.01);

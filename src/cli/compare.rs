@@ -157,8 +157,9 @@ fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
             Err(anyhow!("--study: no file has a case of the study; leave it out to see all rows"))
         }
         _ => Err(anyhow!(
-            "the files have no row in common: compare runs of the same operations, environments and parameters, or name \
-             --study for articles ('syscost show FILE' lists a file's rows)"
+            "the files have no row in common: compare runs of the same operations and parameters, and where a file has \
+             several environments of the same of these too, or name --study for articles ('syscost show FILE' lists a \
+             file's rows)"
         )),
     };
     usage(result)

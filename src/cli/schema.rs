@@ -19,7 +19,7 @@ pub struct SchemaArgs {
 
 const KINDS: &str = "summary result row comparison comparison-plan profile-comparison history profile \
      profile-summary attribution list kernels kernel-steps explain-kernel explain-kernel-versus fleet-check \
-     languages studies environments doctor top race";
+     languages studies environments doctor noise top race";
 
 pub fn run(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
     let of_kind = |file: &&File| named(file.path()).is_some_and(|(kind, _)| kind == args.kind);
@@ -37,6 +37,7 @@ fn named(file: &Path) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::cli::doctor::DoctorDocument;
+    use crate::cli::doctor::noise::NoiseDocument;
     use crate::cli::kernel::KernelList;
     use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
@@ -75,6 +76,7 @@ mod tests {
             "environments" => json_schema::<EnvironmentList>(),
             "studies" => json_schema::<StudyList>(),
             "doctor" => json_schema::<DoctorDocument>(),
+            "noise" => json_schema::<NoiseDocument>(),
             "top" => json_schema::<TopDocument>(),
             "race" => json_schema::<RaceFound>(),
             _ => panic!("{kind}"),

@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Caution {
+    /// Each column has another environment, by column: rows match by operation and parameters, and ratios show what the
+    /// environments differ in.
+    OtherEnvironment { environments: Vec<String> },
     /// Columns that are copies of the same run, by run.
     SameRun { copies: Vec<Vec<usize>> },
     /// Facts that differ between the files of one column.

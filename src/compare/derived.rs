@@ -37,22 +37,27 @@ fn each_or_error<S: Serializer>(values: &[Option<Result<Ranged, String>>], seria
 }
 
 /// The derived rows of all columns; none without a study, since runs of several studies have nothing in common.
-pub fn beside(columns: &[Column], selection: &Selection) -> Vec<ComparedDerived> {
-    let mut rows = Rows::new();
+/// If the columns are `apart`, rows match in whatever environment.
+pub fn beside(columns: &[Column], selection: &Selection, apart: bool) -> Vec<ComparedDerived> {
+    let mut rows = Rows { rows: IndexMap::new(), columns: columns.len(), apart };
     if selection.study.is_none() {
         return Vec::new();
     }
     for (index, column) in columns.iter().enumerate() {
-        column.derived.iter().for_each(|derived| place(&mut rows, columns.len(), index, derived));
+        column.derived.iter().for_each(|derived| rows.place(index, derived));
     }
     if let Some(study) = &selection.study {
         study.view.derived.iter().for_each(|derived| fill_in(&mut rows, columns, derived, &study.view));
     }
-    rows.into_values().filter(|row| selection.takes_derived(&row.name, &row.of)).collect()
+    rows.rows.into_values().filter(|row| selection.takes_derived(&row.name, &row.of)).collect()
 }
 
-/// By name, environment and parameters.
-type Rows = IndexMap<(String, String, BTreeMap<String, u64>), ComparedDerived>;
+struct Rows {
+    /// By name, environment and parameters.
+    rows: IndexMap<(String, String, BTreeMap<String, u64>), ComparedDerived>,
+    columns: usize,
+    apart: bool,
+}
 
 /// Fills in values that articles print themselves without the two costs: they are records with the row's name.
 fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &StudyView) {
@@ -71,18 +76,21 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
                 entries: None,
                 scale: study.scale(&derived.of[0]).cloned(),
             };
-            place(rows, columns.len(), index, &made);
+            rows.place(index, &made);
         }
     }
 }
 
-/// Adds a derived row of one column; if several have the same name, the first counts.
-fn place(rows: &mut Rows, columns: usize, index: usize, derived: &DerivedRow) {
-    let key = (derived.name.clone(), derived.environment.clone(), derived.params.clone());
-    let row = rows.entry(key).or_insert_with(|| empty(derived, columns));
-    let other_unit = || Err("a number of instructions here, a time in another file".to_string());
-    let value = if row.unit == derived.unit { derived.value.clone() } else { other_unit() };
-    row.values[index].get_or_insert(value);
+impl Rows {
+    /// Adds a derived row of one column; if several have the same name, the first counts.
+    fn place(&mut self, index: usize, derived: &DerivedRow) {
+        let environment = if self.apart { String::new() } else { derived.environment.clone() };
+        let key = (derived.name.clone(), environment, derived.params.clone());
+        let row = self.rows.entry(key).or_insert_with(|| empty(derived, self.columns));
+        let other_unit = || Err("a number of instructions here, a time in another file".to_string());
+        let value = if row.unit == derived.unit { derived.value.clone() } else { other_unit() };
+        row.values[index].get_or_insert(value);
+    }
 }
 
 fn empty(derived: &DerivedRow, columns: usize) -> ComparedDerived {

@@ -48,7 +48,7 @@ fn machine(name: String, mut columns: Vec<Column>, selection: &Selection, margin
     let runs: Vec<ColumnInfo> = columns.iter().map(|column| column.info.clone()).collect();
     let mut names = IndexSet::new();
     let host_of_run: Vec<usize> = runs.iter().map(|info| names.insert_full(host(info)).0).collect();
-    let rows = matched(&columns, selection).rows;
+    let rows = matched(&columns, selection, false).rows;
     let (counted, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(ComparedRow::is_in_instructions);
     let over = Over { runs: &runs, host_of_run: &host_of_run, slower: slower_by_host(&columns, &host_of_run), margin };
     let series = rows.into_iter().map(|row| over.series(row)).collect();

@@ -11,10 +11,13 @@ type Name = (String, Option<String>, String);
 type Params = BTreeMap<String, u64>;
 
 /// Row indices by the key of the row.
-#[derive(Default)]
-pub struct Index(HashMap<Name, OfName>);
+pub struct Index {
+    rows: HashMap<Name, OfName>,
+    /// Whether rows match in whatever environment.
+    apart: bool,
+}
 
-/// The rows of one label, language and environment.
+/// The rows of one label, language and environment, which is empty if rows match in any.
 #[derive(Default)]
 struct OfName {
     all: Bucket,
@@ -63,9 +66,19 @@ impl OfName {
 }
 
 impl Index {
+    pub fn new(apart: bool) -> Index {
+        Index { rows: HashMap::new(), apart }
+    }
+
+    fn name(&self, case: &Case) -> Name {
+        let environment = if self.apart { String::new() } else { case.environment.clone() };
+        (case.label().to_string(), case.language.clone(), environment)
+    }
+
     /// Adds the new row of `case` with the parameters `params`.
     pub fn add(&mut self, row: usize, case: &Case, params: &Params) {
-        let own = self.0.entry(name(case)).or_default();
+        let name = self.name(case);
+        let own = self.rows.entry(name).or_default();
         own.all.rows.push(row);
         own.put(row, params, params.iter());
     }
@@ -73,7 +86,8 @@ impl Index {
     /// Updates the row of `case`, whose parameters changed from `old` to `params`.
     pub fn extend(&mut self, row: usize, case: &Case, old: &Params, params: &Params) {
         let new = params.iter().filter(|(param, _)| !old.contains_key(*param));
-        self.0.entry(name(case)).or_default().put(row, params, new);
+        let name = self.name(case);
+        self.rows.entry(name).or_default().put(row, params, new);
     }
 
     /// The first free row of `case` with the same parameters, or else candidates, which include all free rows that have
@@ -86,7 +100,8 @@ impl Index {
         is_free: impl Fn(usize) -> bool,
         is_it: impl Fn(usize) -> bool,
     ) -> Result<Found<'_>, TooMany> {
-        let Some(own) = self.0.get_mut(&name(case)) else { return Ok(Found::Candidates(&[])) };
+        let name = self.name(case);
+        let Some(own) = self.rows.get_mut(&name) else { return Ok(Found::Candidates(&[])) };
         let exact = own.exact.get_mut(params).and_then(|bucket| bucket.rest(column, is_it).first().copied());
         if let Some(row) = exact {
             return Ok(Found::Exact(row));
@@ -105,10 +120,6 @@ pub enum Found<'a> {
 /// There are more candidates than [`MOST_CANDIDATES`].
 pub struct TooMany;
 
-fn name(case: &Case) -> Name {
-    (case.label().to_string(), case.language.clone(), case.environment.clone())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,7 +127,8 @@ mod tests {
 
     /// How often rows are looked at for two columns of `count` records each with the parameters `params(i)`.
     fn looks(count: usize, params: impl Fn(usize) -> Params) -> usize {
-        let (mut index, mut filled, looks) = (Index::default(), [vec![false; count], vec![false; count]], Cell::new(0));
+        let (mut index, mut filled, looks) =
+            (Index::new(false), [vec![false; count], vec![false; count]], Cell::new(0));
         for (column, filled) in filled.iter_mut().enumerate() {
             for i in 0..count {
                 let case = Case { params: params(i), ..Case::native("file.lstat") };

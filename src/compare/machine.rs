@@ -38,9 +38,10 @@ pub struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    pub fn of(own: &'a Column, base: &'a Column) -> Sides<'a> {
+    /// `elsewhere` if the two are of different environments, whose panels differ by more than the machine's speed.
+    pub fn of(own: &'a Column, base: &'a Column, elsewhere: bool) -> Sides<'a> {
         let unknown = Sides { columns: [own, base], shifts: None, user_mode_shifts: None, change: None };
-        if own.metric != Metric::Time || !same_machine(own, base) {
+        if own.metric != Metric::Time || elsewhere || !same_machine(own, base) {
             return unknown;
         }
         let Some(all) = shifts(own, base, &PANEL, FEWEST_MEMBERS) else { return unknown };
@@ -82,6 +83,11 @@ impl<'a> Sides<'a> {
 /// Where a row's runs in `column` stand relative to how fast the machine was in each.
 pub fn case_in(column: &Column, runs: &[Option<Launches>]) -> Option<Side> {
     case(runs, &own_shifts(column, runs))
+}
+
+/// ln of how much slower the machine as a whole was in each run of the column than in the others; empty if that is unknown.
+pub fn shifts_in(column: &Column) -> Vec<f64> {
+    stats::run_shifts(&members(&column.panel, &[], &PANEL), FEWEST_MEMBERS).unwrap_or_default()
 }
 
 /// ln of how much slower the machine was in each run of the column than in the others, for a row with these runs; empty if that is

@@ -1,4 +1,5 @@
-//! Which records of several runs form one row: those with the same label, language, environment and parameters.
+//! Which records of several runs form one row: those with the same label, language, environment and parameters; of columns that
+//! are `apart`, in whatever environment.
 
 use super::column::{Column, ColumnRow};
 use super::index::{Found, Index, TooMany};
@@ -15,8 +16,8 @@ pub struct Matched {
 
 /// The selected rows of all columns: in the study's order if there is one, else in that of the first column, followed
 /// by the rows that it lacks.
-pub fn matched(columns: &[Column], selection: &Selection) -> Matched {
-    let mut rows = Rows { rows: Vec::new(), index: Index::default(), columns: columns.len(), unsought: 0 };
+pub fn matched(columns: &[Column], selection: &Selection, apart: bool) -> Matched {
+    let mut rows = Rows { rows: Vec::new(), index: Index::new(apart), columns: columns.len(), unsought: 0 };
     for (index, column) in columns.iter().enumerate() {
         let asked = column.rows.iter().filter(|row| row.asked && selection.takes(&row.case));
         asked.for_each(|row| rows.add(index, row));
@@ -145,7 +146,7 @@ mod tests {
             ],
         );
         let old = column("old", vec![record("file.lstat", 100)]);
-        let rows = matched(&[a, b, old], &Selection::default()).rows;
+        let rows = matched(&[a, b, old], &Selection::default(), false).rows;
         let expected = [
             "file.lstat depth=1 xxx",
             "file.lstat depth=8 x--",
@@ -164,6 +165,7 @@ mod tests {
         let rows = matched(
             &[column("a", vec![baseline]), column("b", vec![record("id.getppid", 101)])],
             &Selection::default(),
+            false,
         );
         assert_eq!(names(&rows.rows), ["id.getppid xx"]);
     }

@@ -15,6 +15,7 @@ pub fn cell(ns: f64, entries: Option<&[(&str, f64)]>) -> Cell {
         Some(entries) => entering("file.any", ns as u64, entries),
         None => record("file.any", ns as u64),
     };
-    let rows: Vec<ComparedRow> = super::matching::matched(&[column("any", vec![record])], &Default::default()).rows;
+    let rows: Vec<ComparedRow> =
+        super::matching::matched(&[column("any", vec![record])], &Default::default(), false).rows;
     *rows[0].cells[0].clone().unwrap()
 }

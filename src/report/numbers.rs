@@ -97,11 +97,11 @@ pub struct TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit for a table whose largest time is `seconds`: `s` from a tenth of one on, then `ms`, then `us`.
+    /// The unit for a table whose largest time is `seconds`, the largest that it reaches.
     pub fn of(seconds: f64) -> TimeUnit {
         match seconds {
-            v if v == 0.0 || v >= 0.1 => TimeUnit { name: "s", per_second: 1.0, digits: 4 },
-            v if v >= 1e-4 => TimeUnit { name: "ms", per_second: 1e3, digits: 3 },
+            v if v == 0.0 || v >= 1.0 => TimeUnit { name: "s", per_second: 1.0, digits: 4 },
+            v if v >= 1e-3 => TimeUnit { name: "ms", per_second: 1e3, digits: 3 },
             _ => TimeUnit { name: "us", per_second: 1e6, digits: 1 },
         }
     }
@@ -109,6 +109,11 @@ impl TimeUnit {
     /// The heading of a column: `on CPU ms`.
     pub fn title(self, what: &str) -> String {
         format!("{what} {}", self.name)
+    }
+
+    /// `3.142 ms`
+    pub fn with_name(self, seconds: f64) -> String {
+        format!("{} {}", self.text(seconds), self.name)
     }
 
     /// Seconds in this unit, without its name.

@@ -103,6 +103,11 @@ impl Deviation {
         student::quantile((1.0 - NEXT_RUN) / 2.0, self.degrees) * self.sd
     }
 
+    /// Half the width of the 95% interval around 1, in percent.
+    pub fn percent(self) -> f64 {
+        self.interval(1.0).and_then(|interval| interval.half_width_percent(Nanos(1.0))).unwrap_or(0.0)
+    }
+
     /// The standard deviation of a normal value whose 95% interval is as wide.
     pub fn as_normal(self) -> f64 {
         self.half_width() / student::quantile((1.0 - NEXT_RUN) / 2.0, MOST_DEGREES)

@@ -1,7 +1,7 @@
 //! How fast the machine was in a run, by the panel of cheap operations that every run measures.
 
 use super::measurement;
-use crate::model::{Case, Measurement, Nanos, Outcome, PANEL, PANEL_IN_USER_MODE, Record, Run};
+use crate::model::{Case, Measurement, Outcome, PANEL, PANEL_IN_USER_MODE, Record, Run};
 use crate::stats::{self, BETWEEN_RUNS, Deviation, FEWEST_MEMBERS, Side, Speed};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,8 +27,7 @@ impl MachineSpeed {
     /// How far the next run of the whole machine will be, 95 times in 100, in percent.
     pub fn next_run_percent(&self) -> f64 {
         let machine = Side::of_machine(&[], deviation(Some(self.between_runs_percent), self.learned_from_runs));
-        let interval = machine.next_run().interval(1.0);
-        interval.and_then(|interval| interval.half_width_percent(Nanos(1.0))).unwrap_or(0.0)
+        machine.next_run().percent()
     }
 }
 

@@ -19,9 +19,11 @@ pub struct Screen {
     /// Columns; `None` for no limit.
     pub width: Option<u16>,
     pub colour: bool,
+    /// Whether plots are drawn.
+    pub plots: bool,
 }
 
 impl Screen {
-    /// A pipe or a file: unlimited width, no colour.
-    pub const PLAIN: Screen = Screen { width: None, colour: false };
+    /// A file: unlimited width, no colour, no plots.
+    pub const PLAIN: Screen = Screen { width: None, colour: false, plots: false };
 }

@@ -17,7 +17,8 @@ pub const LONGEST_NOTE: usize = 4000;
 /// # Errors
 /// If `out` cannot be written.
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    let table = &fit(table, screen.width);
+    let whole = table;
+    let table = &fit(whole, screen.width);
     let title = Some(&table.title).filter(|title| !title.is_empty());
     let head: Vec<String> = title.into_iter().chain(&table.cautions).cloned().collect();
     if !head.is_empty() {
@@ -33,7 +34,19 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     if !table.notes.is_empty() && !table.rows().is_empty() {
         writeln!(out)?;
     }
-    write_notes(&table.notes, screen, out)
+    write_notes(&table.notes, screen, out)?;
+    write_notes(&hidden(whole, table), screen, out)
+}
+
+/// Which columns were left out as the screen is too narrow, and how wide it must be.
+fn hidden(whole: &Table, shown: &Table) -> Vec<String> {
+    let is_left_out = |title: &&str| !title.is_empty() && !shown.columns().iter().any(|column| column.title == **title);
+    let titles = whole.columns().iter().map(|column| column.title.as_str()).filter(is_left_out);
+    let titles: Vec<&str> = titles.collect();
+    let all: Vec<usize> = (0..whole.columns().len()).collect();
+    let width = total(&all, |i| comfortable(whole, i));
+    let note = format!("Not shown for lack of room: {} (COLUMNS={width} shows all).", titles.join(", "));
+    if titles.is_empty() { Vec::new() } else { vec![note] }
 }
 
 /// Lines of words, wrapped.
@@ -251,7 +264,7 @@ mod tests {
     fn facts_wrap_below_their_text() {
         let mut out = Vec::new();
         let facts = [("Verdict", "one two three four five six".to_string()), ("Kernel entries", "1".to_string())];
-        write_facts(&facts, Screen { width: Some(40), colour: false }, &mut out).unwrap();
+        write_facts(&facts, Screen { width: Some(40), colour: false, plots: true }, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text, "Verdict         one two three four five\n                six\nKernel entries  1\n");
     }

@@ -213,8 +213,8 @@ fn a_threshold_leaves_out_what_does_not_certainly_differ() {
         five.contains("file.lstat ") && !five.contains("file.stat ") && !ten.contains("file.lstat "),
         "{five}{ten}"
     );
-    assert!(five.contains("left out, no certain difference of over 5%: 0 unchanged, 1 inconclusive"), "{five}");
-    assert!(ten.contains("left out, no certain difference of over 10%: 1 unchanged, 1 inconclusive"), "{ten}");
+    assert!(five.contains("Left out, without a certain difference of over 5%: 0 unchanged, 1 inconclusive"), "{five}");
+    assert!(ten.contains("Left out, without a certain difference of over 10%: 1 unchanged, 1 inconclusive"), "{ten}");
 }
 
 #[test]

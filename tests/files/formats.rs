@@ -203,7 +203,7 @@ fn imported_figures_are_no_baselines() {
     let place = Place::new();
     fs::write(place.path().join("run.json"), import("perf-bench", "perf-bench-6.1.txt").stdout).unwrap();
     let shown = stdout(&place.run(&["show", "run.json"]));
-    assert!(shown.contains("\nid.getppid  692.4 ") && !shown.contains("in the same rounds"), "{shown}");
+    assert!(shown.contains("\nid.getppid  692.4 ") && !shown.contains("In the same rounds"), "{shown}");
 }
 
 #[test]

@@ -168,7 +168,7 @@ proptest! {
     fn every_profile_can_be_shown(profile in any_profile()) {
         for by in [By::Call, By::Class, By::Process] {
             for format in [Format::Text, Format::Json] {
-                let screen = Screen { width: Some(80), colour: false };
+                let screen = Screen { width: Some(80), colour: false, plots: true };
                 let document = || profile_table(&profile, by);
                 write_answer(&ProfileDocument::new(&profile), document, (format, screen), &mut Vec::new()).unwrap();
             }

@@ -26,6 +26,17 @@ fn run_to_file(place: &Place, arguments: &[&str]) -> Value {
     serde_json::from_str(&fs::read_to_string(place.path().join("out.json")).unwrap()).unwrap()
 }
 
+#[test]
+fn the_noise_of_a_machine_is_a_document() {
+    let place = Place::new();
+    let output = place.run(&["doctor", "--noise", "0.9", "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    expect_valid("noise-1", &document);
+    assert_eq!((document["runs"].as_u64(), document["finds"].as_array().map(Vec::len)), (Some(3), Some(2)));
+    assert!(document["between_runs_percent"].is_number() && place.left_behind().is_empty(), "{document:#}");
+}
+
 /// A session whose CPU was its own leaves its level for later ones. How many of them it learns from depends on the load that others
 /// make here.
 #[test]
@@ -49,7 +60,7 @@ fn runs_teach_later_ones_how_much_runs_scatter() {
         Some(runs) => format!("(learned from {runs} runs)"),
         None => "(assumed)".to_string(),
     };
-    let text = stdout(&place.run(&["show", "out.json"]));
+    let text = stdout(&place.run(&["show", "out.json", "--view", "wide"]));
     assert!(text.replace("\n  ", " ").contains(&source), "{text}");
 }
 
@@ -64,7 +75,7 @@ fn runs_are_repeated_into_one_file() {
     let whole =
         |repeat: &Value| repeat["results"].as_array().unwrap().iter().filter(|r| r["samples"].is_object()).count();
     assert_eq!(repeats.iter().map(whole).collect::<Vec<_>>(), [records, records]);
-    let shown = stdout(&place.run(&["show", "out.json"]));
+    let shown = stdout(&place.run(&["show", "out.json", "--view", "wide"]));
     assert!(shown.contains("next run") && shown.contains("3 runs: "), "{shown}");
     let document: Value = serde_json::from_str(&stdout(&place.run(&["show", "out.json", "--format", "json"]))).unwrap();
     expect_valid("summary-2", &document);
@@ -105,7 +116,7 @@ fn two_probes_are_measured_side_by_side() {
         .map(|r| r["environment"].as_str().unwrap())
         .collect();
     assert_eq!(environments, ["native", "other"]);
-    let shown = stdout(&place.run(&["show", "out.json"]));
+    let shown = stdout(&place.run(&["show", "out.json", "--view", "wide"]));
     assert!(shown.contains("other ns/op") && shown.contains("/ native"), "{shown}");
     let document: Value = serde_json::from_str(&stdout(&place.run(&["show", "out.json", "--format", "json"]))).unwrap();
     expect_valid("summary-2", &document);

@@ -34,7 +34,8 @@ pub fn run(args: &CompareArgs, format: Format, notes: Notes, out: &mut dyn Write
     if args.gate.is_set() {
         comparison.gate(&args.gate.gate());
     }
-    if let Some(margin) = args.threshold {
+    let for_people = matches!(format, Format::Text | Format::Markdown);
+    if let Some(margin) = args.threshold.or(for_people.then_some(0.0)) {
         comparison.keep_differing(margin);
     }
     write_answer(&comparison, || profiles_document(&comparison), (format, terminal::screen()), out)?;

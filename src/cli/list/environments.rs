@@ -31,6 +31,9 @@ struct Listed {
     status: Readiness,
     /// What is missing and what to install, why it was refused, or which kernel images there are; null where there is nothing to say.
     reason: Option<String>,
+    /// What to install where it is missing.
+    #[serde(skip)]
+    package: Option<String>,
     /// Why its kernel entries are not counted; null where they are.
     unverified: Option<String>,
     /// What to know before believing its figures, a sentence each.
@@ -59,8 +62,8 @@ fn all() -> Result<Vec<Listed>> {
         let environment = Environment::find(name)?;
         let (status, reason) = readiness(session.workers(), &environment);
         let started_with = if environment.has_starter() { environment.run } else { Vec::new() };
-        let Environment { name, title, what, unit, unverified, misleads, .. } = environment;
-        listed.push(Listed { name, title, what, unit, started_with, status, reason, unverified, misleads });
+        let Environment { name, title, what, unit, unverified, misleads, package, .. } = environment;
+        listed.push(Listed { name, title, what, unit, started_with, status, reason, package, unverified, misleads });
     }
     progress.done();
     Ok(listed)
@@ -69,31 +72,25 @@ fn all() -> Result<Vec<Listed>> {
 fn table(environments: &[Listed]) -> Table {
     let specs = [
         Spec::left("environment", |e: &Listed| e.name.clone().into()).text("environment", |e| e.name.clone()),
+        Spec::left("status", |e: &Listed| Cell::styled(status(e), style(e.status))),
         Spec::left("title", |e: &Listed| e.title.clone().into()).wrapping().text("title", |e| e.title.clone()),
-        Spec::left("unit", |e: &Listed| unit(e.unit).into()).text("unit", |e| unit(e.unit).to_string()),
-        Spec::left("started with", |e: &Listed| command(e).into())
+        Spec::hidden()
+            .text("unit", |e: &Listed| unit(e.unit).to_string())
             .text("started_with", |e| Some(e.started_with.join(" ")).filter(|words| !words.is_empty())),
-        Spec::left("status", status)
-            .text("status", |e| name(e.status).to_string())
-            .text("reason", |e| e.reason.clone()),
+        Spec::hidden().text("status", |e: &Listed| name(e.status).to_string()).text("reason", |e| e.reason.clone()),
         Spec::hidden().text("what", |e: &Listed| e.what.clone()).text("unverified", |e| e.unverified.clone()),
     ];
     let ready = environments.iter().filter(|e| e.status == Readiness::Ready).count();
-    let reasons = environments.iter().filter_map(|e| Some(format!("{}: {}", e.name, e.reason.as_ref()?)));
-    let count = format!("{ready} of {} are ready", environments.len());
-    let use_them =
-        "'syscost run --env native,NAME' puts them side by side; --format json has the whole command and what misleads";
-    let notes = reasons.chain([count, use_them.to_string()]).collect();
-    Table::of(&specs, environments).noted(notes)
+    let count = format!("{ready} of {} are ready; --format json tells what the others lack", environments.len());
+    let use_them = "'syscost run --env native,NAME' shows them side by side".to_string();
+    Table::of(&specs, environments).noted(vec![count, use_them])
 }
 
-/// Its program; the whole command is in the other formats.
-fn command(listed: &Listed) -> &str {
-    let mut words = listed.started_with.iter().filter(|word| *word != "env" && !word.contains('='));
-    match words.next().map_or("", String::as_str) {
-        "{confine}" => "own launcher",
-        first => first,
-    }
+/// `ready`, or in few words why not: `install bubblewrap`, `not permitted`.
+fn status(listed: &Listed) -> String {
+    let package = listed.package.as_deref().filter(|_| listed.status == Readiness::Missing);
+    let first = |package: &str| package.split([':', '(', ',']).next().unwrap_or_default().trim().to_string();
+    package.map_or(name(listed.status).to_string(), |package| format!("install {}", first(package)))
 }
 
 fn unit(unit: Unit) -> &'static str {
@@ -111,7 +108,6 @@ fn name(status: Readiness) -> &'static str {
     }
 }
 
-fn status(listed: &Listed) -> Cell {
-    let style = if listed.status == Readiness::Ready { Style::Plain } else { Style::Faint };
-    Cell::styled(name(listed.status), style)
+fn style(status: Readiness) -> Style {
+    if status == Readiness::Ready { Style::Plain } else { Style::Faint }
 }

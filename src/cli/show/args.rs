@@ -86,7 +86,7 @@ impl View {
     /// Columns of the screen and of plots, of which only text has any.
     pub fn widths(&self, screen: Screen) -> (Option<u16>, Option<u16>) {
         let width = screen.width.filter(|_| matches!(self.format, RunFormat::Ours(Format::Text)));
-        (width, width.filter(|_| !self.no_plot))
+        (width, width.filter(|_| screen.plots && !self.no_plot))
     }
 
     /// Whether the view is one that has the formats of tables.

@@ -12,15 +12,17 @@ const MOST_NAMES: usize = 8;
 /// `profile` says what they are for; `threads` of the probe run each operation at once.
 pub fn needs_lines(needs: &Needs, profile: &str, threads: u64) -> Vec<String> {
     let of = if needs.by_time { "the time of its calls" } else { "its calls (it has no times)" };
-    let count = needs.cases.len();
-    let priced = format!("{profile}: {count} cases price {} of {of}", share(needs.priced));
-    let mut lines = vec![priced, format!("measured are {}", operations(&needs.cases).join(", "))];
+    let count = counted(needs.cases.len() as u64, "case");
+    let price = if needs.cases.len() == 1 { "prices" } else { "price" };
+    let priced = format!("{profile}: {count} {price} {} of {of}", share(needs.priced));
+    let mut lines = vec![priced];
+    lines.extend(operations(&needs.cases));
     let named = |(call, part): &(String, f64)| format!("{call} ({})", share(*part));
     let unpriced: Vec<String> = needs.unpriced.iter().map(named).collect();
-    lines.extend((!unpriced.is_empty()).then(|| format!("no operation is like {}", some(&unpriced, MOST_NAMES))));
+    lines.extend((!unpriced.is_empty()).then(|| format!("No operation is like {}.", some(&unpriced, MOST_NAMES))));
     let ran = needs.threads.filter(|ran| *ran > 1 || threads > 1).map(|ran| {
         let measured = counted(threads, "CPU");
-        format!("it ran on {ran} CPUs at once, on average; each operation is measured on {measured} at once")
+        format!("The command ran on {ran} CPUs at once, on average; each operation is measured on {measured} at once.")
     });
     lines.extend(ran);
     lines
@@ -40,7 +42,7 @@ fn operation(cases: &[Need]) -> String {
     let values: String = values.into_iter().map(|(name, values)| format!(" {name}={}", values.join(","))).collect();
     let part = cases.iter().filter_map(|need| need.share).reduce(|a, b| a + b);
     let part = part.map_or(String::new(), |part| format!(" ({})", share(part)));
-    format!("{}{values}{part}", cases[0].operation)
+    format!("  {}{values}{part}", cases[0].operation)
 }
 
 /// Neither all nor nothing unless it is that.
@@ -72,9 +74,10 @@ mod tests {
         let found = Needs { cases, by_time: true, priced: 0.95, unpriced, threads: Some(3) };
         let lines = [
             "--for p.json: 3 cases price 95% of the time of its calls",
-            "measured are id.getppid, io.read_file size=1,4K (95%)",
-            "no operation is like keyctl (5.0%)",
-            "it ran on 3 CPUs at once, on average; each operation is measured on 1 CPU at once",
+            "  id.getppid",
+            "  io.read_file size=1,4K (95%)",
+            "No operation is like keyctl (5.0%).",
+            "The command ran on 3 CPUs at once, on average; each operation is measured on 1 CPU at once.",
         ];
         assert_eq!(needs_lines(&found, "--for p.json", 1), lines);
         let counted = Needs { by_time: false, unpriced: Vec::new(), threads: Some(1), ..found };
@@ -82,7 +85,7 @@ mod tests {
             needs_lines(&counted, "--for p.json", 1)[0],
             "--for p.json: 3 cases price 95% of its calls (it has no times)"
         );
-        assert_eq!(needs_lines(&counted, "--for p.json", 1).len(), 2);
+        assert_eq!(needs_lines(&counted, "--for p.json", 1).len(), 3);
         assert_eq!([0.0, 0.0001, 0.05, 0.9999, 1.0].map(share), ["0.0%", "<0.1%", "5.0%", ">99%", "100%"]);
     }
 }

@@ -25,6 +25,7 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
     let in_files = |text: &str, columns: &[usize]| format!("{text}: {}", labels(comparison, columns));
     let by_file = |texts: Vec<(usize, String)>| grouped(comparison, texts);
     match caution {
+        Caution::OtherEnvironment { environments } => other_environment(comparison, environments),
         Caution::SameRun { copies } => {
             let copies: Vec<String> = copies.iter().map(|columns| labels(comparison, columns)).collect();
             format!("the same run, not another: {}", copies.join("; "))
@@ -59,6 +60,17 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
         }
         Caution::Unsought { records, most } => unsought(*records, *most),
     }
+}
+
+/// `environment: linux-6.1, kernel 6.1.0-54 (a); native (b): rows match by operation and parameters`
+fn other_environment(comparison: &Comparison, environments: &[String]) -> String {
+    let one = |(column, name): (usize, &String)| {
+        let known = comparison.columns[column].environments.iter().find(|facts| facts.name == *name);
+        let kernel = known.and_then(|facts| facts.kernel.as_ref()).map_or(String::new(), |of| format!(", kernel {of}"));
+        (column, format!("{name}{kernel}"))
+    };
+    let texts = environments.iter().enumerate().map(one).collect();
+    format!("environment: {}: rows match by operation and parameters", grouped(comparison, texts))
 }
 
 fn mixed_sides(comparison: &Comparison, columns: &[(usize, Vec<&str>)]) -> String {
@@ -179,6 +191,19 @@ mod tests {
         };
         assert_eq!(told(&["6.1.0-54", "6.1.0-56", "6.1.0-54"]), ["kernel of linux-6.1: 6.1.0-54 (a, c); 6.1.0-56 (b)"]);
         assert!(told(&["6.1.0-54", "6.1.0-54"]).is_empty());
+    }
+
+    #[test]
+    fn files_of_other_environments_are_told_with_their_kernels() {
+        let of = |name: &str, facts: Vec<crate::model::EnvironmentFacts>| {
+            let mut run = Run { environments: facts, ..counted(Host::default()) };
+            run.records[0].case.environment = name.to_string();
+            run
+        };
+        let told =
+            told(&[("a", of("linux-6.1", vec![emulated("linux-6.1", "6.1.0-54")])), ("b", of("native", vec![]))]);
+        let line = "environment: linux-6.1, kernel 6.1.0-54 (a); native (b): rows match by operation and parameters";
+        assert_eq!(told, [line]);
     }
 
     #[test]

@@ -88,8 +88,11 @@ fn columns<'a>(by_event: bool) -> Vec<Spec<'static, Line<'a>>> {
 
 fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
     let files = || comparison.columns.iter().map(|column| column.label.as_str()).enumerate();
-    let costs = comparison.rows.iter().flat_map(|row| files().map(move |file| Line::of_cost(row, file)));
-    let derived = comparison.derived.iter().flat_map(|row| files().filter_map(move |file| Line::of_derived(row, file)));
+    let costs = comparison.rows.iter().flat_map(|row| files().map(move |file| Line::of_cost(comparison, row, file)));
+    let derived = comparison
+        .derived
+        .iter()
+        .flat_map(|row| files().filter_map(move |file| Line::of_derived(comparison, row, file)));
     let means = comparison.areas.iter().flat_map(|mean| files().filter_map(move |file| Line::of_mean(mean, file)));
     let machines =
         files().filter_map(|(index, file)| Some(Line::of_machine(comparison.machine[index].as_ref()?, file)));
@@ -103,7 +106,7 @@ impl<'a> Line<'a> {
     }
 
     /// There is a line even if the run lacks the row, with the verdict `missing`.
-    fn of_cost(row: &'a ComparedRow, (index, file): (usize, &'a str)) -> Line<'a> {
+    fn of_cost(comparison: &'a Comparison, row: &'a ComparedRow, (index, file): (usize, &'a str)) -> Line<'a> {
         let (cell, verdict) = (row.cells[index].as_ref(), &row.verdicts[index]);
         let figure = cell.map(|cell| &cell.figure);
         Line {
@@ -111,7 +114,7 @@ impl<'a> Line<'a> {
             name: &row.key.label,
             area: &row.area,
             language: row.key.language.as_deref(),
-            environment: &row.key.environment,
+            environment: comparison.environment(&row.key.environment, index),
             params: params(&row.key.params),
             file,
             time: cell.and_then(|cell| cell.figure.as_ref().ok()?.cost()).map(RowCost::value),
@@ -124,14 +127,18 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn of_derived(row: &'a ComparedDerived, (index, file): (usize, &'a str)) -> Option<Line<'a>> {
+    fn of_derived(
+        comparison: &'a Comparison,
+        row: &'a ComparedDerived,
+        (index, file): (usize, &'a str),
+    ) -> Option<Line<'a>> {
         let found = row.values[index].as_ref()?;
         let is_count = row.unit == Unit::Instructions;
         let (value, is_ratio) = (found.as_ref().ok().copied(), row.combination == Combination::Ratio);
         Some(Line {
             kind: if is_ratio { "ratio" } else { "difference" },
             name: &row.name,
-            environment: &row.environment,
+            environment: comparison.environment(&row.environment, index),
             params: params(&row.params),
             file,
             time: value.filter(|_| !is_ratio && !is_count),

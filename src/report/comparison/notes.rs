@@ -21,7 +21,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     if left_out.unchanged + left_out.inconclusive > 0 {
         let LeftOut { unchanged, inconclusive } = left_out;
         notes.push(format!(
-            "left out, no certain difference of over {margin}: {unchanged} unchanged, {inconclusive} inconclusive"
+            "Left out, without a certain difference of over {margin}: {unchanged} unchanged, {inconclusive} inconclusive."
         ));
     }
     notes.extend(labels(comparison));

@@ -4,7 +4,7 @@ use crate::compare::{
     Counts, Exceeded, Part, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileRow, Quantity, Span,
 };
 use crate::document::{Block, Document};
-use crate::prose::{counted, some};
+use crate::prose::{counted, plural, some};
 use crate::report::comparison::row::{number, share};
 use crate::report::gate::{Finding, Outcome, failed_lines, not_judged_lines};
 use crate::report::numbers::thousands;
@@ -13,9 +13,18 @@ use crate::report::{Cell, Records, Spec, Style, Table};
 
 /// The table with its notes; for programs a record for each call and file.
 pub fn profiles_document(comparison: &ProfileComparison) -> Document {
-    let table = table(comparison).noted(notes(comparison));
+    let table = table(comparison).titled(headline(comparison)).noted(notes(comparison));
     let table = if comparison.columns.len() == 2 { Block::Table(table) } else { Block::Pages(table) };
     Document { blocks: vec![Block::Message(verdict(comparison)), table], records: records(comparison) }
+}
+
+/// `3 system calls changed, 27 unchanged`; empty if all rows are shown.
+fn headline(comparison: &ProfileComparison) -> String {
+    match (comparison.rows.len(), comparison.left_out) {
+        (_, 0) => String::new(),
+        (0, same) => format!("Unchanged: all {}.", counted(same, "system call")),
+        (changed, same) => format!("{} changed, {same} unchanged.", counted(changed, "system call")),
+    }
 }
 
 type Quantities = fn(&Counts) -> Option<Span>;
@@ -114,17 +123,17 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
         let incomplete = if column.complete { "" } else { "; incomplete: its counts are lower bounds" };
         notes.push(format!("{}: {runs} of {command}, traced by {}{incomplete}", column.label, column.tracer));
     }
-    if comparison.left_out > 0 {
-        notes.push(format!("left out, as they do not differ: {} calls", comparison.left_out));
-    }
     let tracers: std::collections::BTreeSet<&str> = comparison.columns.iter().map(|c| c.tracer.as_str()).collect();
     if tracers.len() > 1 {
-        notes.push("different tracers: they do not split classes and errors alike".to_string());
+        notes.push("Different tracers do not split classes and errors alike.".to_string());
     }
     if comparison.columns.iter().any(|column| column.runs > 1) {
-        notes.push("a .. b: the least and the most over the runs; changes are of the medians".to_string());
+        notes.push("a .. b: the least and the most over the runs; changes are of the medians.".to_string());
     }
-    notes.push("times are not judged: one run's say little of the next".to_string());
+    let mut counts = comparison.rows.iter().chain(&comparison.total).flat_map(|row| row.counts.iter().flatten());
+    if counts.any(|counts| counts.on_cpu_ns.is_some()) {
+        notes.push("Times are not judged: those of one run say little of the next.".to_string());
+    }
     notes
 }
 
@@ -137,7 +146,7 @@ pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
 fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) -> Finding {
     let label = |column: usize| comparison.columns[column].label.clone();
     let text = |of: Quantity, own: Span, base: Span| {
-        let (what, own, base) = (quantity(of), spelled(own), spelled(base));
+        let (what, own, base) = (plural(own.most, noun(of)), spelled(own), spelled(base));
         let (head, old) = (label(row.column), label(comparison.baseline));
         let parts = grew_of(comparison, row);
         format!("{}: {own} {what} in {head}, {base} in {old}, over {}{parts}", row.call, share(limit))
@@ -164,7 +173,7 @@ fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
 pub fn exceeded_line(found: &Exceeded) -> String {
     let parts: Vec<String> = found.parts.iter().map(|part| share_of(part, part.call != found.budget.call)).collect();
     let which = if parts.is_empty() { String::new() } else { format!(", most of them {}", some(&parts, 3)) };
-    format!("--budget {} exceeded: {} calls{which}", found.budget, spelled(found.calls))
+    format!("--budget {} exceeded: {} {}{which}", found.budget, spelled(found.calls), plural(found.calls.most, "call"))
 }
 
 /// `380 depth 3`
@@ -172,11 +181,11 @@ fn share_of(part: &Part, with_call: bool) -> String {
     format!("{} {}", thousands(part.calls as f64), named(part, with_call))
 }
 
-fn quantity(of: Quantity) -> &'static str {
+fn noun(of: Quantity) -> &'static str {
     match of {
-        Quantity::Calls => "calls",
-        Quantity::Errors => "errors",
-        Quantity::Bytes => "bytes",
+        Quantity::Calls => "call",
+        Quantity::Errors => "error",
+        Quantity::Bytes => "byte",
     }
 }
 

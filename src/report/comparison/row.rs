@@ -7,7 +7,7 @@ use crate::report::{Cell, Style};
 use crate::summary::RowFigure;
 use std::collections::BTreeSet;
 
-/// How rows are named: with their environment if there are several.
+/// How rows are named: with their environment if there are several in a column.
 pub struct Names {
     environments: bool,
 }
@@ -16,7 +16,7 @@ impl Names {
     pub fn of(comparison: &Comparison) -> Names {
         let rows = comparison.rows.iter().map(|row| &row.key.environment);
         let all: BTreeSet<&String> = rows.chain(comparison.derived.iter().map(|row| &row.environment)).collect();
-        Names { environments: all.len() > 1 }
+        Names { environments: all.len() > 1 && comparison.environments().is_none() }
     }
 
     pub fn row(&self, row: &ComparedRow) -> String {

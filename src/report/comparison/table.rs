@@ -222,8 +222,13 @@ mod tests {
         let mut out = Vec::new();
         for _ in 0..2 {
             for format in [Format::Text, Format::Markdown, Format::Csv] {
-                write_document(&comparison_document(&comparison), format, Screen { width, colour: false }, &mut out)
-                    .unwrap();
+                write_document(
+                    &comparison_document(&comparison),
+                    format,
+                    Screen { width, colour: false, plots: true },
+                    &mut out,
+                )
+                .unwrap();
             }
             write_json(&comparison, &mut out).unwrap();
             comparison.keep_differing();

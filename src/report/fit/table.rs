@@ -63,7 +63,7 @@ mod tests {
         let mut out = Vec::new();
         for family in families(run) {
             for page in pages(&parameter_table(&family), width) {
-                write_table(&page, Format::Text, Screen { width, colour: false }, &mut out).unwrap();
+                write_table(&page, Format::Text, Screen { width, colour: false, plots: true }, &mut out).unwrap();
             }
             let lines = plot(&family, width.unwrap_or(80));
             write_lines(lines.iter().map(|line| line.trim_end()), &mut out).unwrap();
@@ -148,7 +148,7 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
         let warning =
             "warning: io.read: a line through 3 values passes through two of them, so its residual says little";
         assert!(shown(&run, None).contains(warning), "{}", shown(&run, None));
-        let (mut out, screen) = (Vec::new(), Screen { width: None, colour: false });
+        let (mut out, screen) = (Vec::new(), Screen { width: None, colour: false, plots: true });
         write_table(&parameter_table(&families(&run)[0]), Format::Markdown, screen, &mut out).unwrap();
         assert!(String::from_utf8(out).unwrap().contains(warning));
         let four = synthetic::run(&[("io.read", &[1, 64, 512, 4096], &|x| 128.0 + x as f64)], 12, Noise::NONE);

@@ -1,8 +1,8 @@
 //! Title and notes of the table of a profile: the command, the kernel's accounting, the tracer, doubts.
 
 use crate::model::{By, CallCount, Ending, ProcessPath, Profile};
-use crate::prose::{plural, some};
-use crate::report::numbers::{percent, size, thousands, three_figures};
+use crate::prose::{counted, plural, some};
+use crate::report::numbers::{TimeUnit, percent, size, thousands, three_figures};
 
 /// The command, or what else was followed, or the origin of the profile.
 pub fn title(profile: &Profile) -> String {
@@ -77,8 +77,8 @@ fn ranges(profile: &Profile) -> Option<String> {
     let vary = if names.is_empty() { "none".to_string() } else { some(&names, 12) };
     let runs = 1 + profile.repeats.len();
     let text = format!(
-        "The first of {runs} runs; calls whose number varies: {vary}; the same in every run: {} calls.",
-        same.len()
+        "The first of {runs} runs; calls whose number varies: {vary}; the same in every run: {}.",
+        counted(same.len() as u64, "call")
     );
     (runs > 1).then_some(text)
 }
@@ -131,7 +131,8 @@ fn shortened(names: &[String]) -> String {
 fn times(profile: &Profile) -> Option<String> {
     let usage = &profile.usage;
     let parts = [("wall", usage.wall_ns), ("user", usage.user_ns), ("system", usage.system_ns)];
-    let known = parts.iter().filter_map(|(name, ns)| Some(format!("{name} {:.3} s", (*ns)? as f64 / 1e9)));
+    let unit = TimeUnit::of(parts.iter().filter_map(|(_, ns)| *ns).max().unwrap_or(0) as f64 / 1e9);
+    let known = parts.iter().filter_map(|(name, ns)| Some(format!("{name} {}", unit.with_name((*ns)? as f64 / 1e9))));
     joined(known)
 }
 
@@ -146,7 +147,7 @@ fn counts(profile: &Profile) -> Option<String> {
         (usage.involuntary_switches, "involuntary switch"),
     ];
     let known = parts.iter().filter_map(|(count, what)| {
-        let count = (*count)?;
+        let count = (*count).filter(|count| *count > 0)?;
         Some(format!("{} {}", thousands(count as f64), plural(count, what)))
     });
     let rss = usage.peak_rss_kib.map(|kib| format!("peak RSS {}B", size(kib as f64 * 1024.0)));

@@ -147,7 +147,7 @@ mod tests {
 
     fn written(records: Vec<Record>, width: Option<u16>) -> String {
         let mut out = Vec::new();
-        let screen = Screen { width, colour: false };
+        let screen = Screen { width, colour: false, plots: true };
         let block = counters_block(&summarize(&run(records)), &Host::default());
         write_document(&block.into(), Format::Text, screen, &mut out).unwrap();
         String::from_utf8(out).unwrap()

@@ -115,7 +115,8 @@ fn by_case(comparison: &Comparison) -> ByCase<'_> {
     let mut found = ByCase::default();
     for row in &comparison.rows {
         let key = &row.key;
-        let work = (row.operation.as_str(), key.language.as_deref(), key.environment.as_str(), key.label.as_str());
+        let environment = comparison.environment(&key.environment, comparison.baseline);
+        let work = (row.operation.as_str(), key.language.as_deref(), environment, key.label.as_str());
         found.exact.entry((work, &key.params)).or_insert(row);
         let first = found.first.entry(work).or_default();
         if first.len() < MOST_LOOKED_AT {
@@ -170,11 +171,7 @@ pub fn ratios(comparison: &Comparison) -> Figure {
     for row in &comparison.rows {
         let dots: Vec<Option<Dot>> = others.iter().map(|column| dot(&row.verdicts[*column])).collect();
         if dots.iter().any(Option::is_some) {
-            let label = match row.key.environment.as_str() {
-                "native" => row.key.to_string(),
-                other => format!("{} ({other})", row.key),
-            };
-            groups.entry(&row.area).or_default().push(RatioRow { label, dots });
+            groups.entry(&row.area).or_default().push(RatioRow { label: label(comparison, row), dots });
         }
     }
     let count: usize = groups.values().map(Vec::len).sum();
@@ -188,6 +185,14 @@ pub fn ratios(comparison: &Comparison) -> Figure {
              are in the table."
         ),
         chart: Chart::Ratios(Ratios { series, groups }),
+    }
+}
+
+/// The name of a row, with its environment unless that is `native` or each file has another one.
+fn label(comparison: &Comparison, row: &ComparedRow) -> String {
+    match row.key.environment.as_str() {
+        other if other != "native" && comparison.environments().is_none() => format!("{} ({other})", row.key),
+        _ => row.key.to_string(),
     }
 }
 

@@ -160,13 +160,16 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
             place = place(environments, row)
         ));
     }
-    notes.extend(by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES))));
+    let mut warned: Vec<String> =
+        by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES))).collect();
+    // What a mark in a cell means comes first.
+    warned.sort_by_key(|note| !note.starts_with('~'));
+    notes.extend(warned);
     notes.extend(paired(summary));
     notes.extend(instructions::notes(summary));
     notes.extend(over_runs(summary));
     notes.extend(per_thread(summary));
     notes.extend(cold::note(summary));
-    notes.extend(yardsticks(summary));
     notes.extend(next_run(summary));
     notes
 }
@@ -175,14 +178,14 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
 fn next_run(summary: &Summary) -> Option<String> {
     let figures = || summary.rows.iter().filter_map(Row::cost);
     figures().any(|figure| figure.own_percent().is_some()).then_some(())?;
-    let what = "±: how far the cost will be from this in the next run, 95 times in 100";
+    let what = "±: holds 95 of 100 next runs";
     let Some(machine) = &summary.machine else {
         let assumed = percent(100.0 * BETWEEN_RUNS.sd);
         return Some(format!("{what}; whole runs are assumed to move by {assumed}%"));
     };
     let learned = machine.learned_from_runs.map_or("assumed".to_string(), |runs| format!("learned from {runs} runs"));
     let moves = percent(machine.next_run_percent());
-    Some(format!("{what}, relative to the machine, which as a whole moves by ±{moves}% ({learned})"))
+    Some(format!("{what}, beside the machine's own ±{moves}% ({learned})"))
 }
 
 /// The text that rows with this warning share, preceded by the mark of their cells if they have one.
@@ -198,7 +201,8 @@ fn place(environments: usize, row: &Row) -> String {
     if environments > 1 { format!(" in {}", row.case.environment) } else { String::new() }
 }
 
-fn yardsticks(summary: &Summary) -> Option<String> {
+/// What the calls cost that every run measures.
+pub fn yardsticks(summary: &Summary) -> Option<String> {
     let mut all = summary.rows.iter().chain(&summary.baselines);
     let first = all.find(|row| row.cost().is_some())?.case.environment.as_str();
     let several = summary.baselines.iter().any(|row| row.case.environment != first);
@@ -207,5 +211,5 @@ fn yardsticks(summary: &Summary) -> Option<String> {
     let of_first = summary.baselines.iter().filter(|row| row.case.environment == first);
     let costs: Vec<String> = of_first.filter_map(cost).collect();
     (!costs.is_empty())
-        .then(|| format!("in the same rounds{place}: {}; 'x call' is against call.direct", costs.join(", ")))
+        .then(|| format!("In the same rounds{place}: {}; 'x call' is against call.direct", costs.join(", ")))
 }

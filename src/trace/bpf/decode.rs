@@ -213,7 +213,7 @@ fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Profile) {
         (raw.globals.nameless > 0)
             .then(|| format!("more process names than can be told apart: the rest is under '{NAMELESS}'")),
         (unseen > 0).then(|| {
-            format!("{unseen} calls were left by a switch whose end was not seen: of {unseen_ms:.3} ms in them, it is not known how much was on a CPU")
+            format!("calls left by a switch whose end was not seen: {unseen}; of {unseen_ms:.3} ms in them, it is not known how much was on a CPU")
         }),
         raw.torn
             .then(|| "calls were counted while the counts were read: some may be here twice or not at all".into()),

@@ -36,7 +36,7 @@ fn list(html: &mut Markup, what: &'static str, lines: Vec<String>, all: usize) {
 fn outliers(html: &mut Markup, survey: &Survey, names: &Names) {
     if survey.most_alike < FEWEST_HOSTS {
         let text = format!(
-            "an outlier takes {FEWEST_HOSTS} hosts with the same processor and kernel; there are {} at most.",
+            "an outlier takes {FEWEST_HOSTS} hosts with the same processor and kernel; the largest such group has {}.",
             survey.most_alike
         );
         html.raw("<li><b>Outliers</b>: ").text(&text).raw("</li>");

@@ -64,7 +64,7 @@ pub fn upgrade_section(html: &mut Markup, survey: &Survey, names: &Names) {
 
 fn shown<R>(html: &mut Markup, specs: &[Spec<'_, R>], rows: &[R], all: usize, caption: &str) {
     if rows.is_empty() {
-        html.raw("<p>None was found.</p>");
+        html.raw("<p>There are none.</p>");
         return;
     }
     let more = all - rows.len();
