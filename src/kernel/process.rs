@@ -5,6 +5,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
 use std::fs;
+use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +28,16 @@ pub fn ending_text(ending: Ending) -> String {
             Err(_) => format!("killed by signal {signal}"),
         },
     }
+}
+
+/// What a process was started with after its own name, as far as that is short; `None` if it has ended or may not be read.
+pub fn arguments(pid: u32) -> Option<String> {
+    const MOST: u64 = 4096;
+    let mut bytes = Vec::new();
+    fs::File::open(format!("/proc/{pid}/cmdline")).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let arguments: Vec<&str> = text.trim_end_matches('\0').split('\0').skip(1).collect();
+    Some(arguments.join(" "))
 }
 
 /// Makes a named pipe that only this user can open.
@@ -105,4 +116,14 @@ pub fn descendants(process: i32) -> Vec<i32> {
 fn threads_of(process: i32) -> Vec<i32> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
     tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn arguments_are_those_of_a_process_that_runs() {
+        let own: Vec<String> = std::env::args().skip(1).collect();
+        assert_eq!(super::arguments(std::process::id()), Some(own.join(" ")));
+        assert_eq!(super::arguments(u32::MAX), None);
+    }
 }
