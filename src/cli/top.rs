@@ -20,7 +20,7 @@ use anyhow::{Result, anyhow};
 use live::Live;
 use metrics::Metrics;
 use plain::Plain;
-use session::Session;
+use session::{Session, Show, grouping};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -177,21 +177,4 @@ impl TopArgs {
             Show::Plain(Box::new(Plain::open(view, self.format == Format::Json, self.rows, scope)?))
         })
     }
-}
-
-/// What is counted together for rows `by`. By process only if asked for: those that come and go fill the tables of the
-/// programs, and reading all that have ended takes more CPU time than anything else.
-fn grouping(by: By) -> Grouping {
-    match by {
-        By::Cgroup => Grouping::Cgroup,
-        By::Process => Grouping::Process,
-        By::Program | By::Call | By::Class | By::Error => Grouping::Name,
-    }
-}
-
-enum Show {
-    Live(Box<Live>),
-    Plain(Box<Plain>),
-    /// Only metrics are wanted.
-    Nothing,
 }

@@ -36,8 +36,10 @@ pub fn arguments(pid: u32) -> Option<String> {
     let mut bytes = Vec::new();
     fs::File::open(format!("/proc/{pid}/cmdline")).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    let arguments: Vec<&str> = text.trim_end_matches('\0').split('\0').skip(1).collect();
-    Some(arguments.join(" "))
+    let words = text.trim_end_matches('\0');
+    // Some programs replace the whole by one line.
+    let (_, rest) = words.split_once('\0').or_else(|| words.split_once(' ')).unwrap_or_default();
+    Some(rest.replace('\0', " "))
 }
 
 /// Makes a named pipe that only this user can open.
@@ -53,6 +55,13 @@ pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
     let milliseconds = u16::try_from(timeout.as_millis()).unwrap_or(u16::MAX).max(1);
     poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
+}
+
+/// Whether the other side of `fd`, such as that of a terminal, is gone.
+pub fn is_hung_up(fd: &impl AsFd) -> bool {
+    let mut fds = [PollFd::new(fd.as_fd(), PollFlags::empty())];
+    poll(&mut fds, PollTimeout::ZERO)
+        .is_ok_and(|_| fds[0].revents().is_some_and(|seen| seen.contains(PollFlags::POLLHUP)))
 }
 
 #[allow(unsafe_code)]

@@ -514,3 +514,20 @@ fn however_it_ends_the_terminal_is_as_it_was() {
     sleep.wait().unwrap();
     tmux.is_as_before();
 }
+
+#[test]
+fn it_ends_with_its_terminal() {
+    let _alone = alone();
+    let test = "a terminal that goes away";
+    let place = Place::new();
+    let (true, Some(tmux)) = (is_possible(test), Tmux::open(test, &place)) else { return };
+    let busy = Busy::start(&place);
+    tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
+    tmux.shows(&["F10 quit"]);
+    let pane = tmux.command(&["display-message", "-t", "0", "-p", "#{pane_pid}"]).unwrap();
+    let found = Command::new("pgrep").args(["-x", "-P", pane.trim(), "syscost"]).output().unwrap();
+    let ours = Path::new("/proc").join(stdout(&found).trim());
+    assert!(ours.join("stat").exists());
+    tmux.command(&["kill-server"]);
+    assert!(wait_for(PATIENCE, || (!ours.join("stat").exists()).then_some(())).is_some());
+}

@@ -3,6 +3,7 @@
 
 use super::arguments::Arguments;
 use crate::cli::terminal;
+use crate::kernel::process::is_hung_up;
 use crate::report::top::{Look, Screen, Span, drawn, headline, help, is_wide, rates_table};
 use crate::report::{Style, Table};
 use crate::top::{By, Counts, Key, Rates, Row, View, between};
@@ -62,6 +63,10 @@ impl Live {
     pub fn keys(&mut self) -> Result<bool> {
         if self.terminal.is_none() {
             return Ok(true);
+        }
+        // crossterm would read the end of a terminal that is gone again and again.
+        if is_hung_up(&stdout()) {
+            return Ok(false);
         }
         let mut changed = false;
         while poll(Duration::ZERO).context("top: the terminal cannot be read")? {
@@ -128,9 +133,12 @@ impl Live {
 
     fn inside(&mut self, view: &View) -> (String, Table) {
         let (rates, rows) = self.rates(view);
-        let kind = if view.rows_by() == By::Class { "classes of" } else { "inside" };
-        let of = view.focus().name();
-        (format!("{kind} {of}"), rates_table(&rows, view.rows_by(), &rates.total))
+        let kind = match view.rows_by() {
+            By::Call => "calls",
+            By::Class => "classes",
+            By::Program | By::Process | By::Cgroup | By::Error => "programs",
+        };
+        (format!("{kind} of {}", view.focus().name()), rates_table(&rows, view.rows_by(), &rates.total))
     }
 }
 

@@ -1,10 +1,11 @@
 //! One session: takes counts at the end of each interval, and hands them to what shows them.
 
+use super::live::Live;
 use super::metrics::Metrics;
-use super::{Show, grouping};
+use super::plain::Plain;
 use crate::kernel::usage::own_cpu_ns;
 use crate::model::Profile;
-use crate::top::Counts;
+use crate::top::{By, Counts};
 use crate::trace::{Grouping, Tracer, Watcher};
 use anyhow::Result;
 use std::rc::Rc;
@@ -12,6 +13,24 @@ use std::time::{Duration, Instant};
 
 /// How long a key may wait for its answer.
 const KEYS: Duration = Duration::from_millis(50);
+
+/// What is counted together for rows `by`. By process only if asked for: those that come and go fill the tables of the
+/// programs, and reading all that have ended takes more CPU time than anything else.
+pub fn grouping(by: By) -> Grouping {
+    match by {
+        By::Cgroup => Grouping::Cgroup,
+        By::Process => Grouping::Process,
+        By::Program | By::Call | By::Class | By::Error => Grouping::Name,
+    }
+}
+
+/// Who is shown the counts.
+pub enum Show {
+    Live(Box<Live>),
+    Plain(Box<Plain>),
+    /// Only metrics are wanted.
+    Nothing,
+}
 
 pub struct Session {
     begun: Instant,

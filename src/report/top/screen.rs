@@ -100,10 +100,13 @@ fn widths(table: &Table, titles: &[String]) -> Vec<usize> {
 }
 
 fn line<'a>(table: &Table, widths: &[usize], cells: impl Iterator<Item = (&'a str, Look)>) -> Vec<Span> {
+    // Nothing follows the last column, whose cells may be wider than the screen.
+    let last = widths.len().saturating_sub(1);
     let columns = table.columns().iter().zip(widths);
     let padded = cells.zip(columns).enumerate().map(|(i, ((text, look), (column, width)))| {
         let gap = if i > 0 { "  " } else { "" };
         let text = match column.align {
+            Align::Left if i == last => format!("{gap}{text}"),
             Align::Left => format!("{gap}{text:width$}"),
             Align::Right => format!("{gap}{text:>width$}"),
         };

@@ -38,7 +38,7 @@ pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
             .shown_if(counted),
         Spec::right("% CPU", |r: &Row| tinted(share(r.on_cpu_share), total.on_cpu_share.unwrap_or(0.0)))
             .shown_if(by != By::Error),
-        Spec::right("runnable", |r: &Row| threads(r.runnable_threads)).expendable(2).shown_if(by != By::Error),
+        Spec::right("runnable", |r: &Row| threads(r.runnable_threads)).expendable(6).shown_if(by != By::Error),
         Spec::right("blocked", |r: &Row| threads(r.blocked_threads)).expendable(2).shown_if(by != By::Error),
         Spec::right("mean us", |r: &Row| micros(r.mean_ns)).expendable(4).shown_if(by != By::Error && counted),
         Spec::right("p50 us", |r: &Row| micros(r.p50_ns)).expendable(5).shown_if(by == By::Call),
