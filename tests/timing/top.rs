@@ -477,10 +477,8 @@ fn keys_lead_through_the_live_table() {
     tmux.keys(&["Escape"]);
     tmux.command(&["resize-window", "-t", "0", "-x", "40", "-y", "8"]);
     tmux.shows(&["getppid"]);
-    tmux.command(&["resize-window", "-t", "0", "-x", "130", "-y", "20"]);
-    tmux.shows(&["classes of getppid"]);
     tmux.command(&["resize-window", "-t", "0", "-x", "100", "-y", "20"]);
-    tmux.keys(&["F10"]);
+    tmux.keys(&["q"]);
     tmux.is_as_before();
 }
 
