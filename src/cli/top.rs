@@ -3,26 +3,27 @@
 //!
 //! The state is `crate::top`, columns and documents are `report::top`; here are the clock, the terminal and the files.
 
+mod arguments;
 mod live;
 mod metrics;
 mod plain;
 mod serve;
+mod session;
 
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::{Notes, tell};
 use super::target::TargetArgs;
-use crate::kernel::usage::own_cpu_ns;
-use crate::model::Profile;
-use crate::top::{By, Counts, Sort, View};
-use crate::trace::{Detail, Grouping, More, TraceOptions, Tracer, Watcher};
+use crate::top::{By, Sort, View};
+use crate::trace::{Detail, Grouping, More, TraceOptions};
 use anyhow::{Result, anyhow};
 use live::Live;
 use metrics::Metrics;
 use plain::Plain;
+use session::{Session, Show, grouping};
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Show who calls what right now: calls, errors and times per second, live.
 #[derive(clap::Args)]
@@ -40,7 +41,7 @@ pub struct TopArgs {
     #[arg(long, conflicts_with = "count")]
     once: bool,
     /// The rows of the table.
-    #[arg(long, value_enum, default_value = "process")]
+    #[arg(long, value_enum, default_value = "program")]
     by: By,
     /// The column that rows are sorted by, the most first.
     #[arg(long, value_enum, default_value = "calls")]
@@ -87,7 +88,9 @@ Examples:
   sudo syscost top --all --format json --interval 10 --count 6 > minute.jsonl
   sudo syscost top --all --quiet --listen 9099
 
-Keys: q quit, s sort, b rows by, arrows and Enter into a row, Esc out of it, p pause, ? help.
+Keys: F1 or ? help, F4 or / filter, F6 or s sort, I reverse, b rows by, i hide idle rows, arrows and
+Enter into a row, Esc out of it, p pause, F10 or q quit. From 120 columns on, what is inside the
+marked row is shown beside it.
 
 Only eBPF can do this: it needs root, or CAP_BPF and CAP_PERFMON. A COMMAND has neither input
 nor output, and is ended (SIGTERM) with syscost.
@@ -106,7 +109,7 @@ fn interval(text: &str) -> Result<f64, String> {
 pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     usage(args.target.check())?;
     if args.sampled && matches!(args.by, By::Class | By::Error) {
-        return usage(Err(anyhow!("--sampled has rows by process, call or cgroup: no call is looked at")));
+        return usage(Err(anyhow!("--sampled has rows by program, process, call or cgroup: no call is looked at")));
     }
     let metrics = Metrics::open(args.textfile.clone(), args.listen.as_deref())?;
     let nothing = notes.quiet && metrics.is_some();
@@ -115,7 +118,8 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     let show = args.show(nothing, &scope)?;
     let is_live = matches!(show, Show::Live(_));
     let count = if args.once { Some(1) } else { args.count };
-    let mut session = Session::new(Duration::from_secs_f64(args.interval), count, show, metrics, scope);
+    let grouping = options.more.grouping;
+    let mut session = Session::new(Duration::from_secs_f64(args.interval), count, show, metrics, scope, grouping);
     // A live screen has its own headline.
     let ended = crate::trace::watch(
         &options,
@@ -144,12 +148,7 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
 impl TopArgs {
     /// `nothing`: whether only metrics are wanted.
     fn options(&self, nothing: bool) -> Result<TraceOptions> {
-        let grouping = match self.by {
-            By::Cgroup => Grouping::Cgroup,
-            // Metrics have names only, and processes that come and go do not fill the tables.
-            _ if nothing => Grouping::Name,
-            _ => Grouping::Process,
-        };
+        let grouping = if nothing { Grouping::Name } else { grouping(self.by) };
         let detail = match () {
             () if self.sampled => Detail::Samples,
             () if self.counts => Detail::Counts,
@@ -166,6 +165,9 @@ impl TopArgs {
 
     fn show(&self, nothing: bool, scope: &str) -> Result<Show> {
         let view = if self.sampled { View::of_samples(self.by, self.sort) } else { View::new(self.by, self.sort) };
+        // Counters of metrics go on where counts would begin again.
+        let metrics = self.textfile.is_some() || self.listen.is_some();
+        let view = view.only(|by| !metrics || grouping(by) == grouping(self.by));
         let terminal = std::io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         Ok(if nothing {
             Show::Nothing
@@ -174,94 +176,5 @@ impl TopArgs {
         } else {
             Show::Plain(Box::new(Plain::open(view, self.format == Format::Json, self.rows, scope)?))
         })
-    }
-}
-
-enum Show {
-    Live(Box<Live>),
-    Plain(Box<Plain>),
-    /// Only metrics are wanted.
-    Nothing,
-}
-
-/// Takes counts in intervals, and hands them to what shows them.
-struct Session {
-    begun: Instant,
-    interval: Duration,
-    due: Instant,
-    left: Option<u64>,
-    before: Counts,
-    now: Counts,
-    show: Show,
-    metrics: Option<Metrics>,
-    scope: String,
-}
-
-/// How long a key may wait for its answer.
-const KEYS: Duration = Duration::from_millis(50);
-
-impl Session {
-    fn new(interval: Duration, left: Option<u64>, show: Show, metrics: Option<Metrics>, scope: String) -> Session {
-        let begun = Instant::now();
-        let (before, now) = (Counts::default(), Counts::default());
-        Session { begun, interval, due: begun, left, before, now, show, metrics, scope }
-    }
-
-    /// Restores the terminal; returns how many events were lost, and how many reads were torn.
-    fn finish(self) -> (u64, u64) {
-        (self.now.tracer.lost, self.now.torn)
-    }
-
-    fn take(&self, (collected, torn): (Profile, bool)) -> Counts {
-        Counts {
-            at_ns: u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX),
-            groups: collected.groups,
-            latencies: collected.latencies,
-            tracer: collected.tracer,
-            torn: self.now.torn + u64::from(torn),
-            own_cpu_ns: own_cpu_ns(),
-        }
-    }
-
-    fn show(&mut self) -> Result<bool> {
-        if let Some(metrics) = &mut self.metrics {
-            metrics.publish(&self.now, &self.scope)?;
-        }
-        match &mut self.show {
-            Show::Live(live) => live.update(&self.before, &self.now),
-            Show::Plain(plain) => plain.print(&self.before, &self.now),
-            Show::Nothing => Ok(true),
-        }
-    }
-}
-
-impl Watcher for Session {
-    fn delay(&self) -> Duration {
-        let left = self.due.saturating_duration_since(Instant::now());
-        if matches!(self.show, Show::Live(_)) { left.min(KEYS) } else { left }
-    }
-
-    fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool> {
-        if let Show::Live(live) = &mut self.show
-            && !live.keys()?
-        {
-            return Ok(false);
-        }
-        if Instant::now() < self.due && !ended {
-            return Ok(true);
-        }
-        let first = self.now.at_ns == 0;
-        let taken = self.take(tracer.snapshot()?);
-        self.before = std::mem::replace(&mut self.now, taken);
-        // Late counts are not made up for.
-        let now = Instant::now();
-        let next = self.due + self.interval;
-        self.due = if first || next < now { now + self.interval } else { next };
-        if first && !ended {
-            return Ok(true);
-        }
-        let goes_on = self.show()?;
-        self.left = self.left.map(|left| left.saturating_sub(1));
-        Ok(goes_on && self.left != Some(0))
     }
 }

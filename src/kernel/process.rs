@@ -5,6 +5,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
 use std::fs;
+use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +30,18 @@ pub fn ending_text(ending: Ending) -> String {
     }
 }
 
+/// What a process was started with after its own name, as far as that is short; `None` if it has ended or may not be read.
+pub fn arguments(pid: u32) -> Option<String> {
+    const MOST: u64 = 4096;
+    let mut bytes = Vec::new();
+    fs::File::open(format!("/proc/{pid}/cmdline")).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let words = text.trim_end_matches('\0');
+    // Some programs replace the whole by one line.
+    let (_, rest) = words.split_once('\0').or_else(|| words.split_once(' ')).unwrap_or_default();
+    Some(rest.replace('\0', " "))
+}
+
 /// Makes a named pipe that only this user can open.
 ///
 /// # Errors
@@ -42,6 +55,13 @@ pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
     let milliseconds = u16::try_from(timeout.as_millis()).unwrap_or(u16::MAX).max(1);
     poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
+}
+
+/// Whether the other side of `fd`, such as that of a terminal, is gone.
+pub fn is_hung_up(fd: &impl AsFd) -> bool {
+    let mut fds = [PollFd::new(fd.as_fd(), PollFlags::empty())];
+    poll(&mut fds, PollTimeout::ZERO)
+        .is_ok_and(|_| fds[0].revents().is_some_and(|seen| seen.contains(PollFlags::POLLHUP)))
 }
 
 #[allow(unsafe_code)]
@@ -116,4 +136,14 @@ pub fn descendants(process: i32) -> Vec<i32> {
 fn threads_of(process: i32) -> Vec<i32> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
     tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn arguments_are_those_of_a_process_that_runs() {
+        let own: Vec<String> = std::env::args().skip(1).collect();
+        assert_eq!(super::arguments(std::process::id()), Some(own.join(" ")));
+        assert_eq!(super::arguments(u32::MAX), None);
+    }
 }

@@ -8,5 +8,5 @@ mod table;
 
 pub use document::TopDocument;
 pub use metrics::Series;
-pub use screen::{Drawn, drawn, help};
+pub use screen::{Look, Screen, Span, drawn, help, is_wide};
 pub use table::{headline, rates_table};

@@ -3,7 +3,9 @@
 //! Not here: where counts come from (`trace`), what columns look like (`report::top`), the terminal (`cli::top`). Pure.
 
 mod rates;
+mod row;
 mod view;
 
-pub use rates::{By, Counts, Focus, Rates, Row, Who, between};
+pub use rates::{Counts, Rates, between};
+pub use row::{By, Focus, Row, Who};
 pub use view::{Key, Sort, View};

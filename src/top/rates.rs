@@ -3,10 +3,9 @@
 //! A call is counted where it ends, with all of its time: one that waited for longer than the interval makes more blocked
 //! time than the interval has. Pure.
 
+use super::row::{By, Focus, Row, Who};
 use crate::model::{CallCount, Class, Histogram, ProcessGroup, TracerFacts};
 use indexmap::IndexMap;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
 /// All counts at one moment since tracing began.
@@ -24,81 +23,6 @@ pub struct Counts {
     pub own_cpu_ns: u64,
 }
 
-/// What is one row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum By {
-    /// A process.
-    #[default]
-    Process,
-    /// A system call.
-    Call,
-    /// A system call and its class: size, kind of descriptor, depth of path.
-    Class,
-    /// A control group.
-    Cgroup,
-    /// A system call and an error.
-    Error,
-}
-
-/// A process, or all of one name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Who {
-    pub name: String,
-    pub pid: Option<u32>,
-}
-
-/// Which part of the counts is looked at; all where empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Focus {
-    pub process: Option<Who>,
-    pub cgroup: Option<String>,
-    pub call: Option<String>,
-}
-
-impl Focus {
-    fn has(&self, group: &ProcessGroup, count: &CallCount) -> bool {
-        self.process.as_ref().is_none_or(|who| who.name == group.name && who.pid == group.pid)
-            && self.cgroup.as_ref().is_none_or(|cgroup| group.cgroup.as_ref() == Some(cgroup))
-            && self.call.as_ref().is_none_or(|call| *call == count.call)
-    }
-}
-
-/// One row: what it is of, and what happened in the interval. Names that do not apply are null.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Row {
-    /// The name of the process.
-    pub process: Option<String>,
-    pub pid: Option<u32>,
-    /// The control group, by its path below the mount.
-    pub cgroup: Option<String>,
-    pub call: Option<String>,
-    #[serde(flatten)]
-    pub class: Class,
-    /// The name of an error.
-    pub error: Option<String>,
-    /// Calls that ended in the interval.
-    pub calls: u64,
-    /// Samples that found a CPU there, if CPUs were sampled instead of calls counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub samples: Option<u64>,
-    /// Calls that failed.
-    pub errors: u64,
-    pub calls_per_s: f64,
-    pub errors_per_s: f64,
-    /// Time on CPUs in calls as a share of one CPU, 0 to the number of CPUs.
-    pub on_cpu_share: Option<f64>,
-    /// Time runnable in calls per time: how many threads waited for a CPU on average, after a wake-up or a preemption.
-    pub runnable_threads: Option<f64>,
-    /// Time blocked in calls until woken, per time: how many threads were blocked on average.
-    pub blocked_threads: Option<f64>,
-    /// Between entry and return.
-    pub mean_ns: Option<f64>,
-    /// Median of the elapsed time of this call over all processes that are traced.
-    pub p50_ns: Option<f64>,
-    /// Its 99th percentile.
-    pub p99_ns: Option<f64>,
-}
-
 /// What happened in an interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rates {
@@ -107,7 +31,7 @@ pub struct Rates {
     pub rows: Vec<Row>,
     /// The sum over what is looked at.
     pub total: Row,
-    /// Groups that called anything: processes, where counts are kept by PID.
+    /// Groups that called anything of it: programs, or processes where counts are kept by PID.
     pub callers: usize,
     /// What tracing added to all calls, as a share of one CPU; `None` if it is not known.
     pub tax_share: Option<f64>,
@@ -135,9 +59,9 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
             if count.calls == 0 && count.elapsed_ns().unwrap_or(0) == 0 {
                 continue;
             }
-            called = true;
             all.add(&count);
             if focus.has(group, &count) {
+                called = true;
                 total.add(&count);
                 add(&mut rows, by, group, &count);
             }
@@ -208,12 +132,13 @@ fn durations_since(now: &Histogram, before: &Histogram) -> Histogram {
 }
 
 fn add(rows: &mut IndexMap<RowKey, CallCount>, by: By, group: &ProcessGroup, count: &CallCount) {
-    let who = || Who { name: group.name.clone(), pid: group.pid };
+    let who = |pid| Some(Who { name: group.name.clone(), pid });
     let call = || Some(count.call.clone());
     let none = Class::default();
     let mut add = |key: RowKey, count: &CallCount| rows.entry(key).or_default().add(count);
     match by {
-        By::Process => add((Some(who()), group.cgroup.clone(), None, none, None), count),
+        By::Program => add((who(None), None, None, none, None), count),
+        By::Process => add((who(group.pid), group.cgroup.clone(), None, none, None), count),
         By::Call => add((None, None, call(), none, None), count),
         By::Class => add((None, None, call(), count.class.clone(), None), count),
         By::Cgroup => add((None, Some(group.cgroup.clone().unwrap_or_default()), None, none, None), count),
@@ -247,6 +172,7 @@ impl Interval<'_> {
             p99_ns: quantile(0.99),
             pid: who.as_ref().and_then(|who| who.pid),
             process: who.map(|who| who.name),
+            arguments: None,
             cgroup,
             call,
             class,
@@ -275,17 +201,6 @@ impl Interval<'_> {
         let exact = now.added_total_ns.zip(before.added_total_ns.or(Some(0)));
         let exact = exact.map(|(now, before)| now.saturating_sub(before) as f64);
         exact.or_else(|| Some(now.added_per_call_ns? * calls as f64))
-    }
-}
-
-impl Row {
-    pub fn key(&self) -> impl Ord + '_ {
-        (&self.process, self.pid, &self.cgroup, &self.call, &self.class, &self.error)
-    }
-
-    /// The process that the row is of, if it is of one.
-    pub fn who(&self) -> Option<Who> {
-        Some(Who { name: self.process.clone()?, pid: self.pid })
     }
 }
 
@@ -366,6 +281,9 @@ pub(super) mod tests {
         assert_eq!(of(By::Call, &focus), [("read".to_string(), 4), ("write".to_string(), 2)]);
         focus.call = Some("write".into());
         assert_eq!(of(By::Class, &focus), [("write".to_string(), 2)]);
+        let program = Focus { process: Some(Who { name: "a".into(), pid: None }), ..Focus::default() };
+        assert_eq!(of(By::Call, &program), [("read".to_string(), 12), ("write".to_string(), 2)]);
+        assert_eq!(of(By::Program, &Focus::default()), [(String::new(), 14)]);
         assert_eq!(of(By::Cgroup, &Focus::default()), [(String::new(), 14)]);
         assert_eq!(of(By::Error, &Focus::default()), [("read".to_string(), 6), ("write".to_string(), 1)]);
     }

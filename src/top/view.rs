@@ -1,6 +1,6 @@
 //! What is shown, and how keys change it. Pure: `cli::top` translates a terminal's keys.
 
-use super::rates::{By, Focus, Row};
+use super::row::{By, Focus, Row};
 
 /// Keys that mean something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,15 @@ pub enum Key {
     Back,
     Pause,
     Help,
+    /// Begins to type a filter.
+    Filter,
+    /// Part of the filter, as the next one is.
+    Char(char),
+    Erase,
+    /// Hides idle rows, or shows them again.
+    Idle,
+    /// Reverses the order.
+    Reverse,
 }
 
 /// What rows are sorted by, the most first.
@@ -56,10 +65,10 @@ impl Sort {
     }
 }
 
-/// The first two are those of samples.
-const SORTS: [Sort; 6] = [Sort::Cpu, Sort::Blocked, Sort::Mean, Sort::P99, Sort::Calls, Sort::Errors];
-/// The first only where counts are kept by control group; the last two not of samples.
-const KINDS: [By; 5] = [By::Cgroup, By::Process, By::Call, By::Class, By::Error];
+const SORTS: [Sort; 6] = [Sort::Calls, Sort::Errors, Sort::Cpu, Sort::Blocked, Sort::Mean, Sort::P99];
+const SORTS_OF_SAMPLES: [Sort; 2] = [Sort::Cpu, Sort::Blocked];
+const KINDS: [By; 6] = [By::Program, By::Process, By::Call, By::Class, By::Error, By::Cgroup];
+const KINDS_OF_SAMPLES: [By; 4] = [By::Program, By::Process, By::Call, By::Cgroup];
 /// Rows that a page key moves by.
 const PAGE: usize = 10;
 
@@ -70,25 +79,48 @@ pub struct View {
     pub sort: Sort,
     pub paused: bool,
     pub help: bool,
+    /// Rows are shown that contain this.
+    pub filter: String,
+    /// Whether keys are part of the filter.
+    pub types: bool,
+    pub hides_idle: bool,
+    pub is_reversed: bool,
     /// The rows that were gone into, the outermost first.
     entered: Vec<Row>,
     selected: Option<Row>,
     /// What rows can be, and be sorted by.
-    kinds: &'static [By],
+    kinds: Vec<By>,
     sorts: &'static [Sort],
 }
 
 impl View {
-    /// A view of rows `by`. Only one that begins with control groups has them.
     pub fn new(by: By, sort: Sort) -> View {
-        let kinds: &[By] = if by == By::Cgroup { &KINDS } else { &KINDS[1..] };
-        View { by, sort, kinds, sorts: &SORTS, paused: false, help: false, entered: Vec::new(), selected: None }
+        View {
+            by,
+            sort,
+            kinds: KINDS.to_vec(),
+            sorts: &SORTS,
+            paused: false,
+            help: false,
+            filter: String::new(),
+            types: false,
+            hides_idle: false,
+            is_reversed: false,
+            entered: Vec::new(),
+            selected: None,
+        }
     }
 
-    /// The same of samples, which have neither classes nor errors, and are sorted by time.
+    /// A view of samples, which have neither classes nor errors, and are sorted by time.
     pub fn of_samples(by: By, sort: Sort) -> View {
         let view = View::new(by, if sort == Sort::Blocked { sort } else { Sort::Cpu });
-        View { kinds: &view.kinds[..view.kinds.len() - 2], sorts: &SORTS[..2], ..view }
+        View { kinds: KINDS_OF_SAMPLES.to_vec(), sorts: &SORTS_OF_SAMPLES, ..view }
+    }
+
+    /// The same with only the kinds of rows that `are_possible`.
+    pub fn only(mut self, are_possible: impl Fn(By) -> bool) -> View {
+        self.kinds.retain(|by| are_possible(*by));
+        self
     }
 
     /// What was gone into.
@@ -107,11 +139,14 @@ impl View {
             None => self.by,
             Some(row) if row.call.is_some() => By::Class,
             Some(row) if row.process.is_some() => By::Call,
-            Some(_) => By::Process,
+            Some(_) => By::Program,
         }
     }
 
-    pub fn sorted(&self, mut rows: Vec<Row>) -> Vec<Row> {
+    /// The rows that are shown, in their order.
+    pub fn shown(&self, mut rows: Vec<Row>) -> Vec<Row> {
+        let wanted = self.filter.to_lowercase();
+        rows.retain(|row| (wanted.is_empty() || row.contains(&wanted)) && !(self.hides_idle && row.is_idle()));
         let value = |row: &Row| match self.sort {
             Sort::Calls => Some(row.calls_per_s),
             Sort::Errors => Some(row.errors_per_s),
@@ -122,6 +157,9 @@ impl View {
         };
         let value = |row: &Row| value(row).unwrap_or(-1.0);
         rows.sort_by(|a, b| value(b).total_cmp(&value(a)));
+        if self.is_reversed {
+            rows.reverse();
+        }
         rows
     }
 
@@ -141,22 +179,67 @@ impl View {
             Key::Quit => return false,
             Key::Help => self.help = true,
             Key::Pause => self.paused = !self.paused,
-            Key::Sort => self.sort = next(self.sorts, self.sort),
+            Key::Sort => self.sort = next(&self.sorts_of_rows(), self.sort),
+            Key::Reverse => self.is_reversed = !self.is_reversed,
+            Key::Idle => self.hides_idle = !self.hides_idle,
             Key::By => {
-                self.by = next(self.kinds, self.by);
+                self.by = next(&self.kinds, self.by);
                 self.entered.clear();
-                self.selected = None;
+                self.leave_rows();
             }
-            // There is nothing further in.
-            Key::Enter if self.rows_by() == By::Class => {}
-            Key::Enter => {
-                self.entered.extend(rows.get(self.selected(rows)).cloned());
-                self.selected = None;
-            }
+            Key::Filter | Key::Char(_) | Key::Erase => self.edit(key),
+            Key::Enter if self.types => self.types = false,
+            Key::Enter => self.enter(rows),
+            Key::Back if self.types || !self.filter.is_empty() => self.clear_filter(),
             Key::Back => self.selected = self.entered.pop().or(self.selected.take()),
             _ => self.step(key, rows),
         }
         true
+    }
+
+    /// The view that Enter leads to; `None` if there is nothing further in.
+    pub fn inside(&self, rows: &[Row]) -> Option<View> {
+        let row = rows.get(self.selected(rows)).filter(|_| self.rows_by() != By::Class)?;
+        let mut inner = View { is_reversed: false, hides_idle: false, ..self.clone() };
+        inner.entered.push(row.clone());
+        inner.leave_rows();
+        Some(inner)
+    }
+
+    fn enter(&mut self, rows: &[Row]) {
+        if let Some(inner) = self.inside(rows) {
+            *self = View { is_reversed: self.is_reversed, hides_idle: self.hides_idle, ..inner };
+        }
+    }
+
+    /// What applied to the rows so far does not apply to other ones.
+    fn leave_rows(&mut self) {
+        self.selected = None;
+        self.clear_filter();
+    }
+
+    fn edit(&mut self, key: Key) {
+        self.types = true;
+        match key {
+            Key::Char(c) => self.filter.push(c),
+            Key::Erase => drop(self.filter.pop()),
+            _ => {}
+        }
+    }
+
+    fn clear_filter(&mut self) {
+        self.types = false;
+        self.filter.clear();
+    }
+
+    /// The columns that the rows have and can be sorted by.
+    fn sorts_of_rows(&self) -> Vec<Sort> {
+        let has = |sort: &Sort| match self.rows_by() {
+            By::Call => true,
+            By::Error => matches!(sort, Sort::Calls | Sort::Errors),
+            By::Program | By::Process | By::Class | By::Cgroup => *sort != Sort::P99,
+        };
+        self.sorts.iter().copied().filter(has).collect()
     }
 
     fn step(&mut self, key: Key, rows: &[Row]) {
@@ -175,7 +258,7 @@ impl View {
 
 fn next<T: Copy + PartialEq>(all: &[T], now: T) -> T {
     let at = all.iter().position(|one| *one == now).map_or(0, |at| at + 1);
-    all[at % all.len()]
+    all.get(at % all.len().max(1)).copied().unwrap_or(now)
 }
 
 #[cfg(test)]
@@ -189,7 +272,7 @@ mod tests {
         slow.blocked_ns = Some(9_000);
         let groups = vec![group("a", 1, vec![slow, count("write", 20, 10)]), group("b", 2, vec![count("read", 8, 1)])];
         let now = counts(1_000_000_000, groups);
-        view.sorted(between(&Counts::default(), &now, view.rows_by(), &view.focus()).rows)
+        view.shown(between(&Counts::default(), &now, view.rows_by(), &view.focus()).rows)
     }
 
     fn names(view: &View) -> Vec<String> {
@@ -227,8 +310,8 @@ mod tests {
         }
         assert_eq!(names(&view), ["read", "write"]);
         assert_eq!(rows(&view)[view.selected(&rows(&view))].call, was);
-        press(&mut view, &[Key::By, Key::By, Key::By]);
-        assert_eq!((view.by, view.selected(&rows(&view))), (By::Process, 0));
+        press(&mut view, &[Key::By, Key::By, Key::By, Key::By]);
+        assert_eq!((view.by, view.selected(&rows(&view))), (By::Program, 0));
     }
 
     #[test]
@@ -241,5 +324,56 @@ mod tests {
         press(&mut view, &[Key::Pause]);
         assert!(view.paused);
         assert!(!view.press(Key::Quit, &[]) && view.press(Key::Enter, &[]) && view.press(Key::Down, &[]));
+    }
+
+    #[test]
+    fn typing_narrows_the_rows_and_escape_clears_the_filter_first() {
+        let mut view = View::new(By::Call, Sort::Calls);
+        press(&mut view, &[Key::Filter, Key::Char('W'), Key::Char('r'), Key::Char('x'), Key::Erase]);
+        assert_eq!((names(&view), view.types), (vec!["write".to_string()], true));
+        press(&mut view, &[Key::Enter]);
+        assert_eq!((names(&view), view.types, view.rows_by()), (vec!["write".to_string()], false, By::Call));
+        // What it narrowed is left.
+        press(&mut view, &[Key::Enter]);
+        assert_eq!((view.filter.as_str(), view.rows_by()), ("", By::Class));
+        press(&mut view, &[Key::Filter, Key::Char('z')]);
+        assert!(names(&view).is_empty());
+        press(&mut view, &[Key::Back]);
+        assert_eq!((names(&view), view.rows_by()), (vec!["write".to_string()], By::Class));
+        press(&mut view, &[Key::Back]);
+        assert_eq!(view.rows_by(), By::Call);
+    }
+
+    #[test]
+    fn idle_rows_are_hidden_and_the_order_is_reversed() {
+        let mut view = View::new(By::Process, Sort::Calls);
+        press(&mut view, &[Key::Reverse]);
+        assert_eq!(names(&view), ["b", "a"]);
+        let busy = Row { on_cpu_share: Some(0.3), ..Row::default() };
+        let rows = vec![busy.clone(), Row { on_cpu_share: Some(0.0001), calls_per_s: 9.0, ..Row::default() }];
+        assert_eq!(view.shown(rows.clone()).len(), 2);
+        view.press(Key::Idle, &rows);
+        assert_eq!(view.shown(rows), [busy]);
+    }
+
+    #[test]
+    fn only_columns_of_the_rows_are_sorted_by() {
+        let mut view = View::new(By::Error, Sort::Calls);
+        press(&mut view, &[Key::Sort, Key::Sort]);
+        assert_eq!(view.sort, Sort::Calls);
+        let mut samples = View::of_samples(By::Program, Sort::Calls).only(|by| by != By::Process);
+        press(&mut samples, &[Key::Sort, Key::By]);
+        assert_eq!((samples.sort, samples.by), (Sort::Blocked, By::Call));
+    }
+
+    #[test]
+    fn inside_is_what_enter_leads_to() {
+        let view = View::new(By::Process, Sort::Calls);
+        let mut entered = view.clone();
+        press(&mut entered, &[Key::Enter]);
+        let inside = view.inside(&rows(&view)).unwrap();
+        assert_eq!((inside.focus(), inside.rows_by()), (entered.focus(), By::Call));
+        assert!(inside.inside(&rows(&inside)).unwrap().inside(&[Row::default()]).is_none());
+        assert!(view.inside(&[]).is_none());
     }
 }

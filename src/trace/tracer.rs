@@ -97,6 +97,15 @@ pub trait Tracer {
         bail!("this tracer cannot be read while it counts: use --tracer bpf")
     }
 
+    /// Forgets all counts, and counts by other groups from now on. Of a command, those descendants are traced further whose
+    /// ancestors still run.
+    ///
+    /// # Errors
+    /// If this tracer cannot do that, or what the kernel refuses.
+    fn regroup(&mut self, _by: Grouping) -> Result<()> {
+        bail!("this tracer counts by one kind of groups: use --tracer bpf")
+    }
+
     /// Detaches and returns what was collected. What the profile lacks of the usage is filled in from the kernel's
     /// accounting.
     ///

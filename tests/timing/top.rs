@@ -65,7 +65,7 @@ fn each_interval_is_a_document_of_its_schema() {
         let arguments = ["top", "-p", &busy.pid(), "--interval", "0.2", "--count", "2", "--format", "json", "--by", by];
         documents(&place.run(&arguments))
     };
-    for by in ["process", "call", "class", "error"] {
+    for by in ["program", "process", "call", "class", "error"] {
         let intervals = run(by);
         assert_eq!(intervals.len(), 2);
         for interval in intervals {
@@ -76,7 +76,9 @@ fn each_interval_is_a_document_of_its_schema() {
             assert!(interval["interval_s"].as_f64().unwrap() >= 0.15, "{interval:#}");
         }
     }
-    assert_eq!(run("process")[1]["rows"][0]["process"], "tree");
+    let row = |by: &str| run(by)[1]["rows"][0].clone();
+    assert_eq!([&row("program")["process"], &row("process")["process"]], ["tree", "tree"]);
+    assert_eq!((row("program")["pid"].as_u64(), row("process")["pid"].as_u64()), (None, Some(busy.0.id().into())));
     let calls = run("call");
     let called = calls[1]["rows"].as_array().unwrap().iter().find(|row| row["call"] == "getppid").unwrap();
     assert!(called["p99_ns"].as_f64().unwrap() >= called["p50_ns"].as_f64().unwrap(), "{called:#}");
@@ -93,7 +95,10 @@ fn one_table_says_what_watching_costs() {
     let output = place.run(&["top", "-p", &busy.pid(), "--interval", "0.2", "--once", "--by", "call", "--quiet"]);
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
     let text = stdout(&output);
-    assert!(text.starts_with(&format!("process {}: ", busy.pid())) && text.contains("cost: tracing adds "), "{text}");
+    assert!(
+        text.starts_with(&format!("process {}: ", busy.pid())) && text.contains("interval 0.2 s; cost: tracing adds "),
+        "{text}"
+    );
     assert!(text.lines().any(|line| line.starts_with("call ") && line.contains("calls/s")), "{text}");
     assert!(text.lines().any(|line| line.starts_with("getppid ")), "{text}");
 }
@@ -422,7 +427,7 @@ impl Tmux<'_> {
     /// The shell is back, in a terminal as it was.
     fn is_as_before(&self) {
         let screen = self.shows(&["status=0", " icanon ", " echo "]);
-        assert!(!screen.contains("q quit"), "{screen}");
+        assert!(!screen.contains("F10 quit"), "{screen}");
         assert_eq!(
             self.command(&["display-message", "-t", "0", "-p", "#{alternate_on} #{cursor_flag}"]).unwrap(),
             "0 1\n"
@@ -444,23 +449,32 @@ fn keys_lead_through_the_live_table() {
     let (true, Some(tmux)) = (is_possible(test), Tmux::open(test, &place)) else { return };
     let busy = Busy::start(&place);
     tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
-    tmux.shows(&["process  ", "calls/s", "tree", "sorted by calls/s", "cost: tracing adds"]);
+    tmux.shows(&["program  ", "calls/s v", "tree", "interval 0.3 s; cost: tracing adds", "F4 filter"]);
     tmux.keys(&["Enter"]);
-    tmux.shows(&[", tree", "p99 us", "getppid"]);
+    tmux.shows(&["tree: ", "p99 us", "getppid"]);
     tmux.keys(&["Enter"]);
     tmux.shows(&["call ", "class "]);
     tmux.keys(&["Escape"]);
     tmux.shows(&["p99 us"]);
     tmux.keys(&["Escape"]);
-    tmux.shows(&["process  "]);
-    tmux.keys(&["s"]);
-    tmux.shows(&["sorted by errors/s"]);
+    tmux.shows(&["program  "]);
+    tmux.keys(&["F6"]);
+    tmux.shows(&["errors/s v"]);
+    tmux.keys(&["I"]);
+    tmux.shows(&["errors/s ^"]);
     tmux.keys(&["p"]);
     tmux.shows(&["PAUSED"]);
-    tmux.keys(&["p", "?"]);
+    tmux.keys(&["p", "F1"]);
     tmux.shows(&["Keys", "quit"]);
+    // Counting begins again, by process.
     tmux.keys(&["x", "b"]);
-    tmux.shows(&["call  ", "p50 us"]);
+    tmux.shows(&["process  ", "PID", "arguments", &busy.pid(), "endless"]);
+    tmux.keys(&["b"]);
+    tmux.shows(&["call  ", "p50 us", "getppid"]);
+    tmux.keys(&["F4", "n", "o", "q"]);
+    let screen = tmux.shows(&["filter: noq_"]);
+    assert!(!screen.contains("getppid"), "{screen}");
+    tmux.keys(&["Escape"]);
     tmux.command(&["resize-window", "-t", "0", "-x", "40", "-y", "8"]);
     tmux.shows(&["getppid"]);
     tmux.command(&["resize-window", "-t", "0", "-x", "100", "-y", "20"]);
@@ -478,7 +492,7 @@ fn however_it_ends_the_terminal_is_as_it_was() {
     // By ^C, and by each signal that can be caught.
     for signal in ["C-c", "TERM", "HUP", "INT"] {
         tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
-        tmux.shows(&["sorted by"]);
+        tmux.shows(&["F10 quit"]);
         match signal {
             "C-c" => tmux.keys(&[signal]),
             signal => {
@@ -497,4 +511,21 @@ fn however_it_ends_the_terminal_is_as_it_was() {
     tmux.run(&["top", "--interval", "0.3", "-p", &sleep.id().to_string()]);
     sleep.wait().unwrap();
     tmux.is_as_before();
+}
+
+#[test]
+fn it_ends_with_its_terminal() {
+    let _alone = alone();
+    let test = "a terminal that goes away";
+    let place = Place::new();
+    let (true, Some(tmux)) = (is_possible(test), Tmux::open(test, &place)) else { return };
+    let busy = Busy::start(&place);
+    tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
+    tmux.shows(&["F10 quit"]);
+    let pane = tmux.command(&["display-message", "-t", "0", "-p", "#{pane_pid}"]).unwrap();
+    let found = Command::new("pgrep").args(["-x", "-P", pane.trim(), "syscost"]).output().unwrap();
+    let ours = Path::new("/proc").join(stdout(&found).trim());
+    assert!(ours.join("stat").exists());
+    tmux.command(&["kill-server"]);
+    assert!(wait_for(PATIENCE, || (!ours.join("stat").exists()).then_some(())).is_some());
 }

@@ -1,17 +1,22 @@
 //! The live screen: draws into the terminal's alternate screen, reads keys, and leaves the terminal as it was, also after
 //! a signal or a panic.
 
-use crate::report::top::{Drawn, drawn, headline, help, rates_table};
-use crate::top::{Counts, Key, Rates, Row, View, between};
+use super::arguments::Arguments;
+use crate::cli::terminal;
+use crate::kernel::process::is_hung_up;
+use crate::report::top::{Look, Screen, Span, drawn, headline, help, is_wide, rates_table};
+use crate::report::{Style, Table};
+use crate::top::{By, Counts, Key, Rates, Row, View, between};
 use anyhow::{Context, Result};
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
-use crossterm::style::{Attribute, Print, SetAttribute};
+use crossterm::style::{Attribute, Attributes, Color, ContentStyle, PrintStyledContent, StyledContent};
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
 };
 use crossterm::{execute, queue};
 use std::io::{Stdout, Write, stdout};
+use std::rc::Rc;
 use std::time::Duration;
 
 pub struct Live {
@@ -19,23 +24,36 @@ pub struct Live {
     scope: String,
     /// While it lives, the terminal is ours.
     terminal: Option<Terminal>,
-    /// What the last interval was, or the one at which it was paused.
-    shown: Option<(Counts, Counts)>,
+    /// What the last interval was, or the one at which it was paused; `None` before the first one.
+    shown: Option<(Rc<Counts>, Rc<Counts>)>,
+    arguments: Arguments,
 }
 
 impl Live {
     /// Nothing is drawn before the first counts.
     pub fn new(view: View, scope: &str) -> Live {
-        Live { view, scope: scope.to_string(), terminal: None, shown: None }
+        Live { view, scope: scope.to_string(), terminal: None, shown: None, arguments: Arguments::default() }
+    }
+
+    /// What rows are where nothing is gone into.
+    pub fn by(&self) -> By {
+        self.view.by
+    }
+
+    /// Waits for counts of another kind. Errors: if the terminal refuses.
+    pub fn restart(&mut self) -> Result<()> {
+        self.shown = None;
+        self.view.paused = false;
+        self.draw()
     }
 
     /// Shows an interval, unless it is paused. Errors: if the terminal refuses.
-    pub fn update(&mut self, before: &Counts, now: &Counts) -> Result<bool> {
+    pub fn update(&mut self, before: &Rc<Counts>, now: &Rc<Counts>) -> Result<bool> {
         if self.terminal.is_none() {
             self.terminal = Some(Terminal::take()?);
         }
         if !self.view.paused {
-            self.shown = Some((before.clone(), now.clone()));
+            self.shown = Some((Rc::clone(before), Rc::clone(now)));
             self.draw()?;
         }
         Ok(true)
@@ -46,13 +64,18 @@ impl Live {
         if self.terminal.is_none() {
             return Ok(true);
         }
+        // crossterm would read the end of a terminal that is gone again and again.
+        if is_hung_up(&stdout()) {
+            return Ok(false);
+        }
         let mut changed = false;
         while poll(Duration::ZERO).context("top: the terminal cannot be read")? {
             match read().context("top: the terminal cannot be read")? {
                 Event::Key(event) => {
                     // Any key leaves the help.
-                    let Some(key) = key(&event).or(self.view.help.then_some(Key::Help)) else { continue };
-                    let (_, rows) = self.rates();
+                    let pressed = key(&event).filter(|_| !self.view.types).or_else(|| typed(&event, self.view.types));
+                    let Some(key) = pressed.or(self.view.help.then_some(Key::Help)) else { continue };
+                    let (_, rows) = self.rates(&self.view.clone());
                     if !self.view.press(key, &rows) {
                         return Ok(false);
                     }
@@ -68,32 +91,80 @@ impl Live {
         Ok(true)
     }
 
-    /// The rates of the interval that is shown, and its rows in their order.
-    fn rates(&self) -> (Rates, Vec<Row>) {
+    /// The rates of the interval that is shown, and the rows of a view in their order.
+    fn rates(&mut self, view: &View) -> (Rates, Vec<Row>) {
         let Some((before, now)) = &self.shown else { return (Rates::default(), Vec::new()) };
-        let mut rates = between(before, now, self.view.rows_by(), &self.view.focus());
-        let rows = self.view.sorted(std::mem::take(&mut rates.rows));
-        (rates, rows)
+        let mut rates = between(before, now, view.rows_by(), &view.focus());
+        let mut rows = std::mem::take(&mut rates.rows);
+        if view.rows_by() == By::Process {
+            self.arguments.fill(&mut rows);
+        }
+        (rates, view.shown(rows))
     }
 
     fn draw(&mut self) -> Result<()> {
         let (width, height) = size().context("top: the terminal has no size")?;
-        let (rates, rows) = self.rates();
-        let lost = self.shown.as_ref().map_or(0, |(_, now)| now.tracer.lost);
-        let screen = if self.view.help {
-            let lines = help().into_iter().take(usize::from(height)).collect();
-            Drawn { lines, ..Drawn::default() }
+        let lines = if self.view.help {
+            help().into_iter().map(|line| vec![(line, Look::Cell(Style::Plain))]).collect()
         } else {
-            let head = headline(&self.scope, &self.view.focus(), &rates, lost);
-            let table = rates_table(&rows, self.view.rows_by());
-            drawn(&head, &table, self.view.selected(&rows), &self.state(), width, height)
+            self.lines(width, height)
         };
-        paint(&screen, height).context("top: the terminal cannot be written")
+        paint(&lines, height).context("top: the terminal cannot be written")
     }
 
-    fn state(&self) -> String {
-        let paused = if self.view.paused { "PAUSED  " } else { "" };
-        format!("{paused}sorted by {}", self.view.sort.name())
+    fn lines(&mut self, width: u16, height: u16) -> Vec<Vec<Span>> {
+        let view = self.view.clone();
+        let (rates, rows) = self.rates(&view);
+        let head = match &self.shown {
+            Some((_, now)) => headline(&self.scope, &view.focus(), &rates, now.tracer.lost, width.into()),
+            None => vec![self.scope.clone(), "counting has begun; the first interval follows".to_string()],
+        };
+        let inside = view.inside(&rows).filter(|_| is_wide(width)).map(|inside| self.inside(&inside));
+        let screen = Screen {
+            head: &head,
+            table: &rates_table(&rows, view.rows_by(), &rates.total),
+            selected: view.selected(&rows),
+            sorted: (view.sort.name(), view.is_reversed),
+            inside,
+            state: state(&view),
+        };
+        drawn(&screen, width, height)
+    }
+
+    fn inside(&mut self, view: &View) -> (String, Table) {
+        let (rates, rows) = self.rates(view);
+        let kind = match view.rows_by() {
+            By::Call => "calls",
+            By::Class => "classes",
+            By::Program | By::Process | By::Cgroup | By::Error => "programs",
+        };
+        (format!("{kind} of {}", view.focus().name()), rates_table(&rows, view.rows_by(), &rates.total))
+    }
+}
+
+/// What is unusual about the rows that are shown.
+fn state(view: &View) -> String {
+    if view.types {
+        return format!("filter: {}_   Enter keeps it, Esc clears it", view.filter);
+    }
+    let filter = format!("filter: {} (Esc clears it)", view.filter);
+    let states = [
+        (view.paused, "PAUSED (p goes on)"),
+        (!view.filter.is_empty(), &filter),
+        (view.hides_idle, "idle rows are hidden (i shows them)"),
+    ];
+    states.iter().filter(|(is_so, _)| *is_so).map(|(_, text)| *text).collect::<Vec<_>>().join("   ")
+}
+
+/// What a key does to the filter: while it `is_typed`, every character is a part of it.
+fn typed(event: &KeyEvent, is_typed: bool) -> Option<Key> {
+    let is_plain = event.modifiers.difference(KeyModifiers::SHIFT).is_empty();
+    match event.code {
+        _ if !is_typed || event.kind == KeyEventKind::Release => None,
+        KeyCode::Char(c) if is_plain => Some(Key::Char(c)),
+        KeyCode::Backspace => Some(Key::Erase),
+        KeyCode::Left | KeyCode::Right => None,
+        _ => key(event),
     }
 }
 
@@ -104,11 +175,14 @@ fn key(event: &KeyEvent) -> Option<Key> {
     }
     Some(match event.code {
         KeyCode::Char('c') if event.modifiers.contains(KeyModifiers::CONTROL) => Key::Quit,
-        KeyCode::Char('q') => Key::Quit,
-        KeyCode::Char('s') => Key::Sort,
+        KeyCode::Char('q') | KeyCode::F(10) => Key::Quit,
+        KeyCode::Char('s') | KeyCode::F(6) => Key::Sort,
+        KeyCode::Char('I') => Key::Reverse,
+        KeyCode::Char('i') => Key::Idle,
+        KeyCode::Char('/') | KeyCode::F(3 | 4) => Key::Filter,
         KeyCode::Char('b') => Key::By,
         KeyCode::Char('p' | ' ') => Key::Pause,
-        KeyCode::Char('?' | 'h') => Key::Help,
+        KeyCode::Char('?' | 'h') | KeyCode::F(1) => Key::Help,
         KeyCode::Char('k') | KeyCode::Up => Key::Up,
         KeyCode::Char('j') | KeyCode::Down => Key::Down,
         KeyCode::PageUp => Key::PageUp,
@@ -121,19 +195,31 @@ fn key(event: &KeyEvent) -> Option<Key> {
     })
 }
 
-fn paint(screen: &Drawn, height: u16) -> std::io::Result<()> {
+fn paint(lines: &[Vec<Span>], height: u16) -> std::io::Result<()> {
     let mut out = stdout().lock();
-    for (i, line) in (0..height).zip(screen.lines.iter().map(Some).chain(std::iter::repeat(None))) {
-        let (at, line) = (usize::from(i), line.map_or("", String::as_str));
-        let attribute = match at {
-            _ if screen.selected == Some(at) => Attribute::Reverse,
-            _ if screen.selected.is_some() && at == screen.titles => Attribute::Bold,
-            _ => Attribute::Reset,
-        };
-        queue!(out, MoveTo(0, i), SetAttribute(attribute), Print(line), SetAttribute(Attribute::Reset))?;
+    let colour = terminal::screen().colour;
+    for (i, line) in (0..height).zip(lines.iter().map(Some).chain(std::iter::repeat(None))) {
+        queue!(out, MoveTo(0, i))?;
+        for (text, look) in line.into_iter().flatten() {
+            queue!(out, PrintStyledContent(StyledContent::new(styled(*look, colour), text)))?;
+        }
         queue!(out, Clear(ClearType::UntilNewLine))?;
     }
     out.flush()
+}
+
+fn styled(look: Look, colour: bool) -> ContentStyle {
+    let with = |attribute| ContentStyle { attributes: Attributes::from(attribute), ..ContentStyle::default() };
+    let coloured = |colour| ContentStyle { foreground_color: Some(colour), ..ContentStyle::default() };
+    match look {
+        Look::Titles | Look::Cell(Style::Heading) => with(Attribute::Bold),
+        Look::Selected => with(Attribute::Reverse),
+        Look::Cell(Style::Faint) => with(Attribute::Dim),
+        Look::Cell(Style::Good) if colour => coloured(Color::Green),
+        Look::Cell(Style::Warning) if colour => coloured(Color::Yellow),
+        Look::Cell(Style::Bad) if colour => coloured(Color::Red),
+        Look::Cell(_) => ContentStyle::default(),
+    }
 }
 
 /// The terminal in raw mode on its alternate screen.

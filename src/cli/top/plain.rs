@@ -1,5 +1,6 @@
 //! Intervals as tables one after another, or as JSON documents, one a line.
 
+use super::arguments::Arguments;
 use crate::cli::output::Output;
 use crate::cli::terminal;
 use crate::report::top::{TopDocument, headline, rates_table};
@@ -19,19 +20,21 @@ pub struct Plain {
     rows: usize,
     scope: String,
     printed: bool,
+    arguments: Arguments,
 }
 
 impl Plain {
     pub fn open(view: View, json: bool, rows: Option<usize>, scope: &str) -> Result<Plain> {
         let rows = rows.unwrap_or(if json { usize::MAX } else { ROWS });
-        Ok(Plain { out: Output::open()?, view, json, rows, scope: scope.to_string(), printed: false })
+        let (out, scope) = (Output::open()?, scope.to_string());
+        Ok(Plain { out, view, json, rows, scope, printed: false, arguments: Arguments::default() })
     }
 
     /// Prints an interval. False if nobody reads it. Errors: if it cannot be written.
     pub fn print(&mut self, before: &Counts, now: &Counts) -> Result<bool> {
         let (by, focus) = (self.view.rows_by(), self.view.focus());
         let mut rates = between(before, now, by, &focus);
-        let mut rows = self.view.sorted(std::mem::take(&mut rates.rows));
+        let mut rows = self.view.shown(std::mem::take(&mut rates.rows));
         let more = rows.len().saturating_sub(self.rows);
         rows.truncate(self.rows);
         let lost = now.tracer.lost;
@@ -42,12 +45,14 @@ impl Plain {
             if self.printed {
                 writeln!(self.out)?;
             }
-            let mut table = rates_table(&rows, by);
-            table.cautions = headline(&self.scope, &focus, &rates, lost);
+            self.arguments.fill(&mut rows);
+            let screen = terminal::screen();
+            let mut table = rates_table(&rows, by, &rates.total);
+            table.cautions = headline(&self.scope, &focus, &rates, lost, screen.width.map_or(usize::MAX, usize::from));
             if more > 0 {
                 table.notes.push(format!("{more} more rows (--rows shows more)"));
             }
-            write_table(&table, Format::Text, terminal::screen(), &mut self.out)?;
+            write_table(&table, Format::Text, screen, &mut self.out)?;
         }
         self.printed = true;
         self.out.flush()?;

@@ -13,7 +13,7 @@ pub struct TopDocument<'a> {
     /// When the interval ended, in seconds since 1970-01-01 UTC.
     at_unix_s: f64,
     interval_s: f64,
-    /// Processes (or names of processes) that called anything.
+    /// Programs that called anything; processes, if rows are processes.
     callers: usize,
     /// The sum over all calls.
     total: &'a Row,

@@ -59,12 +59,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
             Detail::Samples => Record::Samples,
         },
         scope,
-        group_by: match options.more.grouping {
-            Grouping::Name if tree => GroupBy::Tree,
-            Grouping::Name => GroupBy::Name,
-            Grouping::Process => GroupBy::Process,
-            Grouping::Cgroup => GroupBy::Cgroup,
-        },
+        group_by: group_by(options.more.grouping, tree),
         calls: names::rows(),
         numbers: names::numbers(),
         details: details::wanted(options)?,
@@ -76,7 +71,17 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     };
     programs.attach()?;
     let more = More { tree, ..options.more };
-    Ok(Box::new(Bpf { detail, more, programs, calibration, stacks: Stacks::default(), followed: None, ending: None }))
+    let stacks = Stacks::default();
+    Ok(Box::new(Bpf { detail, more, config, programs, calibration, stacks, followed: None, ending: None }))
+}
+
+fn group_by(grouping: Grouping, tree: bool) -> GroupBy {
+    match grouping {
+        Grouping::Name if tree => GroupBy::Tree,
+        Grouping::Name => GroupBy::Name,
+        Grouping::Process => GroupBy::Process,
+        Grouping::Cgroup => GroupBy::Cgroup,
+    }
 }
 
 fn scope(target: &Target) -> Result<Scope> {
@@ -91,6 +96,7 @@ fn scope(target: &Target) -> Result<Scope> {
 struct Bpf {
     detail: Detail,
     more: More,
+    config: Config,
     programs: Programs,
     calibration: Calibration,
     stacks: Stacks,
@@ -124,14 +130,15 @@ impl Tracer for Bpf {
         self.programs.begin()?;
         let begun_ns = bpf::now_ns()?;
         let pidfds = match &root {
-            Root::Held(pid) => vec![self.mark(*pid, state::HELD)?],
+            Root::Held(pid) if self.config.scope == Scope::Command => vec![self.mark(*pid, state::HELD)?],
+            Root::Held(pid) => self.adopt_trees(&[*pid])?,
             Root::Running(Running::Processes(pids)) => self.adopt_trees(pids)?,
             Root::Running(Running::Cgroup(_) | Running::System) => {
                 self.mark(std::process::id(), state::EXCLUDED)?;
                 Vec::new()
             }
         };
-        if matches!(root, Root::Running(_)) {
+        if self.config.scope != Scope::Command {
             self.programs.begin_present()?;
         }
         self.followed = Some(Followed { root, begun_ns, pidfds });
@@ -151,6 +158,20 @@ impl Tracer for Bpf {
         self.collected(followed)
     }
 
+    fn regroup(&mut self, by: Grouping) -> Result<()> {
+        let root = self.followed.take().context(UNATTACHED)?.root;
+        self.more.grouping = by;
+        self.config.group_by = group_by(by, self.more.tree);
+        // It is not held any more: its execve was counted.
+        if self.config.scope == Scope::Command {
+            self.config.scope = Scope::Processes;
+        }
+        self.programs.detach();
+        self.programs = Programs::load(&self.config)?;
+        self.programs.attach()?;
+        self.attach(root)
+    }
+
     fn collect(&mut self) -> Result<Profile> {
         let followed = self.followed.take().context(UNATTACHED)?;
         self.programs.detach();
@@ -164,7 +185,9 @@ impl Bpf {
         let deadline = until.after.map(|after| Instant::now() + after);
         let over = || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         while followed.pidfds.is_empty() && !over() {
-            self.wait(None, UNTIL_PERIOD)?;
+            let left = deadline.map_or(UNTIL_PERIOD, |deadline| deadline.saturating_duration_since(Instant::now()));
+            // poll takes whole milliseconds: without one more it would be called again and again in the last one.
+            self.wait(None, UNTIL_PERIOD.min(left + Duration::from_millis(1)))?;
         }
         for pidfd in &followed.pidfds {
             while !self.wait(Some(pidfd.as_fd()), UNTIL_PERIOD)? {
