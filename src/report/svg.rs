@@ -14,7 +14,9 @@ mod marks;
 mod percentiles;
 mod shares;
 
-pub use distributions::spark;
+pub use distributions::{overlay, spark};
+pub use marks::class;
+pub use shares::time_bar;
 
 use super::figure::palette;
 use super::figure::{Chart, Figure};
@@ -42,7 +44,7 @@ fn draw(figure: &Figure) -> Drawing {
 pub fn inline(figure: &Figure, id: &str) -> Markup {
     let drawing = draw(figure);
     let mut svg = Markup::new();
-    svg.raw("<div").set("class", frame_class(drawing.left)).raw(" role=\"img\"");
+    svg.raw("<div").set("class", frame_class(&figure.chart, drawing.left)).raw(" role=\"img\"");
     svg.attribute("aria-labelledby", &format!("{id}-t {id}-d")).raw("><svg class=\"names\"");
     svg.set("height", drawing.height).raw("><title").attribute("id", &format!("{id}-t")).raw(">").text(&figure.title);
     svg.raw("</title><desc").attribute("id", &format!("{id}-d")).raw(">").text(&figure.description).raw("</desc>");
@@ -52,10 +54,11 @@ pub fn inline(figure: &Figure, id: &str) -> Markup {
 }
 
 /// By what stands on the left of the plot: names, the values of an axis, or nothing.
-fn frame_class(left: u32) -> &'static str {
-    match left {
-        NAMED => "fig",
-        0 => "fig full",
+fn frame_class(chart: &Chart, left: u32) -> &'static str {
+    match (chart, left) {
+        (Chart::Flame(_), _) => "fig full flame",
+        (_, NAMED) => "fig",
+        (_, 0) => "fig full",
         _ => "fig wide",
     }
 }

@@ -2,6 +2,7 @@
 
 use super::page::Page;
 use crate::prose::{counted, some};
+use crate::report::run::columns;
 use crate::report::{figure::palette, svg};
 use crate::write::markup::{Markup, cut};
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
@@ -58,9 +59,16 @@ fn title(page: &Page) -> String {
     let study = page.main().and_then(|main| main.detail.as_ref()?.summary.study.as_ref());
     match (study.filter(|study| !study.title.is_empty()), page.files.len()) {
         (Some(study), _) => cut(&study.title, 200),
-        (None, 1) => "What system calls cost".to_string(),
+        (None, 1) => format!("What system calls cost{}", places(page)),
         (None, count) => format!("What system calls cost: {count} runs side by side"),
     }
+}
+
+/// ` in native, seccomp` if the run has several environments.
+fn places(page: &Page) -> String {
+    let detail = page.main().and_then(|main| main.detail.as_ref());
+    let names: Vec<&str> = detail.iter().flat_map(|detail| columns::environments(&detail.summary)).collect();
+    if names.len() > 1 { format!(" in {}", cut(&some(&names, 4), 200)) } else { String::new() }
 }
 
 fn subtitle(page: &Page) -> String {
