@@ -85,7 +85,7 @@ impl Table {
         let place = |i: &usize| titles.iter().position(|title| self.columns[*i].title == *title);
         let mut order: Vec<usize> = (0..self.columns.len()).collect();
         order.sort_by_key(|i| place(i).unwrap_or(titles.len()));
-        self.select(&order)
+        Table { filter: self.filter.clone(), ..self.select(&order) }
     }
 
     /// The columns that people see.

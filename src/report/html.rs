@@ -16,6 +16,7 @@ mod operations;
 mod page;
 mod profile;
 mod profiles;
+mod runs;
 
 pub use explained::write_explained_page;
 pub use fleet::{FleetPage, write_fleet_page};

@@ -2,6 +2,7 @@
 
 use super::page::Page;
 use crate::prose::{counted, some};
+use crate::report::conditions;
 use crate::report::run::columns;
 use crate::report::{figure::palette, svg};
 use crate::write::markup::{Markup, cut};
@@ -74,7 +75,12 @@ fn places(page: &Page) -> String {
 fn subtitle(page: &Page) -> String {
     let labels: Vec<&str> = page.files.iter().map(|file| file.label()).collect();
     match (page.comparison, page.main()) {
-        (None, Some(main)) => super::host::one_line(&main.column.info),
+        (None, Some(main)) => {
+            let info = &main.column.info;
+            let runs = (info.runs > 1).then(|| counted(info.runs, "run"));
+            let parts = [conditions::labels(&info.labels), runs, Some(super::host::one_line(info))];
+            cut(&parts.into_iter().flatten().collect::<Vec<_>>().join("; "), 400)
+        }
         _ => some(&labels, 6),
     }
 }

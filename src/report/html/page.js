@@ -98,9 +98,9 @@
 
   // Flame graphs: a click zooms, a text is looked for, and an inverted graph begins with the innermost functions.
   const ROW = 18;
-  const SLACK = 1e-6;
+  const SLACK = 2e-5;
 
-  const boxes = (plot) =>
+  const framesOf = (plot) =>
     [...plot.children].filter((box) => box.tagName === "svg").map((box) => ({
       name: box.dataset.n,
       words: box.querySelector("title").textContent,
@@ -108,6 +108,7 @@
       depth: Math.round(Number(box.getAttribute("y")) / ROW),
       left: parseFloat(box.getAttribute("x")) / 100,
       share: parseFloat(box.getAttribute("width")) / 100,
+      box,
     }));
 
   const holds = (outer, inner) =>
@@ -172,9 +173,10 @@
 
   const flame = (figure) => {
     const plot = figure.querySelector(".plot");
-    const upright = boxes(plot);
+    const upright = framesOf(plot);
     if (!upright.length) return;
     const whole = { left: 0, share: 1, depth: 0 };
+    const shown = new Map(upright.map((frame) => [frame.box, frame]));
     let [all, zoom, sought] = [upright, whole, ""];
     const controls = document.createElement("div");
     controls.className = "controls";
@@ -191,6 +193,7 @@
     const show = () => {
       const room = plot.getBoundingClientRect().width;
       const rows = [];
+      shown.clear();
       for (const box of all) {
         const above = box.depth < zoom.depth && holds(box, zoom);
         if (!above && !(box.depth >= zoom.depth && holds(zoom, box))) continue;
@@ -198,10 +201,7 @@
         if (place[1] * room < 0.5) continue;
         const svg = drawn(box, place, plot, room);
         if (sought && box.name.toLowerCase().includes(sought)) svg.classList.add("hit");
-        svg.addEventListener("click", () => {
-          zoom = box;
-          show();
-        });
+        shown.set(svg, box);
         rows.push(svg);
       }
       plot.replaceChildren(...rows);
@@ -209,12 +209,18 @@
       figure.querySelectorAll(":scope > svg").forEach((svg) => svg.setAttribute("height", height));
       reset.hidden = zoom === whole;
     };
+    plot.addEventListener("click", ({ target }) => {
+      const box = shown.get(target.closest(".plot > svg"));
+      if (!box) return;
+      zoom = box;
+      show();
+    });
     const found = () => {
       const hits = sought ? all.filter((box) => box.name.toLowerCase().includes(sought)) : [];
       // What is below another hit is part of it.
       const outer = hits.filter((hit) => !hits.some((other) => other.depth < hit.depth && holds(other, hit)));
       const share = 100 * outer.reduce((sum, hit) => sum + hit.share, 0);
-      count.textContent = sought ? `${hits.length} boxes, ${share.toFixed(1)}%` : "";
+      count.textContent = sought ? `${hits.length} box${hits.length === 1 ? "" : "es"}, ${share.toFixed(1)}%` : "";
       return hits;
     };
     search.addEventListener("input", () => {

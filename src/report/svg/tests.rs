@@ -77,9 +77,10 @@ fn latencies() -> Chart {
 }
 
 fn flame() -> Chart {
-    let frame = |depth, left, share| Frame {
+    let frame = |depth: usize, left, share| Frame {
         name: HOSTILE.into(),
         words: HOSTILE.into(),
+        change: [None, Some(2), Some(-1)][depth % 3],
         kind: FrameKind::Call,
         depth,
         left,

@@ -1,12 +1,12 @@
 //! The calls: a table to sort and filter with a histogram of each call's durations, then by process, class and error.
 
 use super::parts::{is_small, section, spelled, top_by};
-use crate::model::{By, CallCount, Drives, Profile, drives};
+use crate::model::{By, CallCount, Drives, Profile, Total, drives};
 use crate::report::numbers::significant;
 use crate::report::profile::latency::Latency;
 use crate::report::profile::{figures, profile_table};
 use crate::report::svg::{spark, time_bar};
-use crate::report::{Align, Table};
+use crate::report::{Align, Cell, Table};
 use crate::write::markup::{Markup, cut};
 use crate::write::{controls, html as cells};
 use indexmap::IndexSet;
@@ -54,7 +54,9 @@ fn by_call(html: &mut Markup, profile: &Profile, latencies: &[Latency]) {
     let further = (!latencies.is_empty()).then_some(("latency", Align::Left));
     cells::head(html, titles(&table).chain(drawn).chain(further));
     // The table's last row is the total, which is not sorted with the others.
-    for (total, row) in totals.iter().zip(table.rows()) {
+    let mut rows: Vec<(&Total, &Vec<Cell>)> = totals.iter().zip(table.rows()).collect();
+    rows.sort_by_key(|(total, _)| std::cmp::Reverse(total.count.elapsed_ns()));
+    for (total, row) in rows {
         html.raw("<tr").attribute("data-k", &marks(&total.count)).attribute("data-a", kind(&total.count));
         html.raw(if is_small(profile, total) { cells::SMALL } else { "" }).raw(">");
         cells::row(html, row, table.columns());
