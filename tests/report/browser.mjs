@@ -214,7 +214,7 @@ try {
       await sized.page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
       await sized.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
       const found = await sized.page.evaluate(measureLayout);
-      assert.ok(found.tables > 1);
+      assert.ok(brief || found.tables > 1);
       // Only tables scroll, each in a box that the keyboard reaches and that says so; on a wide screen not even those.
       assert.deepEqual({ ...found, tables: 0, scrolling: 0 }, {
         tables: 0, scrolling: 0, page: [], wider: [], charts: [], unreachable: [], unsaid: [], broken: [], cut: [], struck: [],
@@ -241,7 +241,7 @@ try {
     const name = await graph.locator(".plot > svg title").first().textContent();
     await graph.locator("input").fill(name.slice(0, 3));
     assert.ok((await graph.locator(".hit").count()) > 0);
-    assert.match(await graph.locator("output").textContent(), /^\d+ boxes?, \d/);
+    assert.match(await graph.locator("output").textContent(), /^\d+ box(es)?, \d/);
     const invert = graph.getByRole("button", { name: "Invert" });
     if ((await invert.count()) > 0) {
       await invert.click();
