@@ -229,7 +229,7 @@ pub fn ratios(comparison: &Comparison) -> Figure {
             "native" => row.key.to_string(),
             other => format!("{} ({other})", row.key),
         };
-        dots.iter().any(Option::is_some).then(|| (row.area.as_str(), RatioRow { label, dots }))
+        dots.iter().any(Option::is_some).then_some((row.area.as_str(), RatioRow { label, dots }))
     });
     let base = comparison.columns.get(comparison.baseline).map_or("", |column| column.label.as_str());
     let series = others.iter().map(|column| comparison.columns[*column].label.clone()).collect();
