@@ -38,6 +38,11 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     }
     let args = &ReportArgs { files, ..args.clone() };
     usage(check(args))?;
+    if let [_, _] = &args.files[..]
+        && args.files.iter().all(|file| file != Path::new("-") && crate::store::is_profile(file))
+    {
+        return profile::run_two(args, notes, out);
+    }
     let first = match &args.files[..] {
         [only] => Some(crate::store::read_any(only)?),
         _ => None,

@@ -5,10 +5,13 @@
 
 mod bencher;
 mod exported;
+mod firefox_profiler;
 mod github_action_benchmark;
 mod go_benchmark;
 mod google_benchmark;
 mod openmetrics;
+mod speedscope;
+mod stacks;
 
 use super::Format;
 use crate::model::{Profile, Run};
@@ -29,6 +32,8 @@ pub const EXPORTS: &[ExportFormat] = &[
     google_benchmark::FORMAT,
     go_benchmark::FORMAT,
     github_action_benchmark::FORMAT,
+    speedscope::FORMAT,
+    firefox_profiler::FORMAT,
 ];
 
 /// How a run is written: in a format of our own or in another program's.
@@ -62,7 +67,8 @@ impl ValueEnum for RunFormat {
 pub fn write_profile_export(profile: &Profile, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
     let Some(write) = format.write_profile else {
         bail!(
-            "--format {} holds no profile: choose text, markdown, csv, json, openmetrics or github-action-benchmark",
+            "--format {} holds no profile: choose text, markdown, csv, json, openmetrics, github-action-benchmark, \
+             speedscope or firefox-profiler",
             format.name
         );
     };
@@ -84,9 +90,12 @@ pub fn left_out(summary: &Summary, format: ExportFormat) -> Option<String> {
 /// Writes the requested cases of `run`; `summary` must be that of `run`.
 ///
 /// # Errors
-/// If `out` cannot be written.
+/// If the format is for profiles, or `out` cannot be written.
 pub fn write_export(run: &Run, summary: &Summary, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
-    (format.write)(run, &cases(run, summary), out)
+    let Some(write) = format.write else {
+        bail!("--format {} is for profiles of 'syscost trace --stacks': choose another one", format.name);
+    };
+    write(run, &cases(run, summary), out)
 }
 
 #[cfg(test)]
@@ -141,7 +150,7 @@ mod tests {
             write_export(&run, &summary, *format, &mut out).unwrap();
             (left_out(&summary, *format).is_some(), String::from_utf8(out).unwrap())
         };
-        for format in EXPORTS {
+        for format in EXPORTS.iter().filter(|format| format.write.is_some()) {
             let (left_out, text) = text(format);
             assert_eq!(text.contains("2733"), !left_out, "{}: {text}", format.name);
             assert!(!text.contains(" ns/op") && !text.contains("latency") && !text.contains("cost_seconds{"), "{text}");

@@ -6,6 +6,7 @@ mod flame;
 pub mod palette;
 mod percentiles;
 mod shares;
+pub mod tree;
 
 pub use flame::{Flame, Frame, FrameKind};
 pub use percentiles::{Curve, Percentiles, share_words, shares};
@@ -57,11 +58,17 @@ pub struct Group<T> {
 pub struct Bar {
     pub label: String,
     /// The cost in the first file; `None` if it has none.
-    pub value: Option<f64>,
-    pub low_high: Option<(f64, f64)>,
+    pub first: Option<Estimate>,
     pub kernel: Kernel,
     /// Costs in the other files.
-    pub others: Vec<Option<f64>>,
+    pub others: Vec<Option<Estimate>>,
+}
+
+/// A cost and where that of the next run will be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    pub value: f64,
+    pub low_high: Option<(f64, f64)>,
 }
 
 /// Whether an operation makes system calls. Without any, it may still enter the kernel by a fault or another trap.
@@ -109,6 +116,27 @@ pub struct Distribution {
     pub heights: Vec<u8>,
     pub samples: usize,
     pub modes: Option<TwoModes>,
+}
+
+/// Samples and costs of one case in several files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overlay<'a> {
+    pub samples: Vec<Option<&'a Distribution>>,
+    pub costs: Vec<Option<Estimate>>,
+}
+
+impl Overlay<'_> {
+    /// The ends of the axis that holds all of it.
+    pub fn ends(&self) -> (f64, f64) {
+        let samples = self.samples.iter().flatten().flat_map(|one| [one.low, one.high]);
+        let costs = self
+            .costs
+            .iter()
+            .flatten()
+            .flat_map(|one| [Some(one.value), one.low_high.map(|e| e.0), one.low_high.map(|e| e.1)]);
+        let all = samples.chain(costs.flatten()).filter(|ns| ns.is_finite());
+        all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ns| (low.min(ns), high.max(ns)))
+    }
 }
 
 /// What the fullest bin is scaled to.

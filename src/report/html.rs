@@ -15,11 +15,14 @@ mod latency;
 mod operations;
 mod page;
 mod profile;
+mod profiles;
+mod runs;
 
 pub use explained::write_explained_page;
 pub use fleet::{FleetPage, write_fleet_page};
 pub use page::{Explained, MOST_DETAILED, Page};
 pub use profile::{ProfilePage, each_s, write_profile_page};
+pub use profiles::{ProfilesPage, write_profiles_page};
 
 use crate::write::markup::Markup;
 use std::io::{self, Write};
@@ -34,7 +37,7 @@ pub fn write_page(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     html.raw("<main id=\"main\">");
     host::warnings(&mut html, page.files);
     answer::write(&mut html, page);
-    page.comparison.iter().for_each(|comparison| compared::write(&mut html, comparison));
+    page.comparison.iter().for_each(|comparison| compared::write(&mut html, page, comparison));
     operations::write(&mut html, page);
     charts::write(&mut html, page);
     explained::write(&mut html, page.explained);

@@ -30,7 +30,9 @@ pub use comparison::{
     HistoryDocument, comparison_document, exceeded_line, findings, history_document, noise_table, plan_table,
     profile_findings, profiles_document, within_findings, within_table, write_otava, write_otava_config,
 };
-pub use explain::{KernelView, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document};
+pub use explain::{
+    KernelView, kernel_difference, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document,
+};
 pub use explain::{explanation_document, variant_table, variants_answer};
 pub use export::{EXPORTS, ExportFormat, RunFormat, left_out, write_export, write_profile_export};
 pub use fit::{parameter_table, plot};
@@ -38,8 +40,9 @@ pub use fleet::fleet_table;
 pub use gate::{Finding, Outcome, failed_lines, not_judged_lines, write_junit};
 pub use kernels::kernel_steps_table;
 pub use profile::{
-    ProfileDocument, Weight, flame_figure, latency_histograms, percent_of_wall, profile_latency_document,
-    profile_latency_table, profile_table, slowest_table, stacks_document, time_figure, unknown_overhead,
+    ProfileDocument, Weight, flame_difference, flame_figure, latency_histograms, percent_of_wall,
+    profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document, time_figure,
+    unknown_overhead,
 };
 pub use race::race_document;
 pub use run::{

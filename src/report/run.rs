@@ -22,6 +22,7 @@ pub mod warnings;
 pub use cmpthese::{ViewKind, cmpthese_blocks};
 pub use counters::counters_block;
 pub use document::SummaryDocument;
+pub use environments::{environment_table, overheads};
 pub use latency::{figure as latency_figure, latency_document, latency_table};
 pub use portrait::Portrait;
 pub use table::{Sort, first_run_note, summary_table, summary_tables};

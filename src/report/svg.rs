@@ -13,11 +13,15 @@ mod lines;
 mod marks;
 mod percentiles;
 mod shares;
+mod trend;
 
-pub use distributions::spark;
+pub use distributions::{overlay, spark};
+pub use marks::class;
+pub use shares::time_bar;
+pub use trend::trend;
 
 use super::figure::palette;
-use super::figure::{Chart, Figure};
+use super::figure::{Bars, Chart, Figure, Group, Ratios};
 use crate::write::markup::Markup;
 use drawing::{BEYOND, Drawing, NAMED, WIDTH};
 
@@ -42,7 +46,7 @@ fn draw(figure: &Figure) -> Drawing {
 pub fn inline(figure: &Figure, id: &str) -> Markup {
     let drawing = draw(figure);
     let mut svg = Markup::new();
-    svg.raw("<div").set("class", frame_class(drawing.left)).raw(" role=\"img\"");
+    svg.raw("<div").set("class", frame_class(&figure.chart, drawing.left)).raw(" role=\"img\"");
     svg.attribute("aria-labelledby", &format!("{id}-t {id}-d")).raw("><svg class=\"names\"");
     svg.set("height", drawing.height).raw("><title").attribute("id", &format!("{id}-t")).raw(">").text(&figure.title);
     svg.raw("</title><desc").attribute("id", &format!("{id}-d")).raw(">").text(&figure.description).raw("</desc>");
@@ -52,12 +56,33 @@ pub fn inline(figure: &Figure, id: &str) -> Markup {
 }
 
 /// By what stands on the left of the plot: names, the values of an axis, or nothing.
-fn frame_class(left: u32) -> &'static str {
-    match left {
-        NAMED => "fig",
-        0 => "fig full",
+fn frame_class(chart: &Chart, left: u32) -> &'static str {
+    match (chart, left) {
+        (Chart::Flame(_), _) => "fig full flame",
+        (_, NAMED) => match longest(chart) {
+            0..=12 => "fig brief",
+            13..=20 => "fig middle",
+            _ => "fig",
+        },
+        (_, 0) => "fig full",
         _ => "fig wide",
     }
+}
+
+/// Columns of the longest name on the left; a character that is not ASCII may take two.
+fn longest(chart: &Chart) -> usize {
+    let columns = |text: &String| text.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum::<usize>();
+    let labels: Vec<&String> = match chart {
+        Chart::Bars(Bars { groups, .. }) => in_groups(groups, |bar| &bar.label),
+        Chart::Ratios(Ratios { groups, .. }) => in_groups(groups, |row| &row.label),
+        Chart::Latencies(rows) => rows.iter().map(|row| &row.label).collect(),
+        _ => return usize::MAX,
+    };
+    labels.into_iter().map(columns).max().unwrap_or(0)
+}
+
+fn in_groups<T>(groups: &[Group<T>], label: fn(&T) -> &String) -> Vec<&String> {
+    groups.iter().flat_map(|group| std::iter::once(&group.name).chain(group.rows.iter().map(label))).collect()
 }
 
 /// Names, with the legend above.

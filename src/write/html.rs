@@ -108,10 +108,18 @@ pub fn row(html: &mut Markup, cells: &[Cell], columns: &[Column]) {
 
 /// A whole table without anything to sort.
 pub fn plain(html: &mut Markup, table: &Table, caption: &str) {
+    folding(html, table, caption, |_| false);
+}
+
+/// The attribute of rows that the script folds into one line.
+pub const SMALL: &str = " data-s";
+
+/// The same with rows, by index, that are too small to be seen at once.
+pub fn folding(html: &mut Markup, table: &Table, caption: &str, is_small: impl Fn(usize) -> bool) {
     open(html, caption, "plain");
     head(html, table.columns().iter().map(|column| (column.title.as_str(), column.align)));
-    for cells in table.rows() {
-        html.raw("<tr>");
+    for (i, cells) in table.rows().iter().enumerate() {
+        html.raw("<tr").raw(if is_small(i) { SMALL } else { "" }).raw(">");
         row(html, cells, table.columns());
         html.raw("</tr>");
     }
@@ -120,39 +128,45 @@ pub fn plain(html: &mut Markup, table: &Table, caption: &str) {
 
 /// A whole document, as part of a page.
 pub fn document(html: &mut Markup, document: &Document) {
-    for block in &document.blocks {
-        match block {
-            Block::Message(lines) | Block::Notes(lines) => notes(html, lines.iter()),
-            Block::Cautions(lines) if lines.is_empty() => {}
-            Block::Cautions(lines) => {
-                html.raw("<h3>Cautions</h3>");
-                notes(html, lines.iter());
-            }
-            Block::Table(table) | Block::Pages(table) => any(html, table),
-            Block::Heading { title, what } => {
-                html.element("h3", title);
-                html.element("p", what);
-            }
-            Block::Facts(facts) => notes(html, facts.iter().map(|(label, text)| format!("{label}: {text}"))),
-            Block::Code { title, lines, .. } => {
-                html.element("h4", title);
-                html.element("pre", &lines.join("\n"));
-            }
+    document.blocks.iter().for_each(|one| block(html, one));
+}
+
+/// A part of a document.
+pub fn block(html: &mut Markup, block: &Block) {
+    match block {
+        Block::Message(lines) | Block::Notes(lines) => notes(html, lines.iter()),
+        Block::Cautions(lines) if lines.is_empty() => {}
+        Block::Cautions(lines) => {
+            html.raw("<h3>Cautions</h3>");
+            notes(html, lines.iter());
+        }
+        Block::Table(table) | Block::Pages(table) => any(html, table, (&[], |_, _| ())),
+        Block::Heading { title, what } => {
+            html.element("h3", title);
+            html.element("p", what);
+        }
+        Block::Facts(facts) => notes(html, facts.iter().map(|(label, text)| format!("{label}: {text}"))),
+        Block::Code { title, lines, .. } => {
+            html.element("h4", title);
+            html.element("pre", &lines.join("\n"));
         }
     }
 }
 
-/// A table whose rows can be sorted and filtered, or one of a few rows.
-fn any(html: &mut Markup, table: &Table) {
+/// A table whose rows can be sorted and filtered, or one of a few rows. A sortable one has further columns with these titles,
+/// whose cells are written by the name of their row.
+pub fn any(html: &mut Markup, table: &Table, (titles, further): (&[&str], impl Fn(&mut Markup, &str))) {
     let Some(filter) = &table.filter else { return plain(html, table, &table.title) };
     html.raw("<div class=\"sortable\">");
     let areas: IndexSet<&str> = filter.rows.iter().map(|(area, _)| area.as_str()).filter(|a| !a.is_empty()).collect();
     controls::write(html, areas.into_iter(), filter.kinds);
     open(html, &table.title, "side");
-    head(html, table.columns().iter().map(|column| (column.title.as_str(), column.align)));
+    let own = table.columns().iter().map(|column| (column.title.as_str(), column.align));
+    head(html, own.chain(titles.iter().map(|title| (*title, Align::Left))));
     for ((area, kinds), cells) in filter.rows.iter().zip(table.rows()) {
         html.raw("<tr").attribute("data-k", &kinds.join(" ")).attribute("data-a", &cut(area, 40)).raw(">");
         row(html, cells, table.columns());
+        further(html, cells.first().map_or("", |name| &name.text));
         html.raw("</tr>");
     }
     close(html);

@@ -313,3 +313,52 @@ fn otava_finds_the_same_change() {
         changes[0]["changes"].as_array().unwrap().iter().filter_map(|c| c["metric"].as_str()).collect();
     assert_eq!(metrics, ["file.stat"], "{found}");
 }
+
+/// Stacks as speedscope and the Firefox Profiler read them: paths and weights add up to those of the profile.
+#[test]
+fn stacks_are_exported() {
+    const NAME: &str = "stacks_are_exported";
+    let profile: Value = serde_json::from_str(&fs::read_to_string(root().join(STACKS)).unwrap()).unwrap();
+    let calls: u64 = profile["stacks"].as_array().unwrap().iter().map(|stack| stack["calls"].as_u64().unwrap()).sum();
+    let speedscope: Value = serde_json::from_str(&export(STACKS, "speedscope")).unwrap();
+    assert_eq!(speedscope["profiles"][0]["name"], "calls");
+    assert_eq!(speedscope["profiles"][0]["endValue"], calls);
+    let firefox: Value = serde_json::from_str(&export(STACKS, "firefox-profiler")).unwrap();
+    let weights = firefox["threads"][0]["samples"]["weight"].as_array().unwrap();
+    assert_eq!(weights.iter().map(|weight| weight.as_u64().unwrap()).sum::<u64>(), calls);
+    tables_are_whole(&firefox);
+    let Some(schema) = speedscope_schema() else { return skip(NAME, "speedscope is not installed: see .ci/readers") };
+    assert!(jsonschema::is_valid(&schema, &speedscope), "{speedscope}");
+}
+
+const STACKS: &str = "tests/profile/detailed.json";
+
+/// Every column of the Firefox Profiler's tables has the table's length, and indexes name rows that are there.
+fn tables_are_whole(firefox: &Value) {
+    for thread in firefox["threads"].as_array().unwrap() {
+        for table in ["samples", "stackTable", "frameTable", "funcTable", "markers", "nativeSymbols", "resourceTable"] {
+            let columns = thread[table].as_object().unwrap();
+            let length = columns["length"].as_u64().unwrap() as usize;
+            let wrong = columns.iter().find(|(_, column)| column.as_array().is_some_and(|all| all.len() != length));
+            assert!(wrong.is_none(), "{table}: {wrong:?}");
+        }
+        let within = |table: &str, column: &str, of: &Value| {
+            let length = of.as_u64().unwrap();
+            let found = thread[table][column].as_array().unwrap();
+            assert!(found.iter().filter_map(Value::as_u64).all(|index| index < length), "{table}.{column}");
+        };
+        within("samples", "stack", &thread["stackTable"]["length"]);
+        within("stackTable", "prefix", &thread["stackTable"]["length"]);
+        within("stackTable", "frame", &thread["frameTable"]["length"]);
+        within("frameTable", "func", &thread["funcTable"]["length"]);
+        within("funcTable", "name", &thread["stringArray"].as_array().unwrap().len().into());
+    }
+}
+
+/// The schema that the package of speedscope brings.
+fn speedscope_schema() -> Option<Value> {
+    let folders = std::env::var_os("PATH")?;
+    let program = std::env::split_paths(&folders).map(|folder| folder.join("speedscope")).find(|file| file.exists())?;
+    let schema = fs::canonicalize(program).ok()?.parent()?.parent()?.join("dist/release/file-format-schema.json");
+    serde_json::from_str(&fs::read_to_string(schema).ok()?).ok()
+}

@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportArgs {
-    /// Files that `syscost run --out` wrote, or figures of articles from published/; or one profile of `syscost trace -o`;
-    /// '-' is standard input. Kernel explanations of `syscost explain --env linux-6.1 --format json` become a section, or a page
+    /// Files that `syscost run --out` wrote, or figures of articles from published/; or one profile of `syscost trace -o`,
+    /// or two, before and after; '-' is standard input. Kernel explanations of `syscost explain --env linux-6.1 --format json` become a section, or a page
     /// of their own. A directory of result files, or of rows in *.jsonl: the page about many hosts.
     #[arg(value_name = "FILE|DIR", required = true)]
     pub files: Vec<PathBuf>,
@@ -85,6 +85,7 @@ Examples:
   syscost run io.read_zero --param size=1..1Mx4 --out size.json && syscost report size.json
   syscost report now.json fstat-6.1.json
   syscost report profile.json --costs here.json --versus there.json -o workload.html
+  syscost report before.profile.json after.profile.json -o workload.html
   syscost report results/ --group-by kernel -o fleet.html
   syscost report profile.json --format svg --figure stacks --weight on-cpu -o stacks.svg";
 

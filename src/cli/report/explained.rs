@@ -6,7 +6,7 @@ use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
 use crate::report::figure::Figure;
 use crate::report::html::{Explained, write_explained_page};
-use crate::report::kernel_flame;
+use crate::report::{kernel_difference, kernel_flame};
 use crate::store::{StoreError, Stored, begins_as_explained, read_any};
 use anyhow::{Result, bail};
 use std::io::Write;
@@ -51,6 +51,7 @@ fn check(args: &ReportArgs) -> Result<()> {
 fn flame(explained: &[Explained], args: &ReportArgs) -> Result<Figure> {
     match (args.figure, explained) {
         (Some(FigureKind::Stacks), [Explained::Kernel(kernel)]) => Ok(kernel_flame(kernel)),
+        (Some(FigureKind::Stacks), [Explained::Versus(versus)]) => Ok(kernel_difference(versus)),
         (Some(FigureKind::Stacks), _) => bail!("--figure stacks: one drawing is of one kernel; make a page of several"),
         _ => bail!("--format svg: a kernel explanation has one figure, its flame graph: add --figure stacks"),
     }

@@ -6,11 +6,13 @@ use crate::cli::attribute::{costs, own_costs};
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
+use crate::cli::result_files;
 use crate::cli::show::StackWeight;
+use crate::compare::{ProfileColumn, compare_profiles};
 use crate::model::{By, Profile};
 use crate::report::figure::Figure;
-use crate::report::html::{ProfilePage, each_s, write_profile_page};
-use crate::report::{Weight, flame_figure, latency_histograms, time_figure};
+use crate::report::html::{ProfilePage, ProfilesPage, each_s, write_profile_page, write_profiles_page};
+use crate::report::{Weight, flame_difference, flame_figure, latency_histograms, time_figure};
 use anyhow::{Result, anyhow, bail};
 use std::io::Write;
 
@@ -27,6 +29,43 @@ pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Writ
     args.deliver(|html| write_profile_page(&page, html), figure, (notes, out))
 }
 
+/// Makes the page or the figure of what changed from one profile to another. Errors: as above.
+pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    usage(check_two(args))?;
+    let hidden = |file| Ok(args.of_profile.secrets.hide(result_files::counted_profile(file)?));
+    let profiles = args.files.iter().map(|file| hidden(file)).collect::<Result<Vec<Profile>>>()?;
+    let hosts: Vec<Option<String>> = profiles.iter().map(|profile| profile.host.name.clone()).collect();
+    let labels = result_files::labels(&args.files, &args.labels, &hosts);
+    let columns: Vec<ProfileColumn> =
+        profiles.iter().zip(&labels).map(|(profile, label)| ProfileColumn::new(label, profile)).collect();
+    let comparison = compare_profiles(&columns, 0, |_| true);
+    let sides = [&profiles[0], &profiles[1]];
+    let page = ProfilesPage { profiles: sides, comparison: &comparison };
+    let figure = || {
+        flame_difference(sides, &weight(args, None)?).ok_or_else(|| {
+            anyhow!("--figure stacks: not both profiles have stacks of this weight; trace with --stacks")
+        })
+    };
+    args.deliver(|html| write_profiles_page(&page, html), figure, (notes, out))
+}
+
+fn check_two(args: &ReportArgs) -> Result<()> {
+    if args.baseline.is_some() || !args.only.is_empty() || args.of_profile.costs.is_some() {
+        bail!("--baseline, --only and --costs are not for two profiles: the second is compared with the first");
+    }
+    if args.format == Kind::Svg && args.figure != Some(FigureKind::Stacks) {
+        bail!("--format svg: two profiles have one figure, the difference of their stacks: add --figure stacks");
+    }
+    check_weight(args)
+}
+
+fn check_weight(args: &ReportArgs) -> Result<()> {
+    if args.of_profile.weight.is_some() && args.figure != Some(FigureKind::Stacks) {
+        bail!("--weight is for --figure stacks: a page has a flame graph for each weight");
+    }
+    Ok(())
+}
+
 fn check(args: &ReportArgs) -> Result<()> {
     if !args.labels.is_empty() || args.baseline.is_some() || !args.only.is_empty() {
         bail!("--label, --baseline and --only are for result files, this is a profile: omit them");
@@ -34,10 +73,7 @@ fn check(args: &ReportArgs) -> Result<()> {
     if args.format == Kind::Svg && args.figure.is_none() {
         bail!("--format svg: which figure of the profile? Add --figure time, latency or stacks");
     }
-    if args.of_profile.weight.is_some() && args.figure != Some(FigureKind::Stacks) {
-        bail!("--weight is for --figure stacks: a page has a flame graph for each weight");
-    }
-    Ok(())
+    check_weight(args)
 }
 
 fn figure(profile: &Profile, found: Option<&Attribution>, args: &ReportArgs) -> Result<Figure> {

@@ -42,6 +42,7 @@ Examples:
   syscost show profile.json --by class
   syscost show profile.json --view latency
   syscost show profile.json --view stacks --weight blocked > blocked.folded
+  syscost show profile.json --format speedscope > stacks.speedscope.json
   syscost show profile.json --format openmetrics > /var/lib/node_exporter/workload.prom";
 
 /// How a run is shown.
@@ -98,6 +99,14 @@ impl View {
 
     /// Checks that a run has the view. Errors: if only profiles have it.
     pub fn check_for_run(&self) -> Result<()> {
+        if let RunFormat::Export(format) = self.format
+            && format.write.is_none()
+        {
+            return usage(Err(anyhow!(
+                "--format {} is for profiles of 'syscost trace --stacks': choose another one",
+                format.name
+            )));
+        }
         match self.view.filter(|view| view.is_of_profiles()) {
             Some(_) => usage(Err(anyhow!("this --view is for profiles, of 'syscost trace': choose another one"))),
             None => self.check(),

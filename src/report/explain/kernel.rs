@@ -5,7 +5,7 @@ mod flame;
 mod tree;
 mod versus;
 
-pub use flame::{folded, kernel_flame};
+pub use flame::{folded, kernel_difference, kernel_flame};
 pub use versus::{kernel_versus_document, versus_functions, versus_groups};
 
 use crate::document::{Block, Document};

@@ -15,7 +15,7 @@ use std::io::Write;
 pub const FORMAT: ExportFormat = ExportFormat {
     name: "bencher",
     what: "Bencher Metric Format, for `bencher run --adapter json`",
-    write,
+    write: Some(write),
     holds_instructions: true,
     write_profile: None,
 };

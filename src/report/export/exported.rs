@@ -15,12 +15,16 @@ pub struct ExportFormat {
     /// Its name on the command line.
     pub name: &'static str,
     pub what: &'static str,
-    pub write: fn(&Run, &[Exported], &mut dyn Write) -> Result<()>,
+    /// How it writes a run; `None` if it is for profiles.
+    pub write: Option<WriteRun>,
     /// Whether it has a place for numbers of instructions; else they are left out.
     pub holds_instructions: bool,
     /// How it writes a profile; `None` if it cannot hold one.
     pub write_profile: Option<WriteProfile>,
 }
+
+/// Writes a run.
+pub type WriteRun = fn(&Run, &[Exported], &mut dyn Write) -> Result<()>;
 
 /// Writes a profile.
 pub type WriteProfile = fn(&Profile, &mut dyn Write) -> Result<()>;

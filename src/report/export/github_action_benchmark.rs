@@ -14,7 +14,7 @@ use std::io::Write;
 pub const FORMAT: ExportFormat = ExportFormat {
     name: "github-action-benchmark",
     what: "JSON for github-action-benchmark's customSmallerIsBetter",
-    write,
+    write: Some(write),
     holds_instructions: true,
     write_profile: Some(write_profile),
 };

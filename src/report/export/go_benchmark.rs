@@ -15,7 +15,7 @@ use std::io::Write;
 pub const FORMAT: ExportFormat = ExportFormat {
     name: "go-benchmark",
     what: "Go's benchmark lines, one a time block, for benchstat",
-    write,
+    write: Some(write),
     holds_instructions: true,
     write_profile: None,
 };

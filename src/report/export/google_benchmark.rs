@@ -15,7 +15,7 @@ use std::io::Write;
 pub const FORMAT: ExportFormat = ExportFormat {
     name: "google-benchmark",
     what: "JSON as Google Benchmark prints it, for its compare.py",
-    write,
+    write: Some(write),
     holds_instructions: false,
     write_profile: None,
 };

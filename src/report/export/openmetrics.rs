@@ -16,7 +16,7 @@ use std::io::Write;
 pub const FORMAT: ExportFormat = ExportFormat {
     name: "openmetrics",
     what: "OpenMetrics and Prometheus text, e.g. for node_exporter",
-    write,
+    write: Some(write),
     holds_instructions: true,
     write_profile: Some(profile::write),
 };

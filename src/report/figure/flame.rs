@@ -13,6 +13,8 @@ pub struct Frame {
     /// The name with its weight and share.
     pub words: String,
     pub kind: FrameKind,
+    /// In a graph of a difference: from -2, much less, to 2, much more.
+    pub change: Option<i8>,
     /// 0 for processes.
     pub depth: usize,
     /// Where it begins and how wide it is, as shares of the whole.

@@ -7,11 +7,14 @@ use crate::prose::some;
 use crate::report::comparison::answer::base_label;
 use crate::report::figure::Kernel;
 use crate::report::numbers::nanoseconds;
+use crate::report::run::columns;
 use crate::report::run::detail::Detail;
 use crate::report::run::figures::{kernel, name};
 use crate::report::run::highlights::{self, Highlight, SURPRISES_RULE};
+use crate::report::run::{environment_table, overheads};
 use crate::report::study;
 use crate::summary::Row;
+use crate::write::html as cells;
 use crate::write::markup::{Markup, cut};
 use std::collections::BTreeSet;
 
@@ -26,6 +29,7 @@ pub fn write(html: &mut Markup, page: &Page) {
     let question = study.map(|study| flat(&study.question)).filter(|question| !question.is_empty());
     let asked = question.unwrap_or_else(|| match page.comparison {
         Some(comparison) => format!("Slower or faster than {}?", base_label(comparison)),
+        None if several(detail) => "What does each environment add to a system call?".to_string(),
         None => "What does a system call cost here?".to_string(),
     });
     html.raw("<section id=\"answer\" aria-labelledby=\"answer-h\"><h2 id=\"answer-h\">");
@@ -46,8 +50,27 @@ pub fn of_run(html: &mut Markup, detail: &Detail) {
         in_short(html, detail);
     }
     derived(html, detail);
+    environments(html, detail);
     cards(html, detail);
     failures(html, detail);
+}
+
+/// Whether the run has several environments.
+pub fn several(detail: &Detail) -> bool {
+    columns::environments(&detail.summary).len() > 1
+}
+
+/// Environments that are side by side on a page.
+const MOST_ENVIRONMENTS: usize = 4;
+
+/// What each operation costs in each environment.
+fn environments(html: &mut Markup, detail: &Detail) {
+    let summary = &detail.summary;
+    if (2..=MOST_ENVIRONMENTS).contains(&columns::environments(summary).len()) {
+        let rows: Vec<&Row> = summary.rows.iter().collect();
+        let table = environment_table(summary, &columns::lines(summary, &rows)).without_empty();
+        cells::plain(html, &table, "Costs in each environment, and the ratios of batches of the same rounds");
+    }
 }
 
 fn flat(text: &str) -> String {
@@ -62,7 +85,9 @@ fn in_short(html: &mut Markup, detail: &Detail) {
         Some(row.cost()?.median.0)
     };
     html.raw("<p class=\"lead\">");
-    if let Some(ns) = baseline(crate::model::REFERENCE) {
+    if let Some(added) = overheads(summary) {
+        html.raw("<b>").text(&added).raw(".</b> ");
+    } else if let Some(ns) = baseline(crate::model::REFERENCE) {
         html.raw("A system call that does next to nothing, getppid, takes <b>").text(&nanoseconds(ns)).raw(" ns</b>");
         if let Some(call) = baseline(crate::model::EMPTY_CALL).filter(|call| *call > 0.0) {
             html.raw(", as long as ").text(&crate::report::numbers::three_figures(ns / call));
@@ -71,14 +96,15 @@ fn in_short(html: &mut Markup, detail: &Detail) {
         html.raw(". ");
     }
     counted(html, detail);
-    let measured = summary.rows.iter().filter(|row| row.cost().is_some()).count();
+    let firsts = || highlights::firsts(&summary.rows).into_iter().filter(|row| row.cost().is_some());
+    let measured = firsts().count();
     if measured == 0 {
         html.raw("</p>");
         return;
     }
     html.text(&format!("Of {measured} operations with a cost, {} ", highlights::never_enters(summary)));
     html.raw("make no system call at all");
-    let unknown = summary.rows.iter().filter(|row| row.cost().is_some() && kernel(row) == Kernel::Unknown).count();
+    let unknown = firsts().filter(|row| kernel(row) == Kernel::Unknown).count();
     if unknown > 0 {
         html.text(&format!("; of {unknown} it is not known"));
     }

@@ -30,6 +30,10 @@ pub fn write(html: &mut Markup, page: &Page) {
         }
     }
     more_than_drawn(html, page, SERIES - 1);
+    let between = detail
+        .filter(|_| page.comparison.is_none())
+        .and_then(|(_, detail)| figures::environment_ratios(&detail.summary));
+    between.iter().for_each(|drawn| figure(html, drawn, "environments"));
     if let Some(comparison) = page.comparison {
         figure(html, &figures::ratios(comparison), "ratios");
         more_than_drawn(html, page, SERIES);

@@ -1,11 +1,21 @@
 //! Several files side by side: what differs in short, what makes it unfair, and every cost with its ratio.
 
+use super::page::Page;
+use super::runs::THRESHOLDS;
 use crate::compare::Comparison;
+use crate::document::Block;
+use crate::model::Unit;
 use crate::report::comparison::answer::answer;
+use crate::report::comparison::row::Names;
 use crate::report::comparison_document;
-use crate::report::run::figures::other_columns;
-use crate::write::html;
+use crate::report::figure::palette::SERIES;
+use crate::report::figure::{Estimate, Overlay};
+use crate::report::numbers::percent;
+use crate::report::run::figures::{ByCase, in_column, other_columns};
+use crate::report::svg::{class, overlay};
+use crate::write::html as cells;
 use crate::write::markup::Markup;
+use std::collections::HashMap;
 
 /// Files in the short answer.
 const MOST_FILES: usize = 6;
@@ -25,8 +35,89 @@ pub fn short(html: &mut Markup, comparison: &Comparison) {
     }
 }
 
-pub fn write(html: &mut Markup, comparison: &Comparison) {
+pub fn write(html: &mut Markup, page: &Page, comparison: &Comparison) {
     html.raw("<section id=\"compared\" aria-labelledby=\"compared-h\"><h2 id=\"compared-h\">Side by side</h2>");
-    html::document(html, &comparison_document(comparison));
+    let rows = drawn(page, comparison);
+    match comparison.columns.len() {
+        _ if rows.is_empty() => {}
+        0..=SERIES => legend(html, comparison),
+        _ => _ = html.raw("<p class=\"rule\">").raw(THRESHOLDS).raw(" The band is that of the baseline.</p>"),
+    }
+    let many = comparison.columns.len() > SERIES;
+    let titles: &[&str] = if many { &["trend"] } else { &["± of each", "samples and intervals"] };
+    for block in comparison_document(comparison).blocks {
+        match block {
+            // The table of costs has one column for each file and the name; that of ratios has one less.
+            Block::Pages(table) if table.columns().len() > comparison.columns.len() && !rows.is_empty() => {
+                // On a narrow screen the first columns are seen.
+                cells::any(
+                    html,
+                    &table.with_first(&["operation", "ratio", "verdict"]),
+                    (titles, |html, name| match many {
+                        true => in_order(html, rows.get(name), comparison.baseline),
+                        false => further(html, rows.get(name)),
+                    }),
+                );
+            }
+            block => cells::block(html, &block),
+        }
+    }
     html.raw("</section>");
+}
+
+/// By the names of rows: samples and costs of each file.
+type Drawn<'a> = HashMap<String, Overlay<'a>>;
+
+/// What is drawn of rows; nothing without samples.
+fn drawn<'a>(page: &'a Page, comparison: &'a Comparison) -> Drawn<'a> {
+    let mut rows = Drawn::new();
+    if comparison.metric.is_some() {
+        return rows;
+    }
+    let (by_case, names) = (ByCase::of(comparison), Names::of(comparison));
+    for (column, file) in page.files.iter().enumerate() {
+        for (row, samples) in
+            file.detail.iter().flat_map(|detail| detail.summary.rows.iter().zip(&detail.distributions))
+        {
+            let Some(found) = by_case.find(&row.case).filter(|_| samples.is_some()) else { continue };
+            let overlay = rows.entry(names.row(found)).or_insert_with(|| Overlay {
+                samples: vec![None; page.files.len()],
+                costs: (0..page.files.len()).map(|file| in_column(found, file, Unit::Nanoseconds)).collect(),
+            });
+            overlay.samples[column] = samples.as_ref();
+        }
+    }
+    rows
+}
+
+fn legend(html: &mut Markup, comparison: &Comparison) {
+    html.raw("<p class=\"rule\">");
+    for (i, column) in comparison.columns.iter().enumerate() {
+        html.raw("<svg class=\"key cell\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\"")
+            .set("class", class(i));
+        html.raw("/></svg> ").text(&column.label).raw("; ");
+    }
+    html.raw("below the samples, each cost with where the next run's will be 95 times in 100.</p>");
+}
+
+/// The costs in the order of the files, with the interval of the baseline.
+fn in_order(html: &mut Markup, drawn: Option<&Overlay>, baseline: usize) {
+    let costs = drawn.map_or(&[][..], |drawn| &drawn.costs);
+    let band = costs.get(baseline).copied().flatten().and_then(|cost| cost.low_high);
+    let values: Vec<Option<f64>> = costs.iter().map(|cost| cost.map(|cost| cost.value)).collect();
+    super::runs::cell(html, &values, band);
+}
+
+/// `3.6%, 3.3%`, and the drawing.
+fn further(html: &mut Markup, drawn: Option<&Overlay>) {
+    let Some(drawn) = drawn else {
+        html.raw("<td></td><td></td>");
+        return;
+    };
+    let percents = drawn.costs.iter().map(|cost| {
+        let Some(Estimate { value, low_high: Some((low, high)) }) = cost else { return "?".to_string() };
+        percent(50.0 * (high - low) / value) + "%"
+    });
+    let words = percents.collect::<Vec<_>>().join(", ");
+    html.raw("<td>").text(&words).raw("</td><td class=\"w\">").add(&overlay(drawn, &words)).raw("</td>");
 }

@@ -5,11 +5,12 @@ mod tree;
 use super::charts::figure;
 use super::head;
 use super::page::Explained;
-use super::profile::{plain, section, top};
+use super::profile::{CHANGES, SMALL, plain, section, top};
 use crate::model::explained::{KernelExplanation, KernelVersus};
 use crate::prose::{counted, some};
 use crate::report::explain::{
-    COUNTS, heading, instructions, kernel_flame, kernel_functions, kernel_groups, versus_functions, versus_groups,
+    COUNTS, heading, instructions, kernel_difference, kernel_flame, kernel_functions, kernel_groups, versus_functions,
+    versus_groups,
 };
 use crate::write::html as cells;
 use crate::write::markup::{Markup, cut};
@@ -99,6 +100,8 @@ fn of_versus(html: &mut Markup, versus: &KernelVersus, number: usize) {
     }
     plain(html, &versus_groups(versus), "What the instructions are spent on, before and after");
     changed(html, versus);
+    figure(html, &kernel_difference(versus), &format!("k{number}-difference"));
+    html.raw("<p class=\"rule\">").raw(CHANGES).raw("</p>");
     for (which, side) in sides {
         html.raw("<details><summary>").text(&format!("{which}, {}", cut(&place(side), HEADING)));
         html.raw(": flame graph, call tree and functions</summary>");
@@ -119,7 +122,7 @@ fn changed(html: &mut Markup, versus: &KernelVersus) {
     let count = all.rows().len();
     if count > MOST_CHANGES {
         html.raw("<details><summary>").text(&format!("All {count} functions that changed")).raw("</summary>");
-        top(html, all, "All functions whose own instructions changed");
+        top(html, all, "All functions whose own instructions changed", |_| false);
         html.raw("</details>");
     }
 }
@@ -138,6 +141,9 @@ fn parts(html: &mut Markup, kernel: &KernelExplanation, id: &str) {
     html.raw("Point at a box to read its name and instructions.</p>");
     tree::write(html, &kernel.tree);
     html.raw("<details><summary>Functions, by their own instructions</summary>");
-    top(html, kernel_functions(kernel), "Functions, those with the most instructions of their own first");
+    let least = SMALL * kernel.instructions as f64;
+    let is_small = |i: usize| kernel.functions.get(i).is_some_and(|function| (function.own as f64) < least);
+    let caption = "Functions, those with the most instructions of their own first";
+    top(html, kernel_functions(kernel), caption, is_small);
     html.raw("</details>");
 }

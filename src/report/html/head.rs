@@ -2,6 +2,8 @@
 
 use super::page::Page;
 use crate::prose::{counted, some};
+use crate::report::conditions;
+use crate::report::run::columns;
 use crate::report::{figure::palette, svg};
 use crate::write::markup::{Markup, cut};
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
@@ -58,15 +60,27 @@ fn title(page: &Page) -> String {
     let study = page.main().and_then(|main| main.detail.as_ref()?.summary.study.as_ref());
     match (study.filter(|study| !study.title.is_empty()), page.files.len()) {
         (Some(study), _) => cut(&study.title, 200),
-        (None, 1) => "What system calls cost".to_string(),
+        (None, 1) => format!("What system calls cost{}", places(page)),
         (None, count) => format!("What system calls cost: {count} runs side by side"),
     }
+}
+
+/// ` in native, seccomp` if the run has several environments.
+fn places(page: &Page) -> String {
+    let detail = page.main().and_then(|main| main.detail.as_ref());
+    let names: Vec<&str> = detail.iter().flat_map(|detail| columns::environments(&detail.summary)).collect();
+    if names.len() > 1 { format!(" in {}", cut(&some(&names, 4), 200)) } else { String::new() }
 }
 
 fn subtitle(page: &Page) -> String {
     let labels: Vec<&str> = page.files.iter().map(|file| file.label()).collect();
     match (page.comparison, page.main()) {
-        (None, Some(main)) => super::host::one_line(&main.column.info),
+        (None, Some(main)) => {
+            let info = &main.column.info;
+            let runs = (info.runs > 1).then(|| counted(info.runs, "run"));
+            let parts = [conditions::labels(&info.labels), runs, Some(super::host::one_line(info))];
+            cut(&parts.into_iter().flatten().collect::<Vec<_>>().join("; "), 400)
+        }
         _ => some(&labels, 6),
     }
 }

@@ -58,6 +58,7 @@ fn of_file(html: &mut Markup, file: &Portrait, labelled: bool) {
     table(html, detail, &caption);
     html.raw("</div>");
     legend(html, detail);
+    super::runs::write(html, detail);
 }
 
 /// Marks of rows, and the choice of each.

@@ -38,7 +38,33 @@
     });
   };
 
-  const filterable = (block, table) => {
+  // Rows that are too small to be looked at are one line until it is pressed; what is filtered is looked for in all.
+  const foldable = (table) => {
+    const count = table.querySelectorAll("tbody tr[data-s]").length;
+    if (count < 3) return () => {};
+    const button = document.createElement("button");
+    let folded = true;
+    let sought = false;
+    const show = () => {
+      table.classList.toggle("folded", folded && !sought);
+      button.textContent = folded ? `Show ${count} more rows below 0.1%` : `Fold ${count} rows below 0.1%`;
+      button.hidden = sought;
+    };
+    button.type = "button";
+    button.className = "fold";
+    button.addEventListener("click", () => {
+      folded = !folded;
+      show();
+    });
+    table.closest(".box").after(button);
+    show();
+    return (any) => {
+      sought = any;
+      show();
+    };
+  };
+
+  const filterable = (block, table, seek) => {
     const controls = block.querySelector(".controls");
     const [input, area, kind] = ["input", ".area", ".kind"].map((what) => controls.querySelector(what));
     const count = controls.querySelector(".count");
@@ -46,6 +72,7 @@
     const apply = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
+      seek(Boolean(words.length || area.value || kind.value));
       for (const [row, content] of rows) {
         const kinds = (row.dataset.k || "").split(" ");
         const fits =
@@ -65,8 +92,164 @@
   document.querySelectorAll(".sortable").forEach((block) => {
     const table = block.querySelector("table");
     sortable(table);
-    filterable(block, table);
+    filterable(block, table, foldable(table));
   });
+  document.querySelectorAll("table.plain").forEach(foldable);
+
+  // Flame graphs: a click zooms, a text is looked for, and an inverted graph begins with the innermost functions.
+  const ROW = 18;
+  const SLACK = 2e-5;
+
+  const framesOf = (plot) =>
+    [...plot.children].filter((box) => box.tagName === "svg").map((box) => ({
+      name: box.dataset.n,
+      words: box.querySelector("title").textContent,
+      look: box.querySelector("rect").getAttribute("class"),
+      depth: Math.round(Number(box.getAttribute("y")) / ROW),
+      left: parseFloat(box.getAttribute("x")) / 100,
+      share: parseFloat(box.getAttribute("width")) / 100,
+      box,
+    }));
+
+  const holds = (outer, inner) =>
+    outer.left <= inner.left + SLACK && outer.left + outer.share >= inner.left + inner.share - SLACK;
+
+  // The same weights, from the innermost function of each stack outwards.
+  const inverted = (all) => {
+    const root = { share: 0, below: new Map() };
+    const open = [];
+    const stacks = [];
+    for (const box of [...all].sort((a, b) => a.left - b.left || a.depth - b.depth)) {
+      open.length = box.depth;
+      open.push(box);
+      const stack = { path: [...open].reverse(), own: box.share };
+      box.stack = stack;
+      if (box.depth > 0 && open[box.depth - 1]) open[box.depth - 1].stack.own -= box.share;
+      stacks.push(stack);
+    }
+    for (const { path, own } of stacks) {
+      if (own < 0.0001) continue;
+      let at = root;
+      for (const box of path) {
+        const key = `${box.look} ${box.name}`;
+        if (!at.below.has(key)) at.below.set(key, { name: box.name, look: box.look, share: 0, below: new Map() });
+        at = at.below.get(key);
+        at.share += own;
+      }
+    }
+    const placed = [];
+    const place = (node, depth, start) => {
+      let left = start;
+      for (const one of [...node.below.values()].sort((a, b) => b.share - a.share)) {
+        const words = `${one.name}: ${(100 * one.share).toFixed(1)}%`;
+        placed.push({ name: one.name, look: one.look, words, depth, left, share: one.share });
+        place(one, depth + 1, left);
+        left += one.share;
+      }
+    };
+    place(root, 0, 0);
+    return placed;
+  };
+
+  const drawn = (box, [x, width], plot, room) => {
+    const made = (tag) => document.createElementNS(plot.namespaceURI, tag);
+    const svg = made("svg");
+    const add = (tag, attributes, content) => {
+      const child = made(tag);
+      Object.entries(attributes).forEach(([name, value]) => child.setAttribute(name, value));
+      if (content) child.textContent = content;
+      svg.append(child);
+    };
+    svg.setAttribute("x", `${100 * x}%`);
+    svg.setAttribute("y", box.depth * ROW);
+    svg.setAttribute("width", `${100 * width}%`);
+    svg.setAttribute("height", ROW);
+    add("title", {}, box.words);
+    add("rect", { width: "100%", height: ROW, class: box.look });
+    const fits = Math.floor((width * room) / 6.8) - 1;
+    if (fits > 1) add("text", { x: 4, y: 13 }, box.name.length > fits ? `${box.name.slice(0, fits - 1)}…` : box.name);
+    return svg;
+  };
+
+  const flame = (figure) => {
+    const plot = figure.querySelector(".plot");
+    const upright = framesOf(plot);
+    if (!upright.length) return;
+    const whole = { left: 0, share: 1, depth: 0 };
+    const shown = new Map(upright.map((frame) => [frame.box, frame]));
+    let [all, zoom, sought] = [upright, whole, ""];
+    const controls = document.createElement("div");
+    controls.className = "controls";
+    const control = (tag, properties) => {
+      const one = Object.assign(document.createElement(tag), properties);
+      controls.append(one);
+      return one;
+    };
+    const search = control("input", { type: "search", placeholder: "function", autocomplete: "off", ariaLabel: "Search" });
+    const invert = control("button", { type: "button", textContent: "Invert" });
+    const reset = control("button", { type: "button", textContent: "Show all", hidden: true });
+    const count = control("output", {});
+
+    const show = () => {
+      const room = plot.getBoundingClientRect().width;
+      const rows = [];
+      shown.clear();
+      for (const box of all) {
+        const above = box.depth < zoom.depth && holds(box, zoom);
+        if (!above && !(box.depth >= zoom.depth && holds(zoom, box))) continue;
+        const place = above ? [0, 1] : [(box.left - zoom.left) / zoom.share, box.share / zoom.share];
+        if (place[1] * room < 0.5) continue;
+        const svg = drawn(box, place, plot, room);
+        if (sought && box.name.toLowerCase().includes(sought)) svg.classList.add("hit");
+        shown.set(svg, box);
+        rows.push(svg);
+      }
+      plot.replaceChildren(...rows);
+      const height = ROW * (1 + Math.max(...all.map((box) => box.depth))) + 2;
+      figure.querySelectorAll(":scope > svg").forEach((svg) => svg.setAttribute("height", height));
+      reset.hidden = zoom === whole;
+    };
+    plot.addEventListener("click", ({ target }) => {
+      const box = shown.get(target.closest(".plot > svg"));
+      if (!box) return;
+      zoom = box;
+      show();
+    });
+    const found = () => {
+      const hits = sought ? all.filter((box) => box.name.toLowerCase().includes(sought)) : [];
+      // What is below another hit is part of it.
+      const outer = hits.filter((hit) => !hits.some((other) => other.depth < hit.depth && holds(other, hit)));
+      const share = 100 * outer.reduce((sum, hit) => sum + hit.share, 0);
+      count.textContent = sought ? `${hits.length} box${hits.length === 1 ? "" : "es"}, ${share.toFixed(1)}%` : "";
+      return hits;
+    };
+    search.addEventListener("input", () => {
+      sought = search.value.trim().toLowerCase();
+      found();
+      show();
+    });
+    search.addEventListener("keydown", (event) => {
+      const widest = event.key === "Enter" && found().sort((a, b) => b.share - a.share)[0];
+      if (widest) {
+        zoom = widest;
+        show();
+      }
+    });
+    invert.addEventListener("click", () => {
+      [all, zoom] = [all === upright ? inverted(upright) : upright, whole];
+      invert.setAttribute("aria-pressed", all !== upright);
+      found();
+      show();
+    });
+    reset.addEventListener("click", () => {
+      zoom = whole;
+      show();
+    });
+    // Changes are of frames as they were called: inverted ones would need those of each function.
+    if (figure.querySelector("[class*=change]")) invert.remove();
+    figure.closest(".box").before(controls);
+  };
+  document.querySelectorAll(".flame").forEach(flame);
 
   // A table that is wider than its box says so.
   const boxes = new ResizeObserver((changed) =>

@@ -15,11 +15,13 @@ use crate::attribute::Attribution;
 use crate::model::{By, ObjectKind, Profile};
 use crate::report::attribution::attribution_tables;
 use crate::report::profile::latency::{Latency, latencies, latency_table};
-use crate::report::profile::{Weight, figures, flame_figure, notes, profile_table, slowest_table};
+use crate::report::profile::{Weight, figures, flame_figure, notes, slowest_table};
 use crate::write::html as cells;
 use crate::write::markup::{Markup, cut};
+pub(super) use machine::one_line as machine_line;
 use parts::MOST_ROWS;
-pub(super) use parts::{plain, section, top};
+use parts::top_by;
+pub(super) use parts::{CHANGES, SMALL, plain, section, top};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -76,7 +78,7 @@ fn duration_section(html: &mut Markup, profile: &Profile, latencies: &[Latency])
         }
         if !profile.slowest.is_empty() {
             html.raw("<h3>The slowest calls</h3>");
-            top(html, slowest_table(profile), "The slowest calls, one by one");
+            top(html, slowest_table(profile), "The slowest calls, one by one", |_| false);
         }
     });
 }
@@ -92,7 +94,7 @@ fn object_section(html: &mut Markup, profile: &Profile) {
             (ObjectKind::Descriptor, By::Descriptor, "Calls by descriptor, of the descriptors used most"),
         ] {
             if has(kind) {
-                top(html, profile_table(profile, by), caption);
+                top_by(html, profile, by, caption);
             }
         }
         cells::notes(html, notes::dropped(profile).iter());
@@ -110,7 +112,8 @@ fn stack_section(html: &mut Markup, page: &ProfilePage) {
             figure(html, &drawn, &format!("flame{i}"));
         }
         html.raw("<p class=\"rule\">Processes at the top, below each function those that it calls, system calls at the bottom. ");
-        html.raw("Point at a box to read its name and share.</p>");
+        html.raw("Point at a box to read its name and share; click to zoom. Inverted, calls are at the top and below each those ");
+        html.raw("that made it.</p>");
     });
 }
 

@@ -3,7 +3,8 @@
 
 use crate::document::{Block, Document};
 use crate::model::{Profile, StackCount};
-use crate::report::figure::{Chart, Figure, Flame, Frame, FrameKind};
+use crate::report::figure::tree::Tree;
+use crate::report::figure::{Chart, Figure, FrameKind};
 use crate::report::numbers::thousands;
 use crate::report::{Cell, Spec, Table};
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ pub enum Weight {
 
 impl Weight {
     /// The weight of `stack`: calls, or nanoseconds; `None` if it is not known.
-    fn of(&self, stack: &StackCount) -> Option<f64> {
+    pub fn of(&self, stack: &StackCount) -> Option<f64> {
         match self {
             Weight::Calls => Some(stack.calls as f64),
             Weight::OnCpu => stack.on_cpu_ns.map(|ns| ns as f64),
@@ -91,7 +92,7 @@ fn stack_table(profile: &Profile) -> Table {
 }
 
 /// The process, its functions from the outermost, and the call.
-fn path(stack: &StackCount) -> impl Iterator<Item = (FrameKind, &str)> {
+pub fn path(stack: &StackCount) -> impl Iterator<Item = (FrameKind, &str)> {
     let frames = stack.frames.iter().map(|frame| (FrameKind::Function, frame.as_str()));
     let process = std::iter::once((FrameKind::Process, stack.process.as_str()));
     process.chain(frames).chain(std::iter::once((FrameKind::Call, stack.call.as_str())))
@@ -99,69 +100,39 @@ fn path(stack: &StackCount) -> impl Iterator<Item = (FrameKind, &str)> {
 
 /// The flame graph; `None` without stacks that have this weight.
 pub fn flame_figure(profile: &Profile, weight: &Weight) -> Option<Figure> {
-    let mut root = Node::default();
-    for stack in &profile.stacks {
-        if let Some(weight) = weight.of(stack).filter(|weight| *weight > 0.0) {
-            root.add(path(stack), weight);
-        }
-    }
-    if root.weight <= 0.0 {
-        return None;
-    }
-    let frames = root.frames(0, 0.0, root.weight, weight);
+    let mut tree = Tree::default();
+    grow(&mut tree, profile, weight, 0);
+    let whole = Some(tree.sum(0)).filter(|sum| *sum > 0.0)?;
     let description = format!(
         "Flame graph of {} stacks: processes at the top, below each function those that it calls, system calls at the \
          bottom; widths are shares of {}, {} in all.",
         profile.stacks.len(),
         weight.words(),
-        weight.value(root.weight)
+        weight.value(whole)
     );
     let title = format!("Who makes the calls, by {}", weight.words());
-    Some(Figure { title, description, chart: Chart::Flame(Flame { frames }) })
+    Some(Figure { title, description, chart: Chart::Flame(tree.flame(&|sum| weight.value(sum))) })
 }
 
-/// A function of the graph, with those below it.
-#[derive(Default)]
-struct Node<'a> {
-    weight: f64,
-    below: Vec<((FrameKind, &'a str), Node<'a>)>,
+/// The flame graph of what changed from one profile to another; `None` unless both have stacks of this weight.
+pub fn flame_difference(profiles: [&Profile; 2], weight: &Weight) -> Option<Figure> {
+    let mut tree = Tree::default();
+    profiles.into_iter().enumerate().for_each(|(side, profile)| grow(&mut tree, profile, weight, side));
+    let [before, after] = [0, 1].map(|side| Some(tree.sum(side)).filter(|sum| *sum > 0.0));
+    let (before, after) = (weight.value(before?), weight.value(after?));
+    let description = format!(
+        "Flame graph of two profiles: widths are the larger of both sides in {}, {before} before and {after} after in all; \
+         frames with more are red, with less blue.",
+        weight.words()
+    );
+    let title = format!("What changed, by {}: {before} before, {after} after", weight.words());
+    Some(Figure { title, description, chart: Chart::Flame(tree.difference(&|sum| weight.value(sum))) })
 }
 
-/// Frames narrower than this share are left out: they could not be seen.
-const NARROWEST: f64 = 0.0005;
-
-impl<'a> Node<'a> {
-    fn add(&mut self, mut path: impl Iterator<Item = (FrameKind, &'a str)>, weight: f64) {
-        self.weight += weight;
-        let Some(frame) = path.next() else { return };
-        let known = self.below.iter().position(|(other, _)| *other == frame);
-        let at = known.unwrap_or_else(|| {
-            self.below.push((frame, Node::default()));
-            self.below.len() - 1
-        });
-        // A path is as long as a stack, at most some hundred frames.
-        self.below[at].1.add_dyn(&mut path, weight);
-    }
-
-    /// The same without a type of its own for each depth.
-    fn add_dyn(&mut self, path: &mut dyn Iterator<Item = (FrameKind, &'a str)>, weight: f64) {
-        self.add(path, weight);
-    }
-
-    /// The frames below this one, the widest first, beginning at `left`.
-    fn frames(&self, depth: usize, left: f64, whole: f64, weight: &Weight) -> Vec<Frame> {
-        let mut below: Vec<_> = self.below.iter().collect();
-        below.sort_by(|a, b| b.1.weight.total_cmp(&a.1.weight).then_with(|| a.0.cmp(&b.0)));
-        let (mut frames, mut left) = (Vec::new(), left);
-        for ((kind, name), node) in below {
-            let share = node.weight / whole;
-            if share >= NARROWEST {
-                let words = format!("{name}: {}, {:.1}%", weight.value(node.weight), 100.0 * share);
-                frames.push(Frame { name: (*name).to_string(), words, kind: *kind, depth, left, share });
-                frames.extend(node.frames(depth + 1, left, whole, weight));
-            }
-            left += share;
+fn grow<'a>(tree: &mut Tree<'a>, profile: &'a Profile, weight: &Weight, side: usize) {
+    for stack in &profile.stacks {
+        if let Some(weight) = weight.of(stack).filter(|weight| *weight > 0.0) {
+            tree.add(path(stack), side, weight);
         }
-        frames
     }
 }

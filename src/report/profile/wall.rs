@@ -17,8 +17,8 @@ pub struct Parts {
 /// CPU time by mode is made by ticks in many kernels: with less than 50 of the longest ones it says nothing.
 const LEAST_BY_TICKS_NS: u64 = 500_000_000;
 
-/// Woken or preempted, and not on a CPU yet.
-pub const RUNNABLE: &str = "runnable (waiting for a CPU)";
+/// Woken or preempted, and not on a CPU yet. Narrow tables and fields have the word in parentheses.
+pub const RUNNABLE: &str = "waiting for a CPU (runnable)";
 
 /// Calls that have a part of blocked time of their own.
 const MOST_CALLS: usize = 5;
@@ -133,7 +133,11 @@ fn blocked(profile: &Profile, whole: f64, time: fn(&CallCount) -> Option<u64>) -
     calls.truncate(MOST_CALLS);
     let named: f64 = calls.iter().map(|(_, ns)| ns).sum();
     let rest = (whole - named).max(0.0);
-    let others = if calls.is_empty() { "blocked" } else { "blocked in other calls, or outside of calls" };
+    let others = if calls.is_empty() {
+        "blocked in calls, or outside of calls"
+    } else {
+        "blocked in other calls, or outside of calls"
+    };
     let parts = calls.into_iter().map(|(call, ns)| (ShareKind::Blocked, format!("blocked in {call}"), ns));
     parts.chain([(ShareKind::Blocked, others.to_string(), rest)]).collect()
 }
@@ -223,7 +227,7 @@ mod tests {
             [
                 ("on a CPU outside of calls (user mode, page faults)", 450.0),
                 ("on a CPU in system calls", 150.0),
-                ("runnable (waiting for a CPU)", 100.0),
+                ("waiting for a CPU (runnable)", 100.0),
                 ("blocked in read", 250.0),
                 ("blocked in other calls, or outside of calls", 50.0),
                 ("not known", 10.0),

@@ -1,13 +1,19 @@
 //! Makes the figures of a run or a comparison. Pure; called by `html` and by `syscost report --format svg`.
 
+mod by_case;
+
+pub use by_case::ByCase;
+
 use crate::compare::{ComparedRow, Comparison, Verdict, area};
 use crate::model::{Case, EntriesStatus, Unit};
-use crate::report::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, RatioRow, Ratios};
+use crate::report::figure::palette::SERIES;
+use crate::report::figure::{Bar, Bars, Chart, Distribution, Dot, Estimate, Figure, Group, Kernel, RatioRow, Ratios};
 use crate::report::numbers::{instructions, nanoseconds};
 use crate::report::run::detail::Detail;
-use crate::summary::Row;
-use indexmap::IndexMap;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::stats::Ranged;
+use crate::summary::{Row, RowFigure, Summary};
+use indexmap::{IndexMap, IndexSet};
+use std::collections::{HashMap, HashSet};
 
 /// The name of a row.
 pub fn name(row: &Row) -> String {
@@ -48,30 +54,14 @@ pub fn units(detail: &Detail) -> Vec<Unit> {
     units.into_iter().filter(|(has, _)| *has).map(|(_, unit)| unit).collect()
 }
 
-/// The figures in `unit` by area. With a comparison, those of its other columns are on the same rows.
+/// The figures in `unit` by area. With a comparison, those of its other columns are on the same rows; without one, those of the
+/// run's other environments.
 pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit: Unit) -> Figure {
-    let mut groups: IndexMap<&str, Vec<Bar>> = IndexMap::new();
-    let mut others = comparison.map(other_columns).unwrap_or_default();
-    let labels: Vec<String> =
-        comparison.iter().flat_map(|c| others.iter().map(|o| c.columns[*o].label.clone())).collect();
-    // Each series needs a mark of its own.
-    others.truncate(crate::report::figure::palette::SERIES - 1);
-    let compared = comparison.map(by_case).unwrap_or_default();
-    let is_counted = |row: &&Row| row.instructions().is_some();
-    let emulated: HashSet<&str> =
-        detail.summary.rows.iter().filter(is_counted).map(|row| row.case.environment.as_str()).collect();
-    // What failed stands with the others of its environment.
-    let in_unit = |row: &&Row| {
-        let failed_there = row.failure().is_some() && emulated.contains(row.case.environment.as_str());
-        (is_counted(row) || failed_there) == (unit == Unit::Instructions)
+    let rows = in_unit(detail, unit);
+    let (series, groups) = match comparison {
+        Some(comparison) => beside_columns(label, &rows, comparison, unit),
+        None => beside_environments(&rows),
     };
-    for row in detail.summary.rows.iter().filter(in_unit) {
-        let others = comparison.map_or(Vec::new(), |_| costs_in(&compared, &row.case, &others, unit));
-        groups.entry(area(&row.case)).or_default().push(bar(row, others));
-    }
-    let groups: Vec<Group<Bar>> =
-        groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect();
-    let series: Vec<String> = std::iter::once(label.to_string()).chain(labels).collect();
     let description = extremes(groups.iter().flat_map(|group| &group.rows), unit);
     let title = match unit {
         Unit::Nanoseconds => "Cost of each operation, by area",
@@ -80,64 +70,130 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit:
     Figure { title: title.into(), description, chart: Chart::Bars(Bars { unit, series, groups }) }
 }
 
-fn bar(row: &Row, others: Vec<Option<f64>>) -> Bar {
+/// The rows of a figure of this unit: what failed stands with the others of its environment.
+fn in_unit(detail: &Detail, unit: Unit) -> Vec<&Row> {
+    let is_counted = |row: &&Row| row.instructions().is_some();
+    let emulated: HashSet<&str> =
+        detail.summary.rows.iter().filter(is_counted).map(|row| row.case.environment.as_str()).collect();
+    let in_unit = |row: &&Row| {
+        let failed_there = row.failure().is_some() && emulated.contains(row.case.environment.as_str());
+        (is_counted(row) || failed_there) == (unit == Unit::Instructions)
+    };
+    detail.summary.rows.iter().filter(in_unit).collect()
+}
+
+/// Names of series, and rows by area.
+type Rows = (Vec<String>, Vec<Group<Bar>>);
+
+fn beside_columns(label: &str, rows: &[&Row], comparison: &Comparison, unit: Unit) -> Rows {
+    let mut others = other_columns(comparison);
+    let labels = others.iter().map(|other| comparison.columns[*other].label.clone());
+    let series = std::iter::once(label.to_string()).chain(labels).collect();
+    // Each series needs a mark of its own.
+    others.truncate(SERIES - 1);
+    let compared = ByCase::of(comparison);
+    let bars = rows.iter().map(|row| {
+        let found = compared.find(&row.case);
+        let of = |column: &usize| in_column(found?, *column, unit);
+        (area(&row.case), bar(name(row), row, others.iter().map(of).collect()))
+    });
+    (series, grouped(bars))
+}
+
+/// A row for each case, with the figures of environments side by side; where there are too many, a row for each.
+fn beside_environments(rows: &[&Row]) -> Rows {
+    let environments: IndexSet<&str> = rows.iter().map(|row| row.case.environment.as_str()).collect();
+    if environments.len() > SERIES {
+        return (vec![String::new()], each_row(rows));
+    }
+    let first = environments.first().copied().unwrap_or_default();
+    let cases = by_environment(rows);
+    let bars = cases.iter().filter_map(|(case, places)| {
+        let others = environments.iter().skip(1).map(|place| estimate(places.get(place)?));
+        let of = places.get(first);
+        let any = of.or_else(|| places.values().next())?;
+        let bar = bar(case.to_string(), any, others.collect());
+        Some((area(&any.case), Bar { first: of.and_then(|row| estimate(row)), ..bar }))
+    });
+    (environments.iter().map(ToString::to_string).collect(), grouped(bars))
+}
+
+fn each_row(rows: &[&Row]) -> Vec<Group<Bar>> {
+    grouped(rows.iter().map(|row| (area(&row.case), bar(name(row), row, Vec::new()))))
+}
+
+/// The figures in `unit` by area, one to a row.
+pub fn plain_bars(detail: &Detail, unit: Unit) -> Bars {
+    Bars { unit, series: Vec::new(), groups: each_row(&in_unit(detail, unit)) }
+}
+
+/// Rows by case, and by environment.
+fn by_environment<'a>(rows: &[&'a Row]) -> IndexMap<Case, HashMap<&'a str, &'a Row>> {
+    let mut cases: IndexMap<Case, HashMap<&str, &Row>> = IndexMap::new();
+    for row in rows {
+        let case = Case { environment: "native".to_string(), ..row.case.clone() };
+        cases.entry(case).or_default().insert(&row.case.environment, row);
+    }
+    cases
+}
+
+fn grouped<'a, T>(rows: impl Iterator<Item = (&'a str, T)>) -> Vec<Group<T>> {
+    let mut groups: IndexMap<&str, Vec<T>> = IndexMap::new();
+    rows.for_each(|(area, row)| groups.entry(area).or_default().push(row));
+    groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect()
+}
+
+/// The figure of a row, if it can be on an axis, with its interval: that of the next run, or the range of its repeats.
+fn estimate(row: &Row) -> Option<Estimate> {
     let interval = row.cost().and_then(|cost| cost.next_run).map(|interval| (interval.low, interval.high));
     let repeats = row.instructions().map(|count| (count.low, count.high));
-    Bar {
-        label: name(row),
-        value: cost(row).or(count(row)),
-        low_high: interval.or(repeats),
-        kernel: kernel(row),
-        others,
+    Some(Estimate { value: cost(row).or(count(row))?, low_high: interval.or(repeats) })
+}
+
+/// The same of a compared row in `column`, if it is in `unit`.
+pub fn in_column(row: &ComparedRow, column: usize, unit: Unit) -> Option<Estimate> {
+    match (unit, row.cells[column].as_ref()?.figure.as_ref().ok()?) {
+        (Unit::Nanoseconds, RowFigure::Time(cost)) => Some(Estimate {
+            value: cost.median.0,
+            low_high: cost.next_run.map(|interval| (interval.low, interval.high)),
+        }),
+        (Unit::Instructions, RowFigure::Instructions(count)) => {
+            Some(Estimate { value: count.per_operation, low_high: Some((count.low, count.high)) })
+        }
+        _ => None,
     }
+    .filter(|estimate| estimate.value > 0.0)
+}
+
+fn bar(label: String, row: &Row, others: Vec<Option<Estimate>>) -> Bar {
+    Bar { label, first: estimate(row), kernel: kernel(row), others }
+}
+
+/// The costs of a run's environments divided by those in the first, if there are several.
+pub fn environment_ratios(summary: &Summary) -> Option<Figure> {
+    let base = summary.rows.iter().find_map(|row| row.versus.as_ref()).map(|versus| versus.environment.as_str())?;
+    let rows: Vec<&Row> = summary.rows.iter().collect();
+    let places: IndexSet<&str> =
+        rows.iter().filter(|row| row.versus.is_some()).map(|row| row.case.environment.as_str()).collect();
+    let cases = by_environment(&rows);
+    let groups = grouped(cases.iter().filter_map(|(case, in_places)| {
+        let dots: Vec<Option<Dot>> = places.iter().map(|place| versus_dot(in_places.get(place)?)).collect();
+        let any = in_places.values().next()?;
+        dots.iter().any(Option::is_some).then(|| (area(&any.case), RatioRow { label: case.to_string(), dots }))
+    }));
+    let series = places.iter().map(ToString::to_string).collect();
+    Some(ratio_figure(base, Ratios { series, groups }))
+}
+
+fn versus_dot(row: &&Row) -> Option<Dot> {
+    let Ranged { value, low_high } = row.versus.as_ref()?.ratio;
+    let decided = low_high.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+    (value > 0.0 && value.is_finite()).then_some(Dot { ratio: value, low_high, decided })
 }
 
 /// Columns other than the baseline.
 pub fn other_columns(comparison: &Comparison) -> Vec<usize> {
     (0..comparison.columns.len()).filter(|column| *column != comparison.baseline).collect()
-}
-
-/// Operation, language, environment and label.
-type Work<'a> = (&'a str, Option<&'a str>, &'a str, &'a str);
-
-/// The rows of a comparison by work and parameters.
-#[derive(Default)]
-struct ByCase<'a> {
-    exact: HashMap<(Work<'a>, &'a BTreeMap<String, u64>), &'a ComparedRow>,
-    /// The first rows by work alone: a record may have fewer parameters than its row.
-    first: HashMap<Work<'a>, Vec<&'a ComparedRow>>,
-}
-
-/// Maximum number of rows to search for a record without an exact match.
-const MOST_LOOKED_AT: usize = 64;
-
-fn by_case(comparison: &Comparison) -> ByCase<'_> {
-    let mut found = ByCase::default();
-    for row in &comparison.rows {
-        let key = &row.key;
-        let environment = comparison.environment(&key.environment, comparison.baseline);
-        let work = (row.operation.as_str(), key.language.as_deref(), environment, key.label.as_str());
-        found.exact.entry((work, &key.params)).or_insert(row);
-        let first = found.first.entry(work).or_default();
-        if first.len() < MOST_LOOKED_AT {
-            first.push(row);
-        }
-    }
-    found
-}
-
-/// The figure of `case` in each of `columns`, if it is in `unit`.
-fn costs_in(compared: &ByCase, case: &Case, columns: &[usize], unit: Unit) -> Vec<Option<f64>> {
-    let work = (case.operation.as_str(), case.language.as_deref(), case.environment.as_str(), case.label());
-    let has = |row: &&&ComparedRow| case.params.iter().all(|(name, value)| row.key.params.get(name) == Some(value));
-    let exact = compared.exact.get(&(work, &case.effective_params())).copied();
-    let row = exact.or_else(|| compared.first.get(&work)?.iter().find(has).copied());
-    let count = |row: &ComparedRow, column: usize| Some(row.cells[column].as_ref()?.instructions()?.per_operation);
-    let figure = |column: &usize| match unit {
-        Unit::Nanoseconds => row?.cost_ns(*column),
-        Unit::Instructions => count(row?, *column).filter(|count| *count > 0.0),
-    };
-    columns.iter().map(figure).collect()
 }
 
 /// A figure with its unit: `101.2 ns`.
@@ -150,7 +206,7 @@ pub fn with_unit(value: f64, unit: Unit) -> String {
 
 /// A description with the range of the costs.
 fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>, unit: Unit) -> String {
-    let mut bars: Vec<(f64, &str)> = bars.filter_map(|bar| Some((bar.value?, bar.label.as_str()))).collect();
+    let mut bars: Vec<(f64, &str)> = bars.filter_map(|bar| Some((bar.first?.value, bar.label.as_str()))).collect();
     bars.sort_by(|a, b| a.0.total_cmp(&b.0));
     match (bars.first(), bars.last()) {
         (Some((low, fastest)), Some((high, slowest))) => format!(
@@ -167,24 +223,25 @@ fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>, unit: Unit) -> String {
 /// Ratios to the baseline by area, for all other columns.
 pub fn ratios(comparison: &Comparison) -> Figure {
     let others = other_columns(comparison);
-    let mut groups: IndexMap<&str, Vec<RatioRow>> = IndexMap::new();
-    for row in &comparison.rows {
+    let rows = comparison.rows.iter().filter_map(|row| {
         let dots: Vec<Option<Dot>> = others.iter().map(|column| dot(&row.verdicts[*column])).collect();
-        if dots.iter().any(Option::is_some) {
-            groups.entry(&row.area).or_default().push(RatioRow { label: label(comparison, row), dots });
-        }
-    }
-    let count: usize = groups.values().map(Vec::len).sum();
+        let label = label(comparison, row);
+        dots.iter().any(Option::is_some).then_some((row.area.as_str(), RatioRow { label, dots }))
+    });
     let base = comparison.columns.get(comparison.baseline).map_or("", |column| column.label.as_str());
     let series = others.iter().map(|column| comparison.columns[*column].label.clone()).collect();
-    let groups = groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect();
+    ratio_figure(base, Ratios { series, groups: grouped(rows) })
+}
+
+fn ratio_figure(base: &str, ratios: Ratios) -> Figure {
+    let count: usize = ratios.groups.iter().map(|group| group.rows.len()).sum();
     Figure {
         title: format!("Cost divided by that of {base}"),
         description: format!(
             "Ratios of {count} operations with their intervals of 95%, on a logarithmic axis around 1. The same numbers \
              are in the table."
         ),
-        chart: Chart::Ratios(Ratios { series, groups }),
+        chart: Chart::Ratios(ratios),
     }
 }
 

@@ -2,13 +2,13 @@
 //! the rule that selects it. Pure; called by `html`.
 
 use crate::compare::area;
-use crate::model::REFERENCE;
+use crate::model::{Case, REFERENCE};
 use crate::report::figure::{Distribution, Kernel};
 use crate::report::numbers::{nanoseconds, three_figures};
 use crate::report::run::detail::Detail;
 use crate::report::run::figures::{cost, kernel, modes_in_words, name};
 use crate::summary::{Row, Summary};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Items of a list.
 const MOST: usize = 5;
@@ -47,7 +47,7 @@ pub fn no_system_calls(summary: &Summary) -> Vec<Highlight> {
 
 /// How many operations with a cost make no system call.
 pub fn never_enters(summary: &Summary) -> usize {
-    summary.rows.iter().filter(|row| cost(row).is_some() && kernel(row) == Kernel::Never).count()
+    firsts(&summary.rows).iter().filter(|row| cost(row).is_some() && kernel(row) == Kernel::Never).count()
 }
 
 fn entries_words(row: &Row) -> String {
@@ -58,10 +58,17 @@ fn entries_words(row: &Row) -> String {
     }
 }
 
+/// The rows of each case's first environment: those of others are the same operations.
+pub fn firsts(rows: &[Row]) -> Vec<&Row> {
+    let mut known = HashSet::new();
+    let case = |row: &Row| Case { environment: String::new(), ..row.case.clone() };
+    rows.iter().filter(|row| known.insert(case(row))).collect()
+}
+
 /// The slowest five of those that `pick` selects, without those whose cost may be different in the next run, and without
 /// cold calls, of which the largest size would win.
 fn top(rows: &[Row], pick: impl Fn(&Row) -> Option<(f64, String)>) -> Vec<Highlight> {
-    let steady = rows.iter().filter(|row| !row.depends_on_history() && row.case.cold().is_none());
+    let steady = firsts(rows).into_iter().filter(|row| !row.depends_on_history() && row.case.cold().is_none());
     let picked = steady.filter_map(|row| pick(row).map(|(ns, why)| Highlight { name: name(row), ns, why }));
     let mut picked: Vec<Highlight> = picked.collect();
     picked.sort_by(|a, b| b.ns.total_cmp(&a.ns));

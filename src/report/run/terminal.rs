@@ -4,7 +4,7 @@
 use crate::document::Block;
 use crate::model::Unit;
 use crate::report::figure::axis::LogAxis;
-use crate::report::figure::{Bar, Bars, Chart, Distribution, Kernel, TALLEST};
+use crate::report::figure::{Bar, Bars, Distribution, Kernel, TALLEST};
 use crate::report::numbers::{instructions, nanoseconds};
 use crate::report::run::detail::Detail;
 use crate::report::run::figures::{self, modes_in_words};
@@ -18,12 +18,8 @@ const NAME: usize = 30;
 /// The costs of `run` as bars on a logarithmic axis, by area.
 pub fn bar_blocks(detail: &Detail, width: Option<u16>) -> Vec<Block> {
     let width = width.map_or(WIDTH, usize::from).clamp(50, 120);
-    let bars =
-        figures::units(detail).into_iter().filter_map(|unit| match figures::bars("", detail, None, unit).chart {
-            Chart::Bars(bars) => Some(Block::drawn(bar_lines(&bars, width))),
-            _ => None,
-        });
-    bars.collect()
+    let bars = figures::units(detail).into_iter().map(|unit| figures::plain_bars(detail, unit));
+    bars.map(|bars| Block::drawn(bar_lines(&bars, width))).collect()
 }
 
 /// A histogram of the samples of each case.
@@ -36,7 +32,7 @@ pub fn distribution_blocks(detail: &Detail) -> Vec<Block> {
 fn bar_lines(bars: &Bars, width: usize) -> Vec<String> {
     let rows = || bars.groups.iter().flat_map(|group| &group.rows);
     let name = rows().map(|bar| bar.label.chars().count()).max().unwrap_or(0).min(NAME);
-    let axis = LogAxis::holding(rows().filter_map(|bar| bar.value)).begun_at_decade();
+    let axis = LogAxis::holding(rows().filter_map(|bar| Some(bar.first?.value))).begun_at_decade();
     let room = width.saturating_sub(name + 14);
     let mut lines = Vec::new();
     for group in &bars.groups {
@@ -59,7 +55,7 @@ fn bar_line(bar: &Bar, (axis, unit): (&LogAxis, Unit), name: usize, room: usize)
     };
     let label = cut(&bar.label, name);
     let number = if unit == Unit::Instructions { instructions } else { nanoseconds };
-    let (cost, length) = match bar.value {
+    let (cost, length) = match bar.first.map(|first| first.value) {
         Some(value) => (number(value), ((axis.share(value) * room as f64).round() as usize).max(1)),
         None => ("-".to_string(), 0),
     };
@@ -80,12 +76,13 @@ fn distribution_line(one: &Distribution) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::figure::Estimate;
     use crate::stats::TwoModes;
 
     #[test]
     fn bars_are_as_long_as_their_logarithms() {
-        let bar =
-            |label: &str, ns, kernel| Bar { label: label.into(), value: ns, low_high: None, kernel, others: vec![] };
+        let first = |ns: Option<f64>| Some(Estimate { value: ns?, low_high: None });
+        let bar = |label: &str, ns, kernel| Bar { label: label.into(), first: first(ns), kernel, others: vec![] };
         let rows = vec![
             bar("id.a", Some(10.0), Kernel::Enters),
             bar("id.b", Some(1000.0), Kernel::Never),

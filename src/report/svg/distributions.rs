@@ -1,7 +1,8 @@
 //! Histograms: a small one without axes for a table cell, and rows of larger ones labelled with their ends.
 
-use super::drawing::{Drawing, NAMED, label};
-use crate::report::figure::{Distribution, TALLEST};
+use super::drawing::{Drawing, NAMED, label, percent};
+use super::marks::class;
+use crate::report::figure::{Distribution, Overlay, TALLEST};
 use crate::report::numbers::nanoseconds;
 use crate::write::markup::Markup;
 
@@ -55,10 +56,45 @@ pub fn outline(heights: &[u8], width: usize) -> String {
     path
 }
 
+/// Height of the histograms of an overlay, and of the line of each interval below.
+const OVER: u32 = 20;
+const INTERVAL: u32 = 7;
+
+/// Histograms of several files over each other, on one axis, with their costs and intervals below, for a cell of a table.
+pub fn overlay(of: &Overlay, title: &str) -> Markup {
+    let (low, high) = of.ends();
+    let share = |ns: f64| ((ns - low) / (high - low).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    let mut svg = Markup::new();
+    svg.raw("<svg class=\"over cell\" role=\"img\"").attribute("aria-label", title);
+    svg.set("height", OVER + INTERVAL * of.costs.len() as u32).raw("><title>").text(title).raw("</title>");
+    for (i, one) in of.samples.iter().enumerate() {
+        let Some(one) = one else { continue };
+        svg.raw("<svg preserveAspectRatio=\"none\"").set("height", OVER).set("x", percent(share(one.low)));
+        svg.set("width", percent(share(one.high) - share(one.low)));
+        svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3)).raw("><path");
+        svg.set("class", class(i)).attribute("d", &outline(&one.heights, 3)).raw("/></svg>");
+    }
+    for (i, cost) in of.costs.iter().enumerate() {
+        let Some(cost) = cost else { continue };
+        let y = OVER + INTERVAL * i as u32 + 4;
+        if let Some((low, high)) = cost.low_high {
+            svg.raw("<line").set("class", class(i)).set("x1", percent(share(low))).set("x2", percent(share(high)));
+            svg.set("y1", y).set("y2", y).raw("/>");
+        }
+        svg.raw("<circle r=\"2.5\"")
+            .set("class", class(i))
+            .set("cx", percent(share(cost.value)))
+            .set("cy", y)
+            .raw("/>");
+    }
+    svg.raw("</svg>");
+    svg
+}
+
 /// The histogram for a cell of a table; `title` describes it.
 pub fn spark(one: &Distribution, title: &str) -> Markup {
     let mut svg = Markup::new();
-    svg.raw("<svg class=\"sp\" role=\"img\"").attribute("aria-label", title);
+    svg.raw("<svg class=\"sp\" preserveAspectRatio=\"none\" role=\"img\"").attribute("aria-label", title);
     svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3)).raw("><path");
     svg.attribute("d", &outline(&one.heights, 3)).raw("/></svg>");
     svg

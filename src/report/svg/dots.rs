@@ -6,7 +6,7 @@ use super::marks::{LINE, class, duration, grid, legend, mark, note, number, time
 use crate::model::Unit;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::palette::SERIES;
-use crate::report::figure::{Bar, Bars, Group, Kernel, RatioRow, Ratios};
+use crate::report::figure::{Bar, Bars, Estimate, Group, Kernel, RatioRow, Ratios};
 use crate::report::numbers::{instructions, nanoseconds};
 use crate::write::markup::{Markup, short};
 
@@ -91,15 +91,17 @@ fn cost_row<'a>(bar: &'a Bar, number: fn(f64) -> String, unit: &str) -> Row<'a> 
         Kernel::Never => (" hollow", ", no system call"),
         Kernel::Unknown => (" hollow dashed", ", system calls not counted"),
     };
-    let first = bar.value.map(|value| Dot { value, low_high: bar.low_high, look });
-    let others = bar.others.iter().map(|other| other.map(|value| Dot { value, low_high: None, look: "" }));
-    let cost = bar.value.map_or("no cost".to_string(), |value| format!("{} {unit}", number(value)));
-    let differ = bar.low_high.filter(|(low, high)| low != high);
+    let dot = |Estimate { value, low_high }, look| Dot { value, low_high, look };
+    let first = bar.first.map(|first| dot(first, look));
+    let others = bar.others.iter().map(|other| other.map(|other| dot(other, "")));
+    let value = bar.first.map(|first| first.value);
+    let cost = value.map_or("no cost".to_string(), |value| format!("{} {unit}", number(value)));
+    let differ = bar.first.and_then(|first| first.low_high).filter(|(low, high)| low != high);
     let interval = differ.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
     Row {
         label: &bar.label,
         dots: std::iter::once(first).chain(others).collect(),
-        value: Some(bar.value.map_or("no cost".to_string(), number)),
+        value: Some(value.map_or("no cost".to_string(), number)),
         words: format!("{}: {cost}{}{kernel}", bar.label, interval.unwrap_or_default()),
     }
 }

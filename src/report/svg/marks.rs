@@ -59,8 +59,13 @@ pub fn grid(svg: &mut Markup, axis: &LogAxis, gap: f64, (top, bottom): (u32, u32
         svg.raw("<line class=\"g\"").set("x1", &x).set("x2", &x).set("y1", top).set("y2", bottom).raw("/>");
         let below = (bottom - top > 400).then_some(bottom + 14);
         for y in std::iter::once(top - 5).chain(below) {
-            // Narrow pages hide every second number.
-            svg.raw("<text").set("class", if i % 2 == 1 { "m alt" } else { "m" });
+            // Narrow pages hide every second number, and beside names three of four.
+            let class = match i % 4 {
+                1 | 3 => "m alt",
+                2 => "m far",
+                _ => "m",
+            };
+            svg.raw("<text").set("class", class);
             svg.raw(" text-anchor=\"middle\"").set("x", &x).set("y", y).raw(">");
             svg.text(&word(tick)).raw("</text>");
         }

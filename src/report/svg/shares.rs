@@ -3,6 +3,7 @@
 use super::drawing::{Drawing, percent};
 use super::marks::LINE;
 use crate::report::figure::{Share, ShareKind, Shares};
+use crate::write::markup::Markup;
 
 const BAR: u32 = 40;
 /// Segments narrower than this have no number in them.
@@ -40,6 +41,21 @@ fn segment(drawing: &mut Drawing, part: &Share, left: f64) {
         svg.raw(">").text(&format!("{:.0}%", 100.0 * part.share)).raw("</text>");
     }
     svg.raw("</g>");
+}
+
+/// Shares of a whole on a CPU, waiting for one and blocked, for a cell of a table; `title` describes them.
+pub fn time_bar(shares: [f64; 3], title: &str) -> Markup {
+    let kinds = [ShareKind::Calls, ShareKind::Waiting, ShareKind::Blocked];
+    let mut svg = Markup::new();
+    svg.raw("<svg class=\"sp cell\" role=\"img\"").attribute("aria-label", title).raw(">");
+    let mut left = 0.0;
+    for (kind, share) in kinds.into_iter().zip(shares) {
+        svg.raw("<rect height=\"100%\"").set("class", class(kind)).set("x", percent(left)).set("width", percent(share));
+        svg.raw("/>");
+        left += share;
+    }
+    svg.raw("</svg>");
+    svg
 }
 
 fn class(kind: ShareKind) -> &'static str {

@@ -30,10 +30,9 @@ fn figures() -> Vec<Figure> {
 fn bars() -> Chart {
     let bar = |ns: f64| Bar {
         label: HOSTILE.into(),
-        value: Some(ns),
-        low_high: Some((ns * 0.5, ns * 2.0)),
+        first: Some(Estimate { value: ns, low_high: Some((ns * 0.5, ns * 2.0)) }),
         kernel: Kernel::Never,
-        others: vec![Some(ns), None],
+        others: vec![Some(Estimate { value: ns, low_high: Some((ns, f64::NAN)) }), None],
     };
     let groups = vec![Group { name: HOSTILE.into(), rows: NUMBERS.map(bar).to_vec() }];
     Chart::Bars(Bars { unit: Unit::default(), series: vec![HOSTILE.into(); 3], groups })
@@ -78,9 +77,10 @@ fn latencies() -> Chart {
 }
 
 fn flame() -> Chart {
-    let frame = |depth, left, share| Frame {
+    let frame = |depth: usize, left, share| Frame {
         name: HOSTILE.into(),
         words: HOSTILE.into(),
+        change: [None, Some(2), Some(-1)][depth % 3],
         kind: FrameKind::Call,
         depth,
         left,
@@ -132,7 +132,8 @@ fn a_file_has_its_colours_for_light_and_dark() {
 
 #[test]
 fn places_are_shares_of_the_axis() {
-    let bar = |ns, kernel| Bar { label: "a".into(), value: Some(ns), low_high: None, kernel, others: vec![] };
+    let first = |value| Some(Estimate { value, low_high: None });
+    let bar = |ns, kernel| Bar { label: "a".into(), first: first(ns), kernel, others: vec![] };
     let rows = vec![bar(10.0, Kernel::Enters), bar(1000.0, Kernel::Never), bar(1.0, Kernel::Unknown)];
     let bars =
         Bars { unit: Unit::default(), series: vec!["a".into()], groups: vec![Group { name: "file".into(), rows }] };
@@ -148,8 +149,12 @@ fn places_are_shares_of_the_axis() {
 
 #[test]
 fn values_stand_behind_intervals_and_the_first_file_is_in_the_legend() {
-    let bar =
-        |low_high| Bar { label: "a".into(), value: Some(10.0), low_high, kernel: Kernel::Enters, others: vec![None] };
+    let bar = |low_high| Bar {
+        label: "a".into(),
+        first: Some(Estimate { value: 10.0, low_high }),
+        kernel: Kernel::Enters,
+        others: vec![None],
+    };
     let rows = vec![bar(Some((5.0, 500.0))), bar(None)];
     let series = vec!["before".to_string(), "after".to_string()];
     let chart = Chart::Bars(Bars { unit: Unit::default(), series, groups: vec![Group { name: "file".into(), rows }] });

@@ -40,7 +40,9 @@ pub fn output(format: &str, bytes: &[u8]) -> Checked {
         "csv" | "otava" => csv(clean(bytes, &['\n', '\t'])?),
         // Names are quoted as in JSON, so that a line that is none ends nothing.
         "otava-config" => clean(bytes, &['\n'])?.lines().skip(9).try_for_each(otava_metric),
-        "json" | "bencher" | "google-benchmark" | "github-action-benchmark" => json(bytes),
+        "json" | "bencher" | "google-benchmark" | "github-action-benchmark" | "speedscope" | "firefox-profiler" => {
+            json(bytes)
+        }
         "openmetrics" => clean(bytes, &['\n'])?.lines().try_for_each(openmetrics),
         "go-benchmark" => clean(bytes, &['\n'])?.lines().try_for_each(go_benchmark),
         "html" => html(clean(bytes, &['\n'])?),

@@ -315,6 +315,8 @@ fn write_profiles(place: &Place) {
     let mut profile: Value = serde_json::from_str(&sound("tests/profile/traced.json")).unwrap();
     profile["source"] = json!({"title": "x", "note": "x"});
     profile["warnings"] = json!(["x", "y"]);
+    profile["stacks"] =
+        json!([{"process": "x", "call": "y", "frames": ["x", "y"], "calls": 2, "on_cpu_ns": 5, "blocked_ns": 1}]);
     write("profile.json", &spoilt(profile.clone(), &[], 1));
     write("calls.json", &spoilt(profile, &["name"], 1));
 }

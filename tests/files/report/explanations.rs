@@ -50,6 +50,9 @@ fn kernel_explanations_are_a_section_or_a_page() {
             "<summary>after, 6.12",
         ],
     );
+    assert!(alone.contains("what changed from 2,731 in linux-6.1 to 1,118 in linux-6.12 instructions"));
+    let difference = page(&place, &[&fstat, "--format", "svg", "--figure", "stacks"]);
+    assert!(difference.contains("change less2") && difference.contains("memset: "));
     let of_one = page(&place, &[&getppid]);
     after(&of_one, &["<h3>id.getppid: ", "spectre mitigations", "__x64_sys_getppid", "<details open><summary>"]);
     let svg = page(&place, &[&getppid, "--format", "svg", "--figure", "stacks"]);
@@ -69,7 +72,7 @@ fn what_is_wrong_with_an_explanation_is_said_in_one_line() {
     refused(&place, &[&torn], 1, "is not the sum of 'own'");
     refused(&place, &[&newer], 1, "written by a newer syscost (explain-kernel/9)");
     refused(&place, &[&profile, &fstat], 2, "a profile has a page of its own");
-    refused(&place, &[&fstat, "--format", "svg", "--figure", "stacks"], 2, "one drawing is of one kernel");
+    refused(&place, &[&fstat, &fstat, "--format", "svg", "--figure", "stacks"], 2, "one drawing is of one kernel");
     refused(&place, &[&fstat, "--format", "svg"], 2, "add --figure stacks");
     refused(&place, &[&fstat, "--label", "a"], 2, "are for result files");
     refused(&place, &[&fstat, "-o", "fstat.json"], 2, "would replace a kernel explanation");

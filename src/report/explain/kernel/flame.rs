@@ -1,7 +1,8 @@
 //! The call tree as folded lines and as a flame graph.
 
 use crate::clean::line as cleaned;
-use crate::model::explained::{Call, KernelExplanation};
+use crate::model::explained::{Call, KernelExplanation, KernelVersus};
+use crate::report::figure::tree::Tree;
 use crate::report::figure::{Chart, Figure, Flame, Frame, FrameKind};
 use crate::report::numbers::thousands;
 
@@ -38,6 +39,28 @@ pub fn kernel_flame(explanation: &KernelExplanation) -> Figure {
     Figure { title, description, chart: Chart::Flame(Flame { frames }) }
 }
 
+/// The flame graph of what changed from one kernel to the other.
+pub fn kernel_difference(versus: &KernelVersus) -> Figure {
+    let sides = [&versus.before, &versus.after];
+    let mut tree = Tree::default();
+    sides.into_iter().enumerate().for_each(|(side, kernel)| grow(&mut tree, &kernel.tree, side));
+    let [before, after] =
+        sides.map(|kernel| format!("{} in {}", thousands(kernel.tree.total as f64), kernel.environment));
+    let description = format!(
+        "Flame graph of one iteration of {} in two kernels: widths are the larger number of instructions of both, {before} \
+         before and {after} after in all; functions with more are red, with fewer blue.",
+        versus.operation
+    );
+    let title = format!("{}: what changed from {before} to {after} instructions", versus.operation);
+    let value = |instructions: f64| format!("{} instructions", thousands(instructions));
+    Figure { title, description, chart: Chart::Flame(tree.difference(&value)) }
+}
+
+fn grow<'a>(tree: &mut Tree<'a>, call: &'a Call, side: usize) {
+    tree.own[side] += call.own as f64;
+    call.children.iter().for_each(|child| grow(tree.child((FrameKind::Function, &child.name)), child, side));
+}
+
 /// Frames narrower than this share could not be seen.
 const NARROWEST: f64 = 0.0005;
 
@@ -56,7 +79,7 @@ fn add(call: &Call, (depth, left): (usize, f64), whole: u64, frames: &mut Vec<Fr
         call.group.title()
     );
     let kind = if depth == 0 { FrameKind::Process } else { FrameKind::Function };
-    frames.push(Frame { name: call.name.clone(), words, kind, depth, left, share });
+    frames.push(Frame { name: call.name.clone(), words, kind, change: None, depth, left, share });
     let mut left = left;
     for child in &call.children {
         add(child, (depth + 1, left), whole, frames);

@@ -1,7 +1,7 @@
 //! Small multiples: the cost of a case by day on one processor, those that changed first.
 
 use super::names::{Names, day, group};
-use crate::fleet::questions::{Day, Group, Since, Survey};
+use crate::fleet::questions::{Day, Group, LEAST_CHANGE, Since, Survey};
 use crate::report::comparison::row::number;
 use crate::write::markup::{Markup, cut, short};
 use std::collections::BTreeMap;
@@ -28,6 +28,8 @@ pub fn write(html: &mut Markup, survey: &Survey, names: &Names) {
         chart(html, group, days, changes.get(*group).copied(), names);
     }
     html.raw("</div><p class=\"rule\">Each day is the median of its runs, each divided by the median of its host. ");
+    let percent = 100.0 * LEAST_CHANGE;
+    html.text(&format!("Dotted: {percent}% from the usual cost, below which no change is reported. "));
     let more = survey.days.len() - charts.len();
     if more > 0 {
         html.text(&format!(
@@ -75,6 +77,11 @@ fn chart(html: &mut Markup, (case, on): &Group, days: &[Day], change: Option<&Si
         let x = short(place.x(change.since_unix_s as f64 / 86_400.0 - 0.5));
         html.raw("<path class=\"at\"").attribute("d", &format!("M{x} 0V{HEIGHT}")).raw("/>");
     }
+    for y in [1.0 - LEAST_CHANGE, 1.0 + LEAST_CHANGE].map(|level| place.y(level)) {
+        if (0.0..=HEIGHT).contains(&y) {
+            html.raw("<path class=\"limit\"").attribute("d", &format!("M0 {}H{WIDTH}", short(y))).raw("/>");
+        }
+    }
     html.raw("<path").attribute("d", &place.line(days)).raw("/></svg><p class=\"rule\">");
     html.text(&format!("×{} .. ×{} of the usual, ", number(low), number(high)));
     let span = (days.first().map_or(0, |one| one.day), days.last().map_or(0, |one| one.day));
@@ -106,11 +113,12 @@ impl Placed {
         WIDTH * (day - self.first) / self.days
     }
 
+    fn y(&self, level: f64) -> f64 {
+        HEIGHT * (1.0 - (level - self.low) / self.height)
+    }
+
     fn line(&self, days: &[Day]) -> String {
-        let point = |one: &Day| {
-            let y = HEIGHT * (1.0 - (one.level - self.low) / self.height);
-            format!("{} {}", short(self.x(one.day as f64)), short(y))
-        };
+        let point = |one: &Day| format!("{} {}", short(self.x(one.day as f64)), short(self.y(one.level)));
         format!("M{}", days.iter().map(point).collect::<Vec<_>>().join("L"))
     }
 }

@@ -1,0 +1,112 @@
+//! Stacks by weight as a tree, of one profile or of two: the widths and the changes of a flame graph's frames.
+
+use super::{Flame, Frame, FrameKind};
+
+/// A frame's kind and name.
+pub type Step<'a> = (FrameKind, &'a str);
+
+/// A function of the graph, with its own weight on either side and those that it calls.
+#[derive(Default)]
+pub struct Tree<'a> {
+    pub own: [f64; 2],
+    below: Vec<(Step<'a>, Tree<'a>)>,
+}
+
+/// Frames narrower than this share are left out: they could not be seen.
+const NARROWEST: f64 = 0.0005;
+
+/// Changes below this share of the larger side are none, and from `LARGE` on they are large.
+const LEAST: f64 = 0.02;
+const LARGE: f64 = 0.25;
+
+impl<'a> Tree<'a> {
+    /// The function below this one.
+    pub fn child(&mut self, step: Step<'a>) -> &mut Tree<'a> {
+        let known = self.below.iter().position(|(other, _)| *other == step);
+        let at = known.unwrap_or_else(|| {
+            self.below.push((step, Tree::default()));
+            self.below.len() - 1
+        });
+        &mut self.below[at].1
+    }
+
+    /// Adds the weight of a stack, whose frames are from the outermost.
+    pub fn add(&mut self, path: impl Iterator<Item = Step<'a>>, side: usize, weight: f64) {
+        // A path is as long as a stack, at most some hundred frames.
+        path.fold(self, |above, step| above.child(step)).own[side] += weight;
+    }
+
+    /// The weight of a side with all below.
+    pub fn sum(&self, side: usize) -> f64 {
+        self.own[side] + self.below.iter().map(|(_, tree)| tree.sum(side)).sum::<f64>()
+    }
+
+    /// Room for the larger side of every function, so that what is gone is seen too.
+    fn width(&self) -> f64 {
+        self.own[0].max(self.own[1]) + self.below.iter().map(|(_, tree)| tree.width()).sum::<f64>()
+    }
+
+    /// The graph of one side. `value` writes a weight.
+    pub fn flame(&self, value: &dyn Fn(f64) -> String) -> Flame {
+        let whole = self.sum(0);
+        let words = |[weight, _]: [f64; 2]| format!("{}, {:.1}%", value(weight), 100.0 * weight / whole);
+        Flame { frames: self.frames((0, 0.0), whole, &|sums| (words(sums), None)) }
+    }
+
+    /// The graph of the difference: frames as wide as the larger side, marked by how they changed.
+    pub fn difference(&self, value: &dyn Fn(f64) -> String) -> Flame {
+        let words = |[before, after]: [f64; 2]| {
+            let sign = if after < before { "-" } else { "+" };
+            format!("{} before, {} after ({sign}{})", value(before), value(after), value((after - before).abs()))
+        };
+        Flame { frames: self.frames((0, 0.0), self.width(), &|sums| (words(sums), Some(change(sums)))) }
+    }
+
+    /// The frames below this one, the widest first, beginning at `left`.
+    fn frames(&self, (depth, left): (usize, f64), whole: f64, words: &Words) -> Vec<Frame> {
+        let mut below: Vec<(f64, &(Step, Tree))> = self.below.iter().map(|one| (one.1.width(), one)).collect();
+        below.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.0.cmp(&b.1.0)));
+        let (mut frames, mut left) = (Vec::new(), left);
+        for (width, ((kind, name), tree)) in below {
+            let share = width / whole;
+            if share >= NARROWEST {
+                let (value, change) = words([tree.sum(0), tree.sum(1)]);
+                let words_of = format!("{name}: {value}");
+                let name = (*name).to_string();
+                frames.push(Frame { name, words: words_of, kind: *kind, change, depth, left, share });
+                frames.extend(tree.frames((depth + 1, left), whole, words));
+            }
+            left += share;
+        }
+        frames
+    }
+}
+
+/// A frame's weights in words, and its change.
+type Words<'w> = dyn Fn([f64; 2]) -> (String, Option<i8>) + 'w;
+
+/// From -2, much less, to 2, much more.
+fn change([before, after]: [f64; 2]) -> i8 {
+    let share = (after - before).abs() / before.max(after).max(f64::MIN_POSITIVE);
+    let size = i8::from(share >= LEAST) + i8::from(share >= LARGE);
+    if after < before { -size } else { size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_and_what_is_new_have_their_room() {
+        let mut tree = Tree::default();
+        let step = |name| (FrameKind::Function, name);
+        tree.add([step("main"), step("old")].into_iter(), 0, 30.0);
+        tree.add([step("main"), step("same")].into_iter(), 0, 50.0);
+        tree.add([step("main"), step("same")].into_iter(), 1, 50.0);
+        tree.add([step("main"), step("new")].into_iter(), 1, 20.0);
+        let flame = tree.difference(&|weight| format!("{weight:.0}"));
+        let frames: Vec<_> = flame.frames.iter().map(|f| (f.name.as_str(), f.change.unwrap(), f.share)).collect();
+        assert_eq!(frames, [("main", -1, 1.0), ("same", 0, 0.5), ("old", -2, 0.3), ("new", 2, 0.2)]);
+        assert_eq!(flame.frames[0].words, "main: 80 before, 70 after (-10)");
+    }
+}
