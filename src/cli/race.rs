@@ -85,7 +85,7 @@ const EXAMPLES: &str = "\
 Examples:
   syscost race 'git status' --versus 'git status -uno'
   syscost race './old input' --versus './new input' --time 30
-  syscost race 'rg -j{n} word' --parameter n=1,2,4
+  syscost race 'rg -j{jobs} word' --parameter jobs=1,2,4
   syscost race 'make -j4' --versus 'ninja' --prepare 'make clean' --runs 10
   syscost race --shell 'cat f | wc' --versus 'wc < f'
   syscost race ./main --versus ./branch --fail-over 5% --out race.json

@@ -1,7 +1,7 @@
 //! System calls of each command, counted in runs of their own, so that tracing disturbs no time.
 
-use super::Options;
 use super::command::Command;
+use super::options::Options;
 use super::rounds::prepare;
 use crate::model::Profile;
 use crate::runner::Interrupt;

@@ -5,10 +5,12 @@
 
 mod command;
 mod counting;
+mod options;
 mod rounds;
 mod timing;
 
 pub use command::{Command, Commands, Parameter};
+pub use options::{FEWEST_ROUNDS, Options};
 
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
@@ -16,39 +18,8 @@ use crate::model::{Contender, Race, Tool};
 use crate::runner::Interrupt;
 use crate::session::Watch;
 use anyhow::Result;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// Fewer rounds have no interval (`stats::FEWEST_TRIMMED`).
-pub const FEWEST_ROUNDS: u32 = 5;
-
-/// Without a time or a number of rounds: so long for each command, and at least so many rounds.
-const TIME_EACH: Duration = Duration::from_secs(3);
-const USUAL_ROUNDS: u32 = 10;
-
-/// How a race is run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Rounds; `None` for as many as `time` holds.
-    pub runs: Option<u32>,
-    /// Wall time for all of it: warm-up, counting and rounds.
-    pub time: Option<Duration>,
-    /// Untimed rounds before.
-    pub warmup: u32,
-    /// Whether a command may fail.
-    pub ignore_failure: bool,
-    /// Whether system calls are counted.
-    pub count: bool,
-    pub seed: Option<u64>,
-}
-
-/// A race about to start: what the commands take is known from their warm-up.
-struct Ready<'a> {
-    commands: &'a [Command],
-    options: &'a Options,
-    begun: Instant,
-    /// What a round took in the warm-up; `None` without one.
-    round: Option<Duration>,
-}
+use rounds::Ready;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Runs the race. `tell` gets what the user should know beforehand.
 ///

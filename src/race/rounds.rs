@@ -1,8 +1,9 @@
 //! The rounds: one run of each command, in a new random order each time.
 
 use super::command::Command;
+use super::options::{FEWEST_ROUNDS, Options, TIME_EACH, USUAL_ROUNDS};
 use super::timing::time;
-use super::{FEWEST_ROUNDS, Options, Ready, TIME_EACH, USUAL_ROUNDS};
+
 use crate::model::TimedRun;
 use crate::runner::Interrupt;
 use crate::session::{Stage, Watch};
@@ -11,6 +12,15 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use std::time::{Duration, Instant};
+
+/// A race about to start: what the commands take is known from their warm-up.
+pub struct Ready<'a> {
+    pub commands: &'a [Command],
+    pub options: &'a Options,
+    pub begun: Instant,
+    /// What a round took in the warm-up; `None` without one.
+    pub round: Option<Duration>,
+}
 
 /// Runs each command as often as asked for, untimed, and returns how long the last round took.
 ///

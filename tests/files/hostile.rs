@@ -264,7 +264,7 @@ fn working(command: &str) -> Vec<&'static str> {
         "compare" => vec!["run.json", "run.json"],
         "report" => vec!["run.json", "-o", "-"],
         "attribute" => vec!["profile.json"],
-        "run" => vec!["id.getppid", "--time", "0.1", "--no-verify"],
+        "run" => vec!["id.getppid", "--time", "0.1", "--no-verify", "--quiet"],
         "explain" => vec!["call.getpid", "--time", "0.1"],
         "import" => vec!["lmbench", "lmbench.txt"],
         "list" => vec!["--studies"],

@@ -18,12 +18,11 @@ impl Fact {
     }
 }
 
-const ALL: &str =
-    "run why list show report compare explain attribute doctor trace top import kernel fleet probe completions man";
+const ALL: &str = "run why race list show report compare explain attribute doctor trace top import kernel fleet probe completions man";
 /// Those that write tables for people.
-const TABLES: &str = "run why list show compare explain attribute doctor trace top kernel fleet";
+const TABLES: &str = "run why race list show compare explain attribute doctor trace top kernel fleet";
 /// Those that start the probe.
-const PROBE: &str = "run why list explain doctor kernel";
+const PROBE: &str = "run why race list explain doctor kernel";
 
 pub const FILES: &[Fact] = &[
     Fact {
@@ -45,7 +44,7 @@ pub const FILES: &[Fact] = &[
     Fact {
         name: "~/.local/state/syscost/unit-costs",
         what: "Runs that priced a program since the machine booted. They can be removed at any time.",
-        commands: "why",
+        commands: "why race",
     },
     Fact {
         name: "DIR/nodes",
@@ -85,22 +84,22 @@ pub const ENVIRONMENT: &[Fact] = &[
         name: "XDG_STATE_HOME",
         what: "Kernel images are in its subdirectory syscost/kernels, unit costs of programs in syscost/unit-costs. If unset: \
                HOME/.local/state/syscost.",
-        commands: "run why kernel",
+        commands: "run why race kernel",
     },
-    Fact { name: "HOME", what: "See XDG_CACHE_HOME and XDG_STATE_HOME.", commands: "run why kernel" },
+    Fact { name: "HOME", what: "See XDG_CACHE_HOME and XDG_STATE_HOME.", commands: "run why race kernel" },
     Fact { name: "CC", what: "C compiler for environments and C snippets [default: cc].", commands: "run probe" },
     Fact {
         name: "PATH",
         what: "Where the interpreters of snippets and the traced command are looked for.",
-        commands: "run why list trace top",
+        commands: "run why race list trace top",
     },
     Fact {
         name: "SUDO_UID",
         what: "Under sudo: the user who called it. Traced commands run as this user unless --user names another, and the \
                cache is root's own.",
-        commands: "run why trace top",
+        commands: "run why race trace top",
     },
-    Fact { name: "SUDO_GID", what: "The group that goes with SUDO_UID.", commands: "why trace top" },
+    Fact { name: "SUDO_GID", what: "The group that goes with SUDO_UID.", commands: "why race trace top" },
     Fact { name: "container", what: "Set by container managers; recorded with the run.", commands: "run doctor" },
     Fact {
         name: "SYSCOST_LABEL_KEY",
@@ -116,13 +115,13 @@ pub const ENVIRONMENT: &[Fact] = &[
 
 /// All but trace, whose status is the command's.
 const OWN_STATUS: &str =
-    "run list show report compare explain attribute doctor top import kernel fleet probe completions man";
+    "run race list show report compare explain attribute doctor top import kernel fleet probe completions man";
 
 pub const EXIT_STATUS: &[Fact] = &[
     Fact { name: "0", what: "Success.", commands: OWN_STATUS },
     Fact {
         name: "1",
-        what: "syscost failed; also where compare --fail-over or --fail-on-entries fails.",
+        what: "syscost failed; also where compare --fail-over or --fail-on-entries fails, race --fail-over, or a command of race.",
         commands: OWN_STATUS,
     },
     Fact {
@@ -136,7 +135,7 @@ pub const EXIT_STATUS: &[Fact] = &[
                compare --history, fleet rows and report DIR: files that are not result files were skipped.",
         commands: "run compare fleet-rows report",
     },
-    Fact { name: "130", what: "Interrupted. What was measured is shown and stored.", commands: "run" },
+    Fact { name: "130", what: "Interrupted. What was measured is shown and stored.", commands: "run race" },
     Fact { name: "130", what: "Interrupted. Kernels that were fetched before stay.", commands: "kernel" },
     Fact {
         name: "Of fleet check",

@@ -1,0 +1,26 @@
+//! How a race is run.
+
+use std::time::Duration;
+
+/// Fewer rounds have no interval (`stats::FEWEST_TRIMMED`).
+pub const FEWEST_ROUNDS: u32 = 5;
+
+/// Without a time or a number of rounds: so long for each command, and at least so many rounds.
+pub const TIME_EACH: Duration = Duration::from_secs(3);
+pub const USUAL_ROUNDS: u32 = 10;
+
+/// How a race is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Rounds; `None` for as many as `time` holds.
+    pub runs: Option<u32>,
+    /// Wall time for all of it: warm-up, counting and rounds.
+    pub time: Option<Duration>,
+    /// Untimed rounds before.
+    pub warmup: u32,
+    /// Whether a command may fail.
+    pub ignore_failure: bool,
+    /// Whether system calls are counted.
+    pub count: bool,
+    pub seed: Option<u64>,
+}
