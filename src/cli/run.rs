@@ -18,7 +18,7 @@ use crate::plan::{
 };
 use crate::report::{ViewKind, needs_lines};
 use crate::runner::Environment;
-use crate::session::{Job, Keep, RunOptions, Session, Sides};
+use crate::session::{Job, Keep, RunOptions, Session, Sides, usual_time};
 use crate::singles::{self, Singles};
 use crate::store::{self, StoreError};
 use anyhow::{Result, anyhow};
@@ -183,9 +183,18 @@ impl RunArgs {
         let name = self.profile.as_ref().map_or("unit costs".to_string(), |path| format!("--for {}", path.display()));
         let threads = self.threads.as_ref().map_or_else(|| threads_of(&needs), |own| own.values[0]);
         let lines = needs_lines(&needs, &name, threads);
-        let most = if self.traced.is_some() { 1 } else { lines.len() };
-        lines.iter().take(most).for_each(|line| notes.tell(line));
+        match self.traced.as_ref().zip(lines.first()) {
+            Some((_, first)) => {
+                notes.tell(&format!("{first}; measuring them takes about {:.0} s", self.about_s(&needs)))
+            }
+            None => lines.iter().for_each(|line| notes.tell(line)),
+        }
         Some(needs)
+    }
+
+    /// About how many seconds the unit costs take.
+    fn about_s(&self, needs: &Needs) -> f64 {
+        self.time.unwrap_or_else(|| usual_time(needs.cases.len() * self.environments.len().max(1)).as_secs_f64())
     }
 
     fn plan(&self, session: &Session, what: &What, sides: &Sides) -> Result<StudyPlan> {

@@ -244,7 +244,7 @@ fn expect_refusal(output: &Output, file: &str, status: i32) {
 }
 
 fn run_into(place: &Place, out: &str) -> Output {
-    place.run(&["run", "id.umask", "--time", "0.1", "--out", out])
+    place.run(&["run", "id.umask", "--time", "0.1", "--quiet", "--out", out])
 }
 
 #[test]

@@ -23,7 +23,9 @@ const RUN: [&str; 10] = [
 ];
 
 fn measured(place: &Place, more: &[&str]) -> String {
-    place.printed(&[&RUN[..], &["--latency-calls", "2000", "--latency-time", "5", "--out", "r.json"], more].concat())
+    place.printed(
+        &[&RUN[..], &["--latency-calls", "2000", "--latency-time", "5", "--quiet", "--out", "r.json"], more].concat(),
+    )
 }
 
 fn record<'a>(run: &'a Value, operation: &str) -> &'a Value {
@@ -138,7 +140,11 @@ fn interrupts_are_told_apart_on_a_cpu_of_ones_own_only() {
     let place = Place::new();
     let interrupted = |more: &[&str]| -> Value {
         let text = place.printed(
-            &[&["run", "file.open_close", "--time", "0.5", "--view", "latency", "--format", "json"][..], more].concat(),
+            &[
+                &["run", "file.open_close", "--time", "0.5", "--quiet", "--view", "latency", "--format", "json"][..],
+                more,
+            ]
+            .concat(),
         );
         record(&serde_json::from_str(&text).unwrap(), "file.open_close")["latency"]["interrupted"].clone()
     };

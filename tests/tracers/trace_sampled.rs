@@ -121,7 +121,7 @@ fn top_shows_shares_without_counts() {
     busy.kill().unwrap();
     busy.wait().unwrap();
     let (text, said) = (stdout(&text), stderr(&refused));
-    assert!(text.contains("by samples of 1 process") && !text.contains("calls/s"), "{text}");
+    assert!(text.contains("by samples of 1 caller") && !text.contains("calls/s"), "{text}");
     expect_valid("top-2", &document);
     let rows = document["rows"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["calls"] == 0 && row["samples"].is_u64()), "{rows:?}");
