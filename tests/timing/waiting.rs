@@ -128,16 +128,16 @@ fn what_waits_for_a_disk_has_one_name_in_tables_and_bars() {
     assert!(total["runnable_ns"].as_f64().unwrap() / 1e9 <= waiting + 0.002, "{waiting} {total:#}");
     assert!(about(traced.path_s("waiting_for_cpu"), waiting) && about(traced.path_s("blocked"), all_blocked));
     let texts = [&["show", "p.json"][..], &["attribute", "p.json"], &["report", "p.json", "-o", "p.html"]];
-    let mut texts: Vec<String> = texts.iter().map(|words| stdout(&traced.place.run(words))).collect();
-    texts.push(fs::read_to_string(traced.place.path().join("p.html")).unwrap());
-    for text in texts {
-        assert!(!text.contains("preempted"), "{text}");
-        // Sentences and bars have its long name, with the word of tables and fields.
-        let long = text.matches("aiting for a CPU").count();
-        let both =
-            text.matches("aiting for a CPU (runnable)").count() + text.matches("runnable (waiting for a CPU)").count();
-        assert_eq!(long, both, "{text}");
+    let texts: Vec<String> = texts.iter().map(|words| stdout(&traced.place.run(words))).collect();
+    // Sentences and bars have its long name, with the word of tables and fields.
+    const BOTH: [&str; 2] = ["waiting for a CPU (runnable)", "runnable (waiting for a CPU)"];
+    for text in &texts {
+        let both: usize = BOTH.iter().map(|name| text.matches(name).count()).sum();
+        assert_eq!(text.matches("waiting for a CPU").count(), both, "{text}");
     }
+    let page = fs::read_to_string(traced.place.path().join("p.html")).unwrap();
+    assert!(page.contains(BOTH[0]), "{page}");
+    assert!(texts.iter().chain([&page]).all(|text| !text.contains("preempted")), "{texts:?} {page}");
 }
 
 #[test]
