@@ -16,6 +16,7 @@ use crate::model::{COLD, Outcome, Profile, Run, SHARED, THREADS};
 use crate::plan::{
     Choices, Code, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases, exact, select, subjects,
 };
+use crate::prose::counted;
 use crate::report::{ViewKind, needs_lines};
 use crate::runner::Environment;
 use crate::session::{Job, Keep, RunOptions, Session, Sides, usual_time};
@@ -322,10 +323,10 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
 fn known_entries(run: &Run, notes: Notes) {
     let known = run.records.iter().filter(|record| record.entries_counted_unix_s.is_some()).count();
     if known > 0 {
-        let cases = if known == 1 { "1 case: counted" } else { &format!("{known} cases: counted") };
-        let text =
-            format!("kernel entries of {cases} by an earlier run since the machine booted; --fresh counts again");
-        notes.tell(&text);
+        let cases = counted(known, "case");
+        notes.tell(&format!(
+            "kernel entries of {cases} were counted by earlier runs since the machine booted; --fresh counts them again"
+        ));
     }
 }
 

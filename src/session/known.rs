@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Variables that a shell, a terminal or a login sets differently each time, and that no operation reads; so are our own.
 const IRRELEVANT: [&str; 9] =
@@ -80,20 +80,21 @@ impl Known {
         Some(key(&[self.conditions.as_bytes(), probe.as_bytes(), work.as_bytes()]))
     }
 
-    /// What an earlier run counted of `planned`, if it is what the operation declares.
-    pub(super) fn find(&mut self, session: &Session, planned: &Planned) -> Option<Proof> {
+    /// What an earlier run counted of `planned`, if it is what the operation declares, and if it looked about as long as a `request`
+    /// of this run would: in less, what enters the kernel now and then may not have done so.
+    pub(super) fn find(&mut self, session: &Session, planned: &Planned, request: Duration) -> Option<Proof> {
         let key = self.key(session, planned)?;
-        let counted = self.earlier.get(&key)?;
+        let counted = self.earlier.get(&key).filter(|counted| 2 * counted.request_us >= microseconds(request))?;
         proof::known(&counted.entries, counted.unix_s, planned)
     }
 
-    /// Notes what was counted now.
-    pub(super) fn add(&mut self, session: &Session, planned: &Planned, proof: &Proof) {
+    /// Notes what was counted now, in requests of this length.
+    pub(super) fn add(&mut self, session: &Session, planned: &Planned, proof: &Proof, request: Duration) {
         let sound = proof.status == EntriesStatus::Verified && proof.warning.is_none();
         let Some(entries) = proof.entries.clone().filter(|_| sound) else { return };
         if let Some(key) = self.key(session, planned) {
             let unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-            self.new.push(Counted { key, entries, unix_s });
+            self.new.push(Counted { key, entries, request_us: microseconds(request), unix_s });
         }
     }
 
@@ -103,6 +104,10 @@ impl Known {
             let _ = proofs::add(directory, &self.new);
         }
     }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// What identifies a file's contents without reading them.

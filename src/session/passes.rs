@@ -77,11 +77,12 @@ impl Session {
 
     /// What an earlier run counted, or else this one.
     fn proof(&self, planned: &Planned, means: &mut Means) -> Result<Proof, Failure> {
-        if let Some(proof) = means.known.find(self, planned) {
+        let request = means.effort.request;
+        if let Some(proof) = means.known.find(self, planned, request) {
             return Ok(proof);
         }
-        let proof = prove(&self.workers, planned, means.effort.request)?;
-        means.known.add(self, planned, &proof);
+        let proof = prove(&self.workers, planned, request)?;
+        means.known.add(self, planned, &proof, request);
         Ok(proof)
     }
 

@@ -102,7 +102,8 @@ impl Session {
 
     /// The least wall time of a case: its starts, its passes, and a slot in each block of the first look.
     fn least(&self, planned: &Planned, known: &mut Known) -> Duration {
-        let counted = !self.options.verify || only_for_speed(planned) || known.find(self, planned).is_some();
+        let counted =
+            !self.options.verify || only_for_speed(planned) || known.find(self, planned, LEAST.request).is_some();
         let started = planned.case.language.is_some() || planned.adds_processes;
         let parts = [
             (true, CASE),

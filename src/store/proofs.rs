@@ -21,6 +21,8 @@ pub struct Counted {
     /// What they depend on, as a digest.
     pub key: String,
     pub entries: Entries,
+    /// How long a request might last: what enters the kernel more rarely than that was not seen.
+    pub request_us: u64,
     /// When they were counted, in seconds since 1970-01-01 UTC.
     pub unix_s: u64,
 }
@@ -77,7 +79,7 @@ mod tests {
 
     fn counted(key: &str, count: f64) -> Counted {
         let entries = [("read".to_string(), count), ("lseek".to_string(), 1.0 / 1024.0)].into_iter().collect();
-        Counted { key: key.to_string(), entries, unix_s: 1 }
+        Counted { key: key.to_string(), entries, request_us: 20_000, unix_s: 1 }
     }
 
     #[test]
