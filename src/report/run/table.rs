@@ -1,7 +1,7 @@
 //! The table of a run.
 
 use crate::model::{Host, THREADS};
-use crate::prose::some;
+use crate::prose::{counted, some};
 use crate::report::conditions;
 use crate::report::numbers::{nanoseconds, percent};
 use crate::report::run::cold;
@@ -33,8 +33,8 @@ pub enum Sort {
 }
 
 /// The table of `summary`, with its warnings below: one row per record, or one row per case if there are several
-/// environments. Programs always get one row per record.
-pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
+/// environments. Programs always get one row per record. If it is not `wide`, it has few notes.
+pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> Table {
     let rows = sorted(&summary.rows, sort);
     let environments = columns::environments(summary).len();
     let (columns, lines) = (columns::columns(summary), columns::lines(summary, &rows));
@@ -47,15 +47,18 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort) -> Table {
         }
         _ => (Table::of(&columns, &lines), Some(too_many(environments))),
     };
-    let notes =
-        study::notes(summary).into_iter().chain(more).chain(failures).chain(notes(summary, environments)).collect();
+    let (marks, warned) = warned(summary, environments);
+    let labels = conditions::labels(&summary.labels).map(|labels| format!("labels: {labels}"));
+    let own = failures.into_iter().chain(marks).chain(next_run(summary)).chain(labels).collect();
+    let others = study::notes(summary).into_iter().chain(more).chain(warned).chain(notes(summary)).collect();
+    let notes = if wide { [own, others].concat() } else { brief(own, others) };
     let cautions = cautions(summary, host).into_iter().chain(overheads(summary)).collect();
     table.titled(study::title(summary, title(summary, host))).cautioned(cautions).noted(notes)
 }
 
 /// The same for a screen of this width: several tables where the environments do not fit side by side.
-pub fn summary_tables(summary: &Summary, host: &Host, sort: Sort, width: Option<u16>) -> Vec<Table> {
-    let table = summary_table(summary, host, sort);
+pub fn summary_tables(summary: &Summary, host: &Host, (sort, wide): (Sort, bool), width: Option<u16>) -> Vec<Table> {
+    let table = summary_table(summary, host, sort, wide);
     let environments = columns::environments(summary).len();
     let narrow = width.filter(|width| (2..=MOST_ENVIRONMENTS).contains(&environments) && !fits(&table, *width));
     let Some(width) = narrow else { return vec![table] };
@@ -147,9 +150,8 @@ fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
     taxes.chain(summary.warnings.iter().map(ToString::to_string)).map(|text| format!("warning: {text}")).collect()
 }
 
-fn notes(summary: &Summary, environments: usize) -> Vec<String> {
-    let mut notes: Vec<String> =
-        conditions::labels(&summary.labels).map(|labels| format!("labels: {labels}")).into_iter().collect();
+/// Warnings about rows: those that explain marks in cells, and the others.
+fn warned(summary: &Summary, environments: usize) -> (Vec<String>, Vec<String>) {
     let mut by_text: IndexMap<Cow<str>, Vec<String>> = IndexMap::new();
     for (row, warning) in summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |w| (row, w))) {
         let detail = warnings::detail(warning);
@@ -160,17 +162,28 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
             place = place(environments, row)
         ));
     }
-    let mut warned: Vec<String> =
-        by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES))).collect();
-    // What a mark in a cell means comes first.
-    warned.sort_by_key(|note| !note.starts_with('~'));
-    notes.extend(warned);
-    notes.extend(paired(summary));
-    notes.extend(instructions::notes(summary));
-    notes.extend(over_runs(summary));
-    notes.extend(per_thread(summary));
-    notes.extend(cold::note(summary));
-    notes.extend(next_run(summary));
+    let lines = by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES)));
+    lines.partition(|note| note.starts_with('~'))
+}
+
+/// What the figures are, beside their marks.
+fn notes(summary: &Summary) -> Vec<String> {
+    let all = paired(summary).into_iter().chain(instructions::notes(summary)).chain(over_runs(summary));
+    all.chain(per_thread(summary)).chain(cold::note(summary)).chain(yardsticks(summary)).collect()
+}
+
+/// Lines below a table that is not wide, unless more are needed to explain its cells and name its labels.
+const MOST_NOTES: usize = 2;
+
+/// All of this run's `own` notes, and as many of the others as there is room for.
+fn brief(own: Vec<String>, mut others: Vec<String>) -> Vec<String> {
+    let room = MOST_NOTES.saturating_sub(own.len());
+    let more = others.len().saturating_sub(room);
+    others.truncate(room);
+    let mut notes = [own, others].concat();
+    if let Some(last) = notes.last_mut().filter(|_| more > 0) {
+        *last += &format!(" ({}: --view wide)", counted(more as u64, "more note"));
+    }
     notes
 }
 
@@ -178,14 +191,14 @@ fn notes(summary: &Summary, environments: usize) -> Vec<String> {
 fn next_run(summary: &Summary) -> Option<String> {
     let figures = || summary.rows.iter().filter_map(Row::cost);
     figures().any(|figure| figure.own_percent().is_some()).then_some(())?;
-    let what = "±: holds 95 of 100 next runs";
+    let what = "±: 95% interval for the cost in the next run";
     let Some(machine) = &summary.machine else {
         let assumed = percent(100.0 * BETWEEN_RUNS.sd);
         return Some(format!("{what}; whole runs are assumed to move by {assumed}%"));
     };
     let learned = machine.learned_from_runs.map_or("assumed".to_string(), |runs| format!("learned from {runs} runs"));
     let moves = percent(machine.next_run_percent());
-    Some(format!("{what}, beside the machine's own ±{moves}% ({learned})"))
+    Some(format!("{what}, relative to the machine, which itself moves by ±{moves}% ({learned})"))
 }
 
 /// The text that rows with this warning share, preceded by the mark of their cells if they have one.
@@ -202,7 +215,7 @@ fn place(environments: usize, row: &Row) -> String {
 }
 
 /// What the calls cost that every run measures.
-pub fn yardsticks(summary: &Summary) -> Option<String> {
+fn yardsticks(summary: &Summary) -> Option<String> {
     let mut all = summary.rows.iter().chain(&summary.baselines);
     let first = all.find(|row| row.cost().is_some())?.case.environment.as_str();
     let several = summary.baselines.iter().any(|row| row.case.environment != first);

@@ -3,14 +3,13 @@
 use crate::document::{Block, Document, Table};
 use crate::fit::{Family, families};
 use crate::model::Run;
-use crate::prose::counted;
 use crate::report::fit::{parameter_table, plot};
 use crate::report::run::cmpthese::{ViewKind, cmpthese_blocks};
 use crate::report::run::counters::counters_block;
 use crate::report::run::detail::Detail;
 use crate::report::run::latency::latency_document;
 use crate::report::run::precision::precision_table;
-use crate::report::run::table::{Sort, first_run_note, summary_table, summary_tables, yardsticks};
+use crate::report::run::table::{Sort, first_run_note, summary_table, summary_tables};
 use crate::report::run::terminal::{bar_blocks, distribution_blocks};
 use crate::summary::Summary;
 
@@ -52,28 +51,11 @@ fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Documen
     Document { blocks, ..Document::default() }
 }
 
-/// Lines below a table that is not wide.
-const MOST_NOTES: usize = 2;
-
-/// The table without details, and with few notes.
-fn brief(table: &Table) -> Table {
-    let mut brief = table.without_details();
-    if brief.notes.len() > MOST_NOTES {
-        brief.notes.truncate(MOST_NOTES);
-        let more = counted((table.notes.len() - MOST_NOTES) as u64, "more note");
-        brief.notes.iter_mut().last().into_iter().for_each(|last| *last = format!("{last} ({more}: --view wide)"));
-    }
-    brief
-}
-
 fn table(run: &Run, summary: &Summary, view: &RunView, wide: bool) -> Document {
-    let records = summary_table(summary, &run.host, view.sort).records().clone();
-    let mut tables = summary_tables(summary, &run.host, view.sort, view.width);
-    match wide {
-        true => tables.iter_mut().last().into_iter().for_each(|last| last.notes.extend(yardsticks(summary))),
-        false => tables = tables.iter().map(brief).collect(),
-    }
-    let mut blocks: Vec<Block> = tables.into_iter().map(Block::Table).collect();
+    let records = summary_table(summary, &run.host, view.sort, wide).records().clone();
+    let tables = summary_tables(summary, &run.host, (view.sort, wide), view.width);
+    let shown = |table: Table| if wide { table } else { table.without_details() };
+    let mut blocks: Vec<Block> = tables.into_iter().map(shown).map(Block::Table).collect();
     for family in families(run).iter().filter(|family| family.is_worth_a_table()) {
         let plot = view.plot_width.map(|width| plot(family, width)).unwrap_or_default();
         blocks.extend([Block::Pages(parameter_table(family)), Block::drawn(plot)]);
