@@ -145,7 +145,9 @@ impl RaceArgs {
     fn price(&self, race: &Race, found: &mut RaceFound, notes: Notes) {
         for index in 0..found.versus.len() {
             let versus = &found.versus[index];
-            let names: BTreeSet<String> = versus.unpriced().map(str::to_string).collect();
+            let is_open = versus.has_changed_certainly() && versus.explained.is_none();
+            let names: BTreeSet<String> =
+                versus.changed().iter().filter(|_| is_open).map(|row| row.call.clone()).collect();
             let profile = |index: usize| race.contenders[index].counted.as_ref().ok();
             let (Some(base), Some(head)) = (profile(versus.base), profile(versus.head)) else { continue };
             if names.is_empty() || !found.complete {

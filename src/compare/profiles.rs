@@ -126,13 +126,13 @@ pub fn compare_profiles(columns: &[ProfileColumn], baseline: usize, takes: impl 
 fn row(columns: &[ProfileColumn], baseline: usize, call: Option<&str>, takes: &impl Fn(&str) -> bool) -> ProfileRow {
     let is_it = |name: &str| call.map_or_else(|| takes(name), |call| call == name);
     let parts: Vec<_> = columns.iter().map(|column| column.parts(call)).collect();
-    let grew = |(index, own): (usize, &Parts)| {
-        if index == baseline { Vec::new() } else { grown_parts(own, &parts[baseline], &is_it) }
-    };
+    let grew = |own: &Parts| grown_parts(own, &parts[baseline], &is_it);
+    let fell = |own: &Parts| grown_parts(&parts[baseline], own, &is_it).into_iter().map(Part::reversed).collect();
     ProfileRow {
         call: call.unwrap_or(TOTAL).to_string(),
         counts: columns.iter().map(|column| column.counts(is_it)).collect(),
-        grew: parts.iter().enumerate().map(grew).collect(),
+        grew: parts.iter().map(grew).collect(),
+        fell: parts.iter().map(fell).collect(),
     }
 }
 

@@ -5,19 +5,16 @@
 //! them are left out by the trimmed mean. Verdicts are by the same rules as those on operations (`judge`).
 
 use super::judge::marked;
-use super::profiles::{Part, ProfileColumn, ProfileRow, Span, compare_profiles};
+use super::profiles::{ProfileColumn, ProfileComparison, ProfileRow, Span, compare_profiles};
 use super::verdict::{Ratio, RatioOf};
-use crate::model::{By, CallCount, Contender, Profile, Race, TimedRun};
-use crate::stats::{BetweenRuns, median, trimmed};
+use crate::model::{Contender, Profile, Race, TimedRun};
+use crate::stats::{median, trimmed};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Page faults that differ by less, as a share, are not named.
 const FAULTS_APART: f64 = 0.05;
-
-/// What page faults are called among system calls.
-pub const FAULTS: &str = "page faults";
 
 /// A race analysed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -77,25 +74,20 @@ pub struct Versus {
     pub memory: Option<Ratio>,
     /// Wall time of the head minus that of the base, in seconds, with the ends of its 95% interval.
     pub difference: Option<[f64; 3]>,
-    /// Calls whose number changed, those that take most of the difference first; null if one of the two was not counted.
-    pub calls: Option<Vec<CallChange>>,
-    pub unchanged_calls: usize,
+    /// The system calls of base and head that differ; null if those of one were not counted.
+    pub calls: Option<ProfileComparison>,
+    /// The time in these calls; null if it is not known.
+    pub explained: Option<Explained>,
+    /// Page faults of base and head, the medians, where they differ by more than 5%.
+    pub page_faults: Option<[u64; 2]>,
 }
 
-/// A system call whose number differs, or page faults.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct CallChange {
-    pub call: String,
-    pub base: Span,
-    pub head: Span,
-    /// The classes and errors with more of them, in the head and in the base.
-    pub grew: Vec<Part>,
-    pub fell: Vec<Part>,
-    /// The head's time in these calls minus the base's, in seconds: on a CPU, or blocked with the whole program. As traced; null
-    /// where the tracer does not time calls.
-    pub measured: Option<f64>,
-    /// The same by unit costs, with its range; null without them.
-    pub by_unit_cost: Option<[f64; 3]>,
+/// The head's time in calls that differ minus the base's, in seconds: on a CPU, or blocked with the whole program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Explained {
+    pub seconds: f64,
+    /// By unit costs, the ends of its range; null where the tracer timed the calls.
+    pub range: Option<[f64; 2]>,
 }
 
 /// Analyses `race`; `margin` is the share up to which differences do not matter.
@@ -118,8 +110,8 @@ fn result(own: &Contender) -> RaceResult {
     let times = of(|run| run.wall_ns);
     let average = mean(&times);
     let squares: f64 = times.iter().map(|time| (time - average).powi(2)).sum();
-    let trimmed = trimmed(times.clone());
-    let end = |which: usize| trimmed.map(|own| ends(&own)[which]);
+    let trimmed = trimmed(times.clone()).map(|own| own.with_ends());
+    let end = |which: usize| trimmed.map(|ends| ends[which]);
     RaceResult {
         command: own.command.clone(),
         parameters: own.parameters.clone(),
@@ -143,94 +135,62 @@ fn result(own: &Contender) -> RaceResult {
     }
 }
 
-/// The value and the ends of its 95% interval, of values that are no logarithms.
-fn ends(own: &BetweenRuns) -> [f64; 3] {
-    let (low, high) = own.low_high();
-    [own.log_ratio, low.ln(), high.ln()]
-}
-
 fn versus(all: &[Contender], base: usize, head: usize, margin: f64) -> Versus {
     let (old, new) = (&all[base], &all[head]);
     let pairs = || new.runs.iter().zip(&old.runs);
     let ratio = |of: fn(&TimedRun) -> u64| {
-        let found = trimmed(pairs().map(|(new, old)| (of(new) as f64).ln() - (of(old) as f64).ln()).collect())?;
+        let logs = pairs().map(|(new, old)| (of(new) as f64).ln() - (of(old) as f64).ln());
+        let found = trimmed(logs.collect())?.as_log_ratio();
         Some((found, RatioOf::Time { as_measured: found.ratio(), relative: None }))
     };
     let found = [ratio(|run| run.wall_ns), ratio(TimedRun::cpu_ns), ratio(|run| run.peak_rss_kib)];
     let [wall, cpu, memory] = marked(found, margin);
     let seconds = |(new, old): (&TimedRun, &TimedRun)| (new.wall_ns as f64 - old.wall_ns as f64) / 1e9;
-    let difference = trimmed(pairs().map(seconds).collect()).map(|own| ends(&own));
-    let profiles = old.counted.as_ref().ok().zip(new.counted.as_ref().ok());
-    let (calls, unchanged_calls) = match profiles {
-        Some((old, new)) => {
-            let (mut calls, unchanged) = changes(old, new);
-            calls.extend(faults(&all[base], &all[head]));
-            (Some(calls), unchanged)
-        }
-        None => (None, 0),
-    };
-    Versus { base, head, wall, cpu, memory, difference, calls, unchanged_calls }
-}
-
-/// The calls whose number differs in every pair of runs, and how many others there are.
-fn changes(old: &Profile, new: &Profile) -> (Vec<CallChange>, usize) {
-    let columns = [ProfileColumn::new("base", old), ProfileColumn::new("head", new)];
-    let grew = compare_profiles(&columns, 0, |_| true);
-    let fell = compare_profiles(&columns, 1, |_| true);
-    let all = grew.rows.len();
-    let times = [time_by_call(old), time_by_call(new)];
-    let mut changed: Vec<CallChange> =
-        grew.rows.iter().filter_map(|row| change(row, fell.row(&row.call)?, &times)).collect();
-    let unchanged = all - changed.len();
-    let weight = |change: &CallChange| {
-        let calls = change.head.median.abs_diff(change.base.median) as f64;
-        (change.measured.unwrap_or(0.0).abs(), calls)
-    };
-    changed.sort_by(|a, b| {
-        let ((a_time, a_calls), (b_time, b_calls)) = (weight(a), weight(b));
-        b_time.total_cmp(&a_time).then(b_calls.total_cmp(&a_calls))
-    });
-    (changed, unchanged)
-}
-
-fn change(grew: &ProfileRow, fell: &ProfileRow, times: &[BTreeMap<String, f64>; 2]) -> Option<CallChange> {
-    let (base, head) = (grew.counts[0]?.calls, grew.counts[1]?.calls);
-    let apart = base.most < head.least || head.most < base.least;
-    let time = |side: usize| times[side].get(&grew.call).copied();
-    let measured =
-        (!times[0].is_empty() && !times[1].is_empty()).then(|| time(1).unwrap_or(0.0) - time(0).unwrap_or(0.0));
-    apart.then(|| CallChange {
-        call: grew.call.clone(),
+    let calls = old.counted.as_ref().ok().zip(new.counted.as_ref().ok()).map(|(old, new)| side_by_side(old, new));
+    Versus {
         base,
         head,
-        grew: grew.grew[1].clone(),
-        fell: fell.grew[0].clone(),
-        measured,
-        by_unit_cost: None,
-    })
+        wall,
+        cpu,
+        memory,
+        difference: trimmed(pairs().map(seconds).collect()).map(|own| own.with_ends()),
+        explained: calls.as_ref().and_then(as_traced),
+        calls,
+        page_faults: page_faults(old, new),
+    }
 }
 
-/// Seconds in calls by name, on a CPU or blocked with the whole program; empty where calls were not timed.
-fn time_by_call(profile: &Profile) -> BTreeMap<String, f64> {
-    let totals = profile.totals(By::Call);
-    let seconds = |count: &CallCount| Some((count.on_cpu_ns? + count.stalled_ns.unwrap_or(0)) as f64 / 1e9);
-    totals.into_iter().filter_map(|total| Some((total.count.call.clone(), seconds(&total.count)?))).collect()
+/// The calls that differ, those that take most of the difference first.
+fn side_by_side(old: &Profile, new: &Profile) -> ProfileComparison {
+    let columns = [ProfileColumn::new("before", old), ProfileColumn::new("after", new)];
+    let mut calls = compare_profiles(&columns, 0, |_| true);
+    calls.keep_differing(0.0);
+    let weight = |row: &ProfileRow| seconds(row).unwrap_or(0.0).abs();
+    calls.rows.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    calls
 }
 
-/// Page faults as a change, by the timed runs.
-fn faults(old: &Contender, new: &Contender) -> Option<CallChange> {
-    let span = |own: &Contender| Span::of(own.runs.iter().map(|run| run.faults).collect());
-    let (base, head) = (span(old), span(new));
-    let share = head.median.abs_diff(base.median) as f64 / base.median.max(1) as f64;
-    (share > FAULTS_APART).then(|| CallChange {
-        call: FAULTS.to_string(),
-        base,
-        head,
-        grew: Vec::new(),
-        fell: Vec::new(),
-        measured: None,
-        by_unit_cost: None,
-    })
+/// The time of all rows, as traced; `None` where calls were not timed.
+fn as_traced(calls: &ProfileComparison) -> Option<Explained> {
+    let seconds: Vec<f64> = calls.rows.iter().filter_map(seconds).collect();
+    (!seconds.is_empty()).then(|| Explained { seconds: seconds.iter().sum(), range: None })
+}
+
+/// The head's time in a call minus the base's.
+fn seconds(row: &ProfileRow) -> Option<f64> {
+    let time = |side: usize| -> Option<f64> {
+        let counts = row.counts[side]?;
+        let is_made = counts.calls.most > 0;
+        let on_cpu = counts.on_cpu_ns.map(|span| span.median).or((!is_made).then_some(0))?;
+        Some((on_cpu + counts.stalled_ns.map_or(0, |span| span.median)) as f64 / 1e9)
+    };
+    Some(time(1)? - time(0)?)
+}
+
+fn page_faults(old: &Contender, new: &Contender) -> Option<[u64; 2]> {
+    let median = |own: &Contender| Span::of(own.runs.iter().map(|run| run.faults).collect()).median;
+    let both = [old, new].map(median);
+    (both[0].abs_diff(both[1]) as f64 > FAULTS_APART * both[0] as f64).then_some(both)
 }
 
 impl RaceFound {
@@ -242,38 +202,23 @@ impl RaceFound {
 }
 
 impl Versus {
-    /// The calls that changed and whose time is not known, if there is a difference to explain.
-    pub fn unpriced(&self) -> impl Iterator<Item = &str> {
-        let differs = self.wall.is_some_and(|wall| wall.mark.is_better() || wall.mark.is_worse());
-        let open = self.changed().iter().filter(move |own| differs && own.measured.is_none() && own.call != FAULTS);
-        open.map(|own| own.call.as_str())
+    pub fn has_changed_certainly(&self) -> bool {
+        self.wall.is_some_and(|wall| wall.mark.is_better() || wall.mark.is_worse())
     }
 
-    /// Prices the calls that were not timed, by what each side's cost by unit costs: a value and the ends of its range. Both have the
-    /// same unit costs, and so the same error.
+    /// The calls that differ.
+    pub fn changed(&self) -> &[ProfileRow] {
+        self.calls.as_ref().map_or(&[], |calls| &calls.rows)
+    }
+
+    /// Prices the calls that differ by what all calls of a name cost on each side by unit costs, a value and the ends of its range.
+    /// Both sides have the same unit costs, and so the same error.
     pub fn price(&mut self, base: &BTreeMap<String, [f64; 3]>, head: &BTreeMap<String, [f64; 3]>) {
-        for change in self.calls.iter_mut().flatten().filter(|own| own.measured.is_none()) {
-            let of = |side: &BTreeMap<String, [f64; 3]>| side.get(&change.call).copied();
-            if let (None, None) = (of(base), of(head)) {
-                continue;
-            }
-            let [old, new] = [base, head].map(|side| of(side).unwrap_or_default());
-            let [value, low, high] = [0, 1, 2].map(|end| new[end] - old[end]);
-            change.by_unit_cost = Some([value, low.min(high), low.max(high)]);
-        }
-    }
-
-    /// The calls whose number changed.
-    pub fn changed(&self) -> &[CallChange] {
-        self.calls.as_deref().unwrap_or_default()
-    }
-
-    /// Seconds of the difference that the calls that changed take, and whether all of it was measured rather than priced.
-    pub fn explained(&self) -> Option<(f64, bool)> {
-        let time = |change: &CallChange| change.measured.or(change.by_unit_cost.map(|[value, ..]| value));
-        let known: Vec<f64> = self.changed().iter().filter_map(time).collect();
-        let measured = self.changed().iter().all(|change| change.by_unit_cost.is_none());
-        (!known.is_empty()).then(|| (known.iter().sum(), measured))
+        let of = |side: &BTreeMap<String, [f64; 3]>, end: usize| -> f64 {
+            self.changed().iter().filter_map(|row| side.get(&row.call)).map(|own| own[end]).sum()
+        };
+        let [seconds, low, high] = [0, 1, 2].map(|end| of(head, end) - of(base, end));
+        self.explained = Some(Explained { seconds, range: Some([low.min(high), low.max(high)]) });
     }
 }
 
@@ -281,7 +226,7 @@ impl Versus {
 mod tests {
     use super::super::verdict::Mark;
     use super::*;
-    use crate::model::{Class, ProcessGroup};
+    use crate::model::{CallCount, Class, ProcessGroup};
 
     fn count(call: &str, calls: u64, ns: u64) -> CallCount {
         let class = Class { depth: Some(2), ..Class::default() };
@@ -332,12 +277,29 @@ mod tests {
     fn calls_that_changed_are_named_with_their_classes_and_times() {
         let versus = &found(&[100; 6], &[50; 6]).versus[0];
         let [open] = versus.changed() else { panic!("{versus:?}") };
-        assert_eq!((&*open.call, open.base.median, open.head.median), ("openat", 4168, 110));
-        assert_eq!((open.grew.len(), open.fell[0].class.depth), (0, Some(2)));
-        assert!((open.measured.unwrap() + 0.048).abs() < 1e-9);
-        assert_eq!((versus.unchanged_calls, versus.explained()), (1, Some((-0.048, true))));
+        assert_eq!((&*open.call, open.counts[0].unwrap().calls.median), ("openat", 4168));
+        assert_eq!((open.grew[1].len(), open.fell[1][0].class.depth, open.fell[1][0].calls), (0, Some(2), 110));
+        assert_eq!(versus.calls.as_ref().unwrap().left_out, 1);
+        let explained = versus.explained.unwrap();
+        assert!((explained.seconds + 0.048).abs() < 1e-9 && explained.range.is_none(), "{explained:?}");
         let [value, low, high] = versus.difference.unwrap();
         assert!((value + 0.05).abs() < 1e-6 && low <= value && value <= high);
+    }
+
+    #[test]
+    fn calls_that_are_not_timed_are_priced_with_one_error_on_both_sides() {
+        let mut versus = found(&[100; 6], &[50; 6]).versus.remove(0);
+        let costs = |value: f64| BTreeMap::from([("openat".to_string(), [value, value / 2.0, value * 2.0])]);
+        versus.price(&costs(0.04), &costs(0.01));
+        assert_eq!(versus.explained.unwrap().range, Some([-0.06, -0.015]));
+    }
+
+    /// An exponential of the seconds would not be finite.
+    #[test]
+    fn an_hour_has_an_interval_too() {
+        let result = &found(&[3_600_000, 3_600_100, 3_600_200, 3_600_300, 3_600_400], &[1; 5]).results[0];
+        assert!((result.trimmed_mean.unwrap() - 3600.2).abs() < 1e-6);
+        assert!(3599.0 < result.low.unwrap() && result.high.unwrap() < 3601.0, "{result:?}");
     }
 
     #[test]

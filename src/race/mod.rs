@@ -14,7 +14,7 @@ pub use options::{FEWEST_ROUNDS, Options};
 
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
-use crate::model::{Contender, Race, Tool};
+use crate::model::{Contender, Failure, Race, Tool};
 use crate::runner::Interrupt;
 use crate::session::Watch;
 use anyhow::Result;
@@ -24,7 +24,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// Runs the race. `tell` gets what the user should know beforehand.
 ///
 /// # Errors
-/// A command that cannot be executed, or that fails.
+/// A command that cannot be executed, or that fails; or an interrupt before the first round is complete.
 pub fn run(
     commands: &[Command],
     options: &Options,
@@ -41,6 +41,9 @@ pub fn run(
     ready.warn(tell);
     let seed = options.seed.unwrap_or(now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64));
     let runs = ready.rounds(seed, interrupt, watch)?;
+    if runs.first().is_none_or(Vec::is_empty) {
+        return Err(Failure::interrupted().into());
+    }
     let contender = |((command, runs), counted): ((&Command, _), _)| Contender {
         command: command.text.clone(),
         shell: command.shell,

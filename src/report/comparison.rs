@@ -10,7 +10,7 @@ mod noise;
 pub mod notes;
 mod otava;
 mod plan;
-mod profiles;
+pub mod profiles;
 pub mod row;
 mod table;
 mod within;

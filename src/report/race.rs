@@ -1,12 +1,12 @@
 //! A race: what each command took, what differs certainly and why, and the system calls that changed. Called by `cli::race`.
 
-use crate::compare::{CallChange, FAULTS, Part, RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
+use crate::compare::{ProfileComparison, ProfileRow, RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
 use crate::document::{Block, Document};
 use crate::prose::{counted, some};
+use crate::report::comparison::profiles::{calls_side_by_side, part_name};
 use crate::report::comparison::row;
 use crate::report::numbers::{TimeUnit, percent, thousands, three_figures};
-use crate::report::profile::class;
-use crate::report::{Cell, JsonDocument, Records, Spec, Style, Table};
+use crate::report::{Cell, JsonDocument, Records, Spec, Table};
 use crate::write::markup::cut;
 
 /// Calls that a table and a sentence name.
@@ -26,12 +26,19 @@ impl JsonDocument for RaceFound {
     const SCHEMA: &'static str = "syscost.race/1";
 }
 
-/// The table of commands, what it shows, and a table of the calls that changed for each comparison.
+/// The table of commands, what it shows, and a table of the calls that differ for each comparison.
 pub fn race_document(found: &RaceFound) -> Document {
     let mut blocks = vec![Block::Table(commands(found)), Block::Notes(answers(found))];
-    let tables = found.versus.iter().filter(|versus| !versus.changed().is_empty());
-    blocks.extend(tables.map(|versus| Block::Table(calls(found, versus))));
+    blocks.extend(found.versus.iter().filter_map(|versus| Some(Block::Table(calls(found, versus)?))));
     Document { blocks, records: records(found) }
+}
+
+fn calls(found: &RaceFound, versus: &Versus) -> Option<Table> {
+    let calls = versus.calls.as_ref().filter(|calls| !calls.rows.is_empty())?;
+    let most = ProfileComparison { rows: calls.rows.iter().take(MOST_ROWS).cloned().collect(), ..calls.clone() };
+    let heading = format!("System calls, {} against {}", label(found, versus.head), label(found, versus.base));
+    let counts = format!("{} differ, {} do not.", counted(calls.rows.len(), "call"), calls.left_out);
+    Some(calls_side_by_side(&most).titled(heading).noted(vec![counts]))
 }
 
 fn label(found: &RaceFound, index: usize) -> String {
@@ -156,120 +163,63 @@ fn with_error(value: f64, error: f64) -> String {
     format!("{value:.digits$} ± {error:.digits$}")
 }
 
-/// ` System calls changed: openat fell from 4,168 to 110 (depth 2).`
+/// ` System calls differ: openat fell from 4,168 to 110 (depth 2).`
 fn changed(versus: &Versus) -> String {
     let calls = some(&named(versus), MOST_NAMED);
-    if calls.is_empty() { String::new() } else { format!(" System calls changed: {calls}.") }
+    if calls.is_empty() { String::new() } else { format!(" System calls differ: {calls}.") }
 }
 
 fn named(versus: &Versus) -> Vec<String> {
-    versus.changed().iter().filter(|own| own.call != FAULTS).map(fell_or_rose).collect()
+    versus.changed().iter().filter_map(fell_or_rose).collect()
 }
 
-/// ` Of the 42.1 ms (41.0 to 43.2), 31.0 ms (74%) are in calls whose number changed: openat fell from 4,168 to 110 (depth 2).`
+/// ` Because of system calls: openat fell from 4,168 to 110 (depth 2). Those that differ take 31.0 ms of the 42.1 ms (41.0 to 43.2).`
 fn cause(versus: &Versus) -> String {
-    let named = named(versus);
-    let (Some([difference, low, high]), false) = (versus.difference, named.is_empty()) else {
-        return match versus.changed().is_empty() && versus.calls.is_some() {
-            true => " No system call explains it: their numbers are equal.".to_string(),
-            false => String::new(),
-        };
-    };
-    let calls = some(&named, MOST_NAMED);
-    let Some((explained, measured)) = versus.explained() else {
-        return changed(versus);
-    };
-    let unit = TimeUnit::of(difference.abs());
-    let ms = |seconds: f64| unit.title(&unit.text(seconds));
-    let share = explained / difference;
-    let whole = format!(
-        "the {} ({} to {})",
-        ms(difference.abs()),
-        unit.text(low.abs().min(high.abs())),
-        unit.text(low.abs().max(high.abs()))
-    );
-    let how = if measured { "as traced" } else { "by unit costs" };
-    match share {
-        share if share >= CAUSE => format!(
-            " Because of system calls: {calls}. Calls whose number changed take {} of {whole}, {how}.",
-            ms(explained.abs())
-        ),
-        share if share > 0.0 => {
-            format!(" System calls explain {}% of {whole}, {how}: {calls}.", percent(100.0 * share))
-        }
-        _ => format!(" System calls do not explain it: {calls}, which {how} is {} the other way.", ms(explained.abs())),
+    let (named, faults) = (named(versus), faults(versus));
+    let Some([difference, low, high]) = versus.difference else { return String::new() };
+    if named.is_empty() {
+        let none = if versus.calls.is_some() { " Their system calls are the same." } else { "" };
+        return format!("{none}{faults}");
     }
+    let Some(explained) = versus.explained else { return changed(versus) + &faults };
+    let unit = TimeUnit::of(difference.abs());
+    let size = |seconds: f64| unit.text(seconds.abs());
+    let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+    let whole = format!("{} ({} to {})", unit.with_name(difference.abs()), size(least), size(most));
+    let how = if explained.range.is_none() { "as traced" } else { "by unit costs" };
+    let calls = some(&named, MOST_NAMED);
+    let time = unit.with_name(explained.seconds.abs());
+    let text = match explained.seconds / difference {
+        share if share >= CAUSE => {
+            format!(" Because of system calls: {calls}. Those that differ take {time} of the {whole}, {how}.")
+        }
+        share if share > 0.0 => {
+            let share = percent(100.0 * share);
+            format!(" System calls that differ take {share}% of the {whole}, {how}: {calls}.")
+        }
+        _ => format!(" System calls do not explain it: {calls}; {how}, that is {time} the other way."),
+    };
+    text + &faults
 }
 
-/// `openat fell from 4,168 to 110 (depth 2)`
-fn fell_or_rose(own: &CallChange) -> String {
-    let (verb, parts) = match own.head.median < own.base.median {
-        true => ("fell", &own.fell),
-        false => ("rose", &own.grew),
-    };
-    let part = parts.iter().map(part).find(|text| !text.is_empty());
+/// ` Page faults rose from 333 to 900.`
+fn faults(versus: &Versus) -> String {
+    versus.page_faults.map_or_else(String::new, |[base, head]| format!(" Page faults {}.", moved(base, head)))
+}
+
+/// `fell from 4,168 to 110`
+fn moved(base: u64, head: u64) -> String {
+    let verb = if head < base { "fell" } else { "rose" };
+    format!("{verb} from {} to {}", thousands(base as f64), thousands(head as f64))
+}
+
+/// `openat fell from 4,168 to 110 (depth 2)`; `None` if only errors or bytes differ.
+fn fell_or_rose(row: &ProfileRow) -> Option<String> {
+    let [base, head] = [0, 1].map(|side| row.counts[side].map_or(0, |counts| counts.calls.median));
+    let parts = if head < base { &row.fell[1] } else { &row.grew[1] };
+    let part = parts.iter().map(part_name).find(|text| !text.is_empty());
     let part = part.map_or_else(String::new, |text| format!(" ({text})"));
-    let [from, to] = [own.base.median, own.head.median].map(|calls| thousands(calls as f64));
-    format!("{} {verb} from {from} to {to}{part}", own.call)
-}
-
-/// `depth 2`, `ENOENT`
-fn part(part: &Part) -> String {
-    part.error.clone().unwrap_or_else(|| class::class(&part.class))
-}
-
-fn calls(found: &RaceFound, versus: &Versus) -> Table {
-    let changed = versus.changed();
-    let time = |own: &CallChange| own.measured.or(own.by_unit_cost.map(|[value, ..]| value));
-    let unit = TimeUnit::of(changed.iter().filter_map(time).map(f64::abs).fold(0.0, f64::max));
-    let measured = versus.explained().is_none_or(|(_, measured)| measured);
-    let title = unit.title(if measured { "time" } else { "by unit cost" });
-    let specs = [
-        Spec::left("call", |own: &CallChange| own.call.as_str().into()),
-        Spec::right("before", |own: &CallChange| span(own.base)),
-        Spec::right("after", |own: &CallChange| span(own.head)),
-        Spec::right("change", change),
-        Spec::right(&title, move |own: &CallChange| {
-            time(own).map_or(Cell::default(), |seconds| Cell::number(signed(&unit.text(seconds)), seconds))
-        }),
-        Spec::left("what", |own: &CallChange| what(own).into()).wrapping(),
-    ];
-    let more = changed.len().saturating_sub(MOST_ROWS);
-    let unchanged = counted(versus.unchanged_calls, "call");
-    let note = match more {
-        0 => format!("{unchanged} unchanged."),
-        more => format!("{more} more changed, {unchanged} unchanged."),
-    };
-    let heading = format!("System calls, {} against {}", label(found, versus.head), label(found, versus.base));
-    let mut table = Table::of(&specs, changed).titled(heading).noted(vec![note]);
-    table.truncate(MOST_ROWS);
-    table.without_empty()
-}
-
-fn span(span: Span) -> Cell {
-    let (least, most) = (thousands(span.least as f64), thousands(span.most as f64));
-    Cell::number(if least == most { least } else { format!("{least} .. {most}") }, span.median as f64)
-}
-
-fn change(own: &CallChange) -> Cell {
-    let change = own.head.median as f64 - own.base.median as f64;
-    let style = if change > 0.0 { Style::Bad } else { Style::Good };
-    Cell { style, ..Cell::number(signed(&thousands(change)), change) }
-}
-
-fn signed(text: &str) -> String {
-    if text.starts_with('-') { text.to_string() } else { format!("+{text}") }
-}
-
-/// `-4,058 depth 2`
-fn what(own: &CallChange) -> String {
-    let one = |sign: &'static str, own: &Part| {
-        let name = part(own);
-        let by = thousands(own.calls.abs_diff(own.baseline_calls) as f64);
-        (!name.is_empty()).then(|| format!("{sign}{by} {name}"))
-    };
-    let grew = own.grew.iter().filter_map(|part| one("+", part));
-    some(&grew.chain(own.fell.iter().filter_map(|part| one("-", part))).collect::<Vec<_>>(), MOST_NAMED)
+    (base != head).then(|| format!("{} {}{part}", row.call, moved(base, head)))
 }
 
 /// One record for each command; the names of its times are those of hyperfine's CSV.

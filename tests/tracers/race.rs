@@ -1,8 +1,10 @@
 //! Whole commands against each other.
 
-use crate::common::{Place, expect_valid, json, stderr, stdout, wait_for};
+use crate::common::{Place, expect_valid, json, skip, stderr, stdout, wait_for};
 use nix::sys::signal::{Signal, kill};
+use nix::unistd::geteuid;
 use serde_json::Value;
+use std::process::Output;
 use std::time::Duration;
 
 /// One program reads as many bytes with a sixteenth of the calls.
@@ -21,20 +23,40 @@ fn the_calls_that_changed_are_the_reason() {
     assert_eq!((result["command"].as_str(), result["times"].as_array().map(Vec::len)), (Some(FEW), Some(7)));
     assert!(result["exit_codes"].as_array().unwrap().iter().all(|status| status == 0), "{result:#}");
     let versus = &found["versus"][0];
-    let changed = |name: &str| -> Value {
-        let calls = versus["calls"].as_array().unwrap_or_else(|| panic!("{result:#}"));
-        calls.iter().find(|change| change["call"] == name).unwrap().clone()
-    };
+    let rows = versus["calls"]["rows"].as_array().unwrap_or_else(|| panic!("{result:#}"));
     for name in ["read", "write"] {
-        let change = changed(name);
-        let fewer = change["base"]["median"].as_u64().unwrap() - change["head"]["median"].as_u64().unwrap();
-        assert_eq!(fewer, 15_000, "{change:#}");
+        let row = rows.iter().find(|row| row["call"] == name).unwrap();
+        let calls = |side: usize| row["counts"][side]["calls"]["median"].as_u64().unwrap();
+        assert_eq!(calls(0) - calls(1), 15_000, "{row:#}");
     }
     let shown = place.run(&["race", MANY, "--versus", FEW, "--runs", "7"]);
     let text = stdout(&shown);
-    for part in ["time ratio", "7 rounds in random order", "-15,000", "unchanged."] {
+    for part in ["time ratio", "7 rounds in random order", "-15,000 (x", "calls differ, "] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+/// Without eBPF calls are counted and not timed: unit costs price them.
+#[test]
+fn an_ordinary_user_gets_counts_and_prices() {
+    let place = Place::new();
+    if !geteuid().is_root() {
+        return skip("an_ordinary_user", "becoming one needs root");
+    }
+    std::fs::create_dir(place.path().join("state")).unwrap();
+    std::os::unix::fs::chown(place.path().join("state"), Some(65534), Some(65534)).unwrap();
+    let words = ["race", MANY, "--versus", FEW, "--runs", "7", "--format", "json"];
+    let raced = place.command_as_nobody(&words).output().unwrap();
+    assert!(raced.status.success(), "{}", stderr(&raced));
+    expect_valid("race-1", &json(&raced).to_string());
+    let versus = &json(&raced)["versus"][0];
+    assert_eq!(versus["calls"]["columns"][0]["tracer"], "seccomp", "{versus:#}");
+    let explained = versus["explained"]["seconds"].as_f64().unwrap();
+    let range = versus["explained"]["range"].as_array().unwrap();
+    assert!(
+        explained < 0.0 && range[0].as_f64() <= Some(explained) && Some(explained) <= range[1].as_f64(),
+        "{versus:#}"
+    );
 }
 
 #[test]
@@ -90,17 +112,26 @@ fn runs(command: &str) -> bool {
     lines.into_iter().any(|line| line.trim_end_matches('\0').replace('\0', " ") == command)
 }
 
-/// What it started ends with it.
-#[test]
-fn an_interrupt_ends_the_command_and_shows_what_there_is() {
+/// Starts it, and ends it with SIGTERM as soon as `command` runs.
+fn interrupted(arguments: &[&str], command: &str, later: Duration) -> Output {
     let place = Place::new();
-    let job = place.start(&["race", "true", "--versus", "sleep 60.25", "--warmup", "0", "--no-counts"]);
-    assert!(wait_for(Duration::from_secs(30), || runs("sleep 60.25").then_some(())).is_some());
+    let job = place.start(arguments);
+    assert!(wait_for(Duration::from_secs(30), || runs(command).then_some(())).is_some());
+    std::thread::sleep(later);
     kill(job.pid(), Signal::SIGTERM).unwrap();
     let output = job.output();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    assert!(stdout(&output).contains("interrupted"), "{}", stdout(&output));
-    assert!(!runs("sleep 60.25"));
+    assert!(!runs(command));
+    output
+}
+
+#[test]
+fn an_interrupt_ends_the_command_and_shows_the_complete_rounds() {
+    let words = ["race", "true", "--versus", "sleep 60.25", "--warmup", "0", "--no-counts"];
+    assert_eq!(stdout(&interrupted(&words, "sleep 60.25", Duration::ZERO)), "", "there is none");
+    let words = ["race", "true", "--versus", "sleep 0.0625", "--warmup", "0", "--no-counts", "--runs", "100000"];
+    let shown = stdout(&interrupted(&words, "sleep 0.0625", Duration::from_secs(1)));
+    assert!(shown.contains("in random order, then interrupted"), "{shown}");
 }
 
 #[test]

@@ -44,8 +44,10 @@ pub struct ProfileRow {
     pub call: String,
     /// Null if the tracer of the file did not count this call.
     pub counts: Vec<Option<Counts>>,
-    /// By column, the classes and errors that grew over the baseline's, the most growth first.
+    /// By column, the classes and errors with more calls than the baseline, those with most more first.
     pub grew: Vec<Vec<Part>>,
+    /// The same with fewer.
+    pub fell: Vec<Vec<Part>>,
 }
 
 /// The counts of one call on one side.
@@ -57,6 +59,8 @@ pub struct Counts {
     pub bytes: Option<Span>,
     /// Time on a CPU, in nanoseconds; null if it is not known.
     pub on_cpu_ns: Option<Span>,
+    /// Time blocked while all threads were: wall time; null if it is not known.
+    pub stalled_ns: Option<Span>,
 }
 
 /// A number over the runs of a side.
@@ -68,7 +72,7 @@ pub struct Span {
     pub most: u64,
 }
 
-/// A part of a call's growth: one of its classes, or one of its errors.
+/// A part of a call's change: one of its classes, or one of its errors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Part {
     /// The call, in the row of all.
@@ -129,6 +133,13 @@ pub enum Quantity {
     Bytes,
 }
 
+impl Part {
+    /// With the two sides exchanged.
+    pub(super) fn reversed(self) -> Part {
+        Part { calls: self.baseline_calls, baseline_calls: self.calls, ..self }
+    }
+}
+
 impl Counts {
     pub fn of(sums: &[CallCount]) -> Counts {
         let span = |of: fn(&CallCount) -> u64| Span::of(sums.iter().map(of).collect());
@@ -141,6 +152,7 @@ impl Counts {
             errors: span(CallCount::failures),
             bytes: known(|sum| sum.bytes),
             on_cpu_ns: known(|sum| sum.on_cpu_ns),
+            stalled_ns: known(|sum| sum.stalled_ns),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::report::{Cell, Records, Spec, Style, Table};
 
 /// The table with its notes; for programs a record for each call and file.
 pub fn profiles_document(comparison: &ProfileComparison) -> Document {
-    let table = table(comparison).titled(headline(comparison)).noted(notes(comparison));
+    let table = calls_side_by_side(comparison).titled(headline(comparison)).noted(notes(comparison));
     let table = if comparison.columns.len() == 2 { Block::Table(table) } else { Block::Pages(table) };
     Document { blocks: vec![Block::Message(verdict(comparison)), table], records: records(comparison) }
 }
@@ -29,7 +29,8 @@ fn headline(comparison: &ProfileComparison) -> String {
 
 type Quantities = fn(&Counts) -> Option<Span>;
 
-fn table(comparison: &ProfileComparison) -> Table {
+/// A row for each call, and one for all.
+pub fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
     let rows: Vec<&ProfileRow> = comparison.rows.iter().chain(&comparison.total).collect();
     let mut specs = vec![Spec::left("call", |row: &&ProfileRow| row.call.as_str().into())];
     let has =
@@ -56,7 +57,7 @@ fn table(comparison: &ProfileComparison) -> Table {
         let title = format!("CPU ms {}", column.label);
         specs.push(Spec::right(&title, move |row: &&ProfileRow| on_cpu(row, index)).expendable(4));
     }
-    specs.push(Spec::left("what grew", |row: &&ProfileRow| grew(row).into()).wrapping());
+    specs.push(Spec::left("what", |row: &&ProfileRow| what(row).into()).wrapping());
     let last = comparison.rows.len();
     Table::of(&specs, &rows).with_headings(|row| row == last).without_empty()
 }
@@ -98,19 +99,26 @@ fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
     Cell::styled(by + &ratio, if more { Style::Bad } else { Style::Good })
 }
 
-/// `+180 depth 3, +118 ENOENT`; in the row of all, with the calls.
-fn grew(row: &ProfileRow) -> String {
-    let parts = row.grew.iter().flatten().map(|part| grown(part, part.call != row.call));
-    parts.take(2).collect::<Vec<_>>().join(", ")
+/// `+180 depth 3, -118 ENOENT`; in the row of all, with the calls.
+fn what(row: &ProfileRow) -> String {
+    let mut parts: Vec<&Part> = row.grew.iter().chain(&row.fell).flatten().collect();
+    parts.sort_by_key(|part| std::cmp::Reverse(part.calls.abs_diff(part.baseline_calls)));
+    parts.into_iter().take(2).map(|part| grown(part, part.call != row.call)).collect::<Vec<_>>().join(", ")
 }
 
 fn grown(part: &Part, with_call: bool) -> String {
-    format!("+{} {}", thousands((part.calls - part.baseline_calls) as f64), named(part, with_call))
+    let sign = if part.calls > part.baseline_calls { "+" } else { "-" };
+    format!("{sign}{} {}", thousands(part.calls.abs_diff(part.baseline_calls) as f64), named(part, with_call))
+}
+
+/// `depth 3`, `ENOENT`; empty for a call without classes.
+pub fn part_name(part: &Part) -> String {
+    part.error.clone().unwrap_or_else(|| class::class(&part.class))
 }
 
 /// `depth 3`, `ENOENT`; with the call, and where there is nothing else: `openat depth 3`.
 fn named(part: &Part, with_call: bool) -> String {
-    let class = part.error.clone().unwrap_or_else(|| class::class(&part.class));
+    let class = part_name(part);
     let call = if with_call || class.is_empty() { part.call.as_str() } else { "" };
     [call, &class].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
