@@ -30,7 +30,7 @@ const FIXED: [&str; 8] = [
 const LAYERS: [&[&str]; 4] =
     [&["ground.c"], &["ground.c", "support.c"], &["ground.c", "sampler.c"], &["ground.c", "support.c", "crowd.c"]];
 
-const WHOLE: [&str; 6] = ["run", "--all", "--time", "0.2", "--format", "json"];
+const WHOLE: [&str; 6] = ["run", "--all", "--time", "20", "--format", "json"];
 
 /// A tracer that holds the waker between giving a token and waking lets the other thread take it and wait anew; the late
 /// wake then costs that thread one more wait. So these may have a little more than is declared where the machine is busy.
@@ -197,7 +197,7 @@ fn check_outcomes(test: &str, records: &[Value]) {
     for record in records {
         let id = text(record, "operation");
         let message = record["error"]["message"].as_str().unwrap_or_default();
-        if message.starts_with("every batch was preempted") {
+        if message.contains("every batch waited for a CPU") || message.starts_with("every batch was preempted") {
             skip(test, &format!("{id}: {message}"));
             continue;
         }
