@@ -50,7 +50,7 @@ impl Wanted<'_> {
     pub fn kept(&self, notes: Notes) -> Option<Run> {
         let needs = needs(self.profile, None);
         let run = self.folder()?.runs().find(|run| self.is_priced_by(run, &needs))?;
-        notes.tell(&"unit costs: those of an earlier 'why' since the machine booted; --fresh measures them again");
+        notes.tell(&"unit costs: measured earlier, since the machine booted; 'why --fresh' measures them again");
         Some(run)
     }
 

@@ -44,8 +44,8 @@ fn headline(noise: &Noise) -> String {
         .filter_map(|finds| {
             let change = percent(finds.change_percent?);
             Some(match finds.runs_a_side {
-                1 => format!("a single run shows differences from {change}% on"),
-                runs => format!("{runs} runs a side from {change}%"),
+                1 => format!("comparing single runs finds differences from {change}% on"),
+                runs => format!("{runs} runs a side from {change}% on"),
             })
         })
         .collect();
@@ -56,10 +56,15 @@ fn lines(noise: &Noise) -> Vec<Line> {
     let line = |name, what: &str, value, unit| Line { name, what: what.to_string(), value, unit };
     let disturbed = &noise.disturbed;
     let mut lines = vec![
-        line("next_run_percent", "the next run of the machine as a whole, ± 95%", noise.next_run_percent, "percent"),
+        line(
+            "next_run_percent",
+            "the machine as a whole in the next run, 95% interval (±)",
+            noise.next_run_percent,
+            "percent",
+        ),
         line("between_runs_percent", "standard deviation from run to run", noise.between_runs_percent, "percent"),
         line("within_run_percent", "standard deviation within a run", noise.within_run_percent, "percent"),
-        line("blocks_percent", "time in which it was disturbed", Some(disturbed.blocks_percent), "percent"),
+        line("blocks_percent", "time blocks that were disturbed", Some(disturbed.blocks_percent), "percent"),
         line("preempted_percent", "batches that were preempted", Some(disturbed.preempted_percent), "percent"),
         line("state_changes", "runs in which the kernel's state changed", Some(disturbed.state_changes as f64), "runs"),
         line("stolen_percent", "CPU time that the hypervisor took", disturbed.stolen_percent, "percent"),
@@ -67,7 +72,7 @@ fn lines(noise: &Noise) -> Vec<Line> {
     ];
     lines.extend(noise.finds.iter().map(|finds| Line {
         name: if finds.runs_a_side == 1 { "found_by_single_runs" } else { "found_by_five_runs_a_side" },
-        what: format!("least difference that shows with {} a side", counted(finds.runs_a_side, "run")),
+        what: format!("smallest difference found with {} a side", counted(finds.runs_a_side, "run")),
         value: finds.change_percent,
         unit: "percent",
     }));
@@ -110,10 +115,10 @@ mod tests {
     #[test]
     fn one_number_and_what_it_lets_one_detect_come_first() {
         let text = written(Format::Text, &noise(Some(2.0)));
-        let first = "This machine moves by ±2.0% from run to run; a single run shows differences from 2.5% on, 5 runs a \
-                     side from 1.8%.";
+        let first = "This machine moves by ±2.0% from run to run; comparing single runs finds differences from 2.5% \
+                     on, 5 runs a side from 1.8% on.";
         assert_eq!(text.lines().next(), Some(first));
-        assert!(text.contains("time in which it was disturbed") && text.contains("5.0%"), "{text}");
+        assert!(text.contains("time blocks that were disturbed") && text.contains("5.0%"), "{text}");
         assert!(written(Format::Text, &noise(None)).contains("by an unknown amount"));
     }
 

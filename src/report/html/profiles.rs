@@ -47,7 +47,7 @@ pub fn write_profiles_page(page: &ProfilesPage, out: &mut dyn Write) -> io::Resu
         });
     }
     html.raw("</main>");
-    head::footer(&mut html, "two profiles", "Numbers of calls are of one run of each, times too.");
+    head::footer(&mut html, "two profiles", "Counts and times are of one run of each.");
     out.write_all(html.as_str().as_bytes())
 }
 

@@ -72,7 +72,7 @@ pub fn headline(scope: &str, focus: &Focus, rates: &Rates, lost: u64, width: usi
     let what = if all.chars().count() > room && !within.is_empty() { within } else { all };
     let mut lines = vec![format!("{}: {sum}", clean::cut(&what, room)), cost(rates)];
     if rates.torn {
-        lines.push("UNCERTAIN: calls were counted during this read: some may be here twice or not.".into());
+        lines.push("UNCERTAIN: counts changed while being read; calls may be missing or twice.".into());
     }
     if lost > 0 {
         lines.push(format!("INCOMPLETE: {} events were lost; all counts are lower bounds.", thousands(lost as f64)));
