@@ -47,15 +47,15 @@ pub fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
         };
         specs.push(Spec::right(&title, move |row: &&ProfileRow| change(row, column, comparison.baseline)));
     }
-    for (name, of, order) in [("errors", (|c| Some(c.errors)) as Quantities, 2), ("bytes", |c| c.bytes, 3)] {
+    for (index, column) in comparison.columns.iter().enumerate().filter(|_| has(|c| c.on_cpu_ns)) {
+        let title = format!("CPU ms {}", column.label);
+        specs.push(Spec::right(&title, move |row: &&ProfileRow| on_cpu(row, index)).expendable(2));
+    }
+    for (name, of, order) in [("errors", (|c| Some(c.errors)) as Quantities, 3), ("bytes", |c| c.bytes, 4)] {
         for (index, column) in comparison.columns.iter().enumerate().filter(|_| has(of)) {
             let title = format!("{name} {}", column.label);
             specs.push(Spec::right(&title, move |row: &&ProfileRow| span(row, index, of)).expendable(order));
         }
-    }
-    for (index, column) in comparison.columns.iter().enumerate().filter(|_| has(|c| c.on_cpu_ns)) {
-        let title = format!("CPU ms {}", column.label);
-        specs.push(Spec::right(&title, move |row: &&ProfileRow| on_cpu(row, index)).expendable(4));
     }
     specs.push(Spec::left("what", |row: &&ProfileRow| what(row).into()).wrapping());
     let last = comparison.rows.len();

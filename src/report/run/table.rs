@@ -49,8 +49,9 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> 
     };
     let (marks, warned) = warned(summary, environments);
     let labels = conditions::labels(&summary.labels).map(|labels| format!("labels: {labels}"));
-    let own = failures.into_iter().chain(marks).chain(next_run(summary)).chain(labels).collect();
-    let others = study::notes(summary).into_iter().chain(more).chain(warned).chain(notes(summary)).collect();
+    let cells = failures.into_iter().chain(marks).chain(next_run(summary));
+    let own = study::notes(summary).into_iter().chain(cells).chain(labels).collect();
+    let others = more.into_iter().chain(warned).chain(notes(summary)).collect();
     let notes = if wide { [own, others].concat() } else { brief(own, others) };
     let cautions = cautions(summary, host).into_iter().chain(overheads(summary)).collect();
     table.titled(study::title(summary, title(summary, host))).cautioned(cautions).noted(notes)
