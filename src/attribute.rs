@@ -17,6 +17,7 @@ pub mod costs;
 pub mod lines;
 pub mod needs;
 pub mod path;
+mod prices;
 mod scaled;
 mod speed;
 pub mod spread;
