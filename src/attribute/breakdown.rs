@@ -222,7 +222,7 @@ fn row(profile: &Profile, null: Option<UnitCost>, count: CallCount, priced: &[Se
 
 /// The bare crossing of all these calls. A measured call cannot have crossed for longer than it ran, since tracers are
 /// calibrated to measure the whole call.
-fn crossing(count: &CallCount, null: UnitCost) -> Seconds {
+pub(super) fn crossing(count: &CallCount, null: UnitCost) -> Seconds {
     null.times(count.calls, 0.0).at_most(count.on_cpu_ns.map_or(f64::INFINITY, s))
 }
 

@@ -131,6 +131,13 @@ pub struct NoCosts {
     pub counted: Vec<String>,
 }
 
+impl NoCosts {
+    /// The same where figures of either unit would do.
+    fn of_either_unit(self) -> NoCosts {
+        NoCosts { present: [self.present, self.counted].concat(), counted: Vec::new(), ..self }
+    }
+}
+
 impl Costs {
     /// The unit costs of `environment`; by default `native`, or the only one there is.
     ///
@@ -153,7 +160,7 @@ impl UnitCosts {
     /// As of [`Costs::from_run`].
     pub fn from_run(run: &Run, environment: Option<&str>) -> Result<UnitCosts, NoCosts> {
         match Environments::of(run).counted(environment) {
-            None => Costs::from_run(run, environment).map(UnitCosts::Times),
+            None => Costs::from_run(run, environment).map(UnitCosts::Times).map_err(NoCosts::of_either_unit),
             Some(environment) => {
                 let prices = price_list(run, &environment, instructions);
                 Ok(UnitCosts::Instructions(CountedCosts { label: label(run, &environment), prices }))
@@ -264,9 +271,7 @@ impl Environments {
         let name = wanted.unwrap_or(default).to_string();
         match self.timed.contains(&name) {
             true => Ok(name),
-            false => {
-                Err(NoCosts { wanted: wanted.map(str::to_string), present: self.timed, counted: self.counted })
-            }
+            false => Err(NoCosts { wanted: wanted.map(str::to_string), present: self.timed, counted: self.counted }),
         }
     }
 
