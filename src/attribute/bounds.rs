@@ -11,6 +11,7 @@ use super::breakdown::crossing;
 use super::charged::{Charged, tracing_s};
 use super::costs::{Costs, UnitCost};
 use super::spread::{Seconds, plus, s, sum_by_call};
+use super::units::bare_name;
 use super::wall::Overlap;
 use crate::model::{By, CallCount, Profile};
 use schemars::JsonSchema;
@@ -124,7 +125,7 @@ fn free_crossings(workload: &Workload, calls: &[CallCount], null: UnitCost) -> F
 }
 
 fn io_uring(workload: &Workload, calls: &[CallCount], null: UnitCost, requests: &[ring::Request]) -> Option<Ring> {
-    let rows_of = |names: &[&str]| rows(calls, null, |name| names.contains(&super::units::bare_name(name)));
+    let rows_of = |names: &[&str]| rows(calls, null, |name| names.contains(&bare_name(name)));
     let rows = rows_of(ring::CARRIED);
     let carried = rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.calls));
     let batch = |request: &ring::Request| RingBatch {

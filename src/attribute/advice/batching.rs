@@ -1,6 +1,6 @@
 //! A rule about calls that a ring could carry: many of them, whose crossings are a good part of the program's CPU time.
 
-use super::caller::Caller;
+use super::caller::{Caller, is_one_of};
 use super::rule::{Advice, Rule};
 use crate::attribute::bounds::{Workload, ring, saved};
 use crate::attribute::breakdown::crossing;
@@ -16,7 +16,9 @@ pub fn batches(caller: &Caller) -> Vec<Advice> {
 
 /// The largest batch that was measured saves most.
 fn batch(caller: &Caller) -> Option<Advice> {
-    let is_carried = |count: &CallCount| ring::carries(&count.call);
+    let many: Vec<&str> =
+        ring::CARRIED.iter().copied().filter(|name| caller.are_many(caller.named(&[*name]).calls)).collect();
+    let is_carried = |count: &CallCount| is_one_of(count, &many);
     let part = caller.whole(is_carried);
     let request = ring::requests(caller.costs).pop().filter(|_| caller.are_many(part.calls / 10))?;
     let null = caller.costs.null_call()?;

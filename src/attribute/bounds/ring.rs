@@ -4,7 +4,6 @@
 //! Source: io_uring_enter(2), which lists the operations and since when there are, and measurements of this machine (METHOD.md).
 
 use crate::attribute::costs::{Costs, UnitCost};
-use crate::attribute::units::bare_name;
 
 /// The operation that measures a request which does nothing: put, submitted, completed and taken.
 pub const OPERATION: &str = "event.uring_nop";
@@ -86,11 +85,6 @@ pub fn requests(costs: &Costs) -> Vec<Request> {
         cost: UnitCost { ns: whole.ns / batch.max(1) as f64, ..whole },
     };
     costs.over(OPERATION, PARAMETER).into_iter().map(each).collect()
-}
-
-/// Whether a ring carries the call.
-pub fn carries(call: &str) -> bool {
-    CARRIED.contains(&bare_name(call))
 }
 
 #[cfg(test)]

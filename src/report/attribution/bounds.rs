@@ -10,6 +10,9 @@ use crate::report::{Cell, Spec, Table};
 /// Calls that a sentence names.
 const NAMED: usize = 8;
 
+/// Rows with a smaller share of the saving are not shown.
+const LEAST: f64 = 0.001;
+
 const NO_MORE: &str = "It is a bound: work in calls stays as it is, every call is assumed to be batched, and which depend on each other's \
                        results is not in a profile. What crossings do to caches is not in it.";
 
@@ -65,10 +68,11 @@ fn free_crossings(free: &FreeCrossings, most: usize) -> Table {
         Spec::right("saves s", |row: &BoundRow| Cell::number(seconds(row.crossing.value), row.crossing.value)),
         Spec::right("range", |row: &BoundRow| range(row.crossing).into()),
     ];
-    let shown = &free.rows[..free.rows.len().min(most)];
+    let least = LEAST * free.saving.saved.value;
+    let matter = free.rows.partition_point(|row| row.crossing.value > least);
+    let shown = &free.rows[..matter.min(most)];
     let more = free.rows.len() - shown.len();
-    let mut notes: Vec<String> =
-        (more > 0).then(|| format!("{more} more rows save less (--top shows more)")).into_iter().collect();
+    let mut notes: Vec<String> = (more > 0).then(|| format!("{more} more rows save less")).into_iter().collect();
     notes.push(sentence(&at_most(&free.saving)));
     notes.push(format!("A crossing takes {} ns here, by a null call.", significant(free.crossing_ns)));
     notes.push(NO_MORE.to_string());
