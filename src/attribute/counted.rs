@@ -241,7 +241,7 @@ mod tests {
         let all = 200_000.0 + 7.0 * (2_000.0f64 * 4_000.0).sqrt() + 4_000.0 + 30_000.0;
         assert!((found.total.here_instructions - all).abs() < 1e-6, "{:?}", found.total);
         assert!((found.total.ratio().unwrap() - 2.0).abs() < 1e-9);
-        assert_eq!(found.unpriced.iter().map(|own| &*own.call).collect::<Vec<_>>(), ["fsync", "keyctl"]);
+        assert_eq!(found.unpriced.iter().map(|own| &*own.call).collect::<Vec<_>>(), ["keyctl", "fsync"]);
         assert_eq!(found.unpriced_share, Some(8.0 / 125.0));
     }
 

@@ -53,7 +53,8 @@ fn free_crossings_save_calls_times_the_null_call() {
     near(cpu.here_s, 1.0);
     near(cpu.there_s.value, 1.0 - 0.100001);
     near(wall.there_s.value, 1.0 - 0.100001);
-    assert!((cpu.most_saved() - 0.100001).abs() < 1e-3, "{cpu:?}");
+    // The most is the upper end of the null call's interval.
+    assert!(cpu.most_saved() > 0.100001 && cpu.most_saved() < 0.12, "{cpu:?}");
     assert_eq!(found.rows.iter().map(|row| &*row.name).collect::<Vec<_>>(), ["getppid", "read"]);
 }
 
