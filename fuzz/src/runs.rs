@@ -89,6 +89,7 @@ fn compared(run: &Run) {
         html::write_page(&html::Page { files: &files, comparison: Some(&comparison), explained: &[] }, &mut Vec::new());
     if let Ok(costs) = Costs::from_run(run, None) {
         let profile = super::profiles::example();
-        syscost::attribute::attribute(&profile, Some(&costs), std::slice::from_ref(&costs), syscost::model::By::Class);
+        let versus = syscost::attribute::Versus { costs: std::slice::from_ref(&costs), what_ifs: &[] };
+        syscost::attribute::attribute(&profile, Some(&costs), versus, syscost::model::By::Class);
     }
 }

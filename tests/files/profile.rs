@@ -317,7 +317,7 @@ fn show_tells_profiles_and_runs_apart() {
         (vec!["show", "p.json", "--sort", "cost"], "--only and --sort are for result files, p.json is a profile"),
         (
             vec!["show", "p.json", "--format", "bencher"],
-            "--format bencher holds no profile: choose text, markdown, csv, json, openmetrics, github-action-benchmark, speedscope or firefox-profiler",
+            "--format bencher holds no profile: choose text, markdown, csv, json, openmetrics, github-action-benchmark, speedscope, firefox-profiler or seccomp",
         ),
         (
             vec!["show", "p.json", "--view", "bars"],
@@ -550,7 +550,7 @@ fn format_md_names_every_field() {
     }
     let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
     let mut found = Vec::new();
-    for name in ["profile-1", "profile-summary-3", "attribution-3"] {
+    for name in ["profile-1", "profile-summary-3", "attribution-3", "attribution-instructions-1"] {
         names(&schema(name), &mut found);
     }
     assert!(found.len() > 90, "{found:?}");
