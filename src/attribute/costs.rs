@@ -2,8 +2,8 @@
 
 use super::speed::Machine;
 use super::spread::{MODEL_SD, PER_DOUBLING, Seconds, Z};
-use super::units::{NULL_CALLS, UNITS, Unit, units_of};
-use crate::model::{Class, Nanos, Outcome, Record, Run};
+use super::units::{Ending, NULL_CALLS, UNITS, Unit, endings, units_of};
+use crate::model::{CallCount, Class, Nanos, Outcome, Record, Run};
 use crate::summary::{Row, RowCost, summarize};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,6 +75,10 @@ pub struct Price {
 }
 
 impl Price {
+    fn with_ns(self, ns: f64) -> Price {
+        Price { cost: UnitCost { ns, ..self.cost }, ..self }
+    }
+
     /// The cost of this many calls, with the model's error.
     pub fn times(&self, calls: u64) -> Seconds {
         self.cost.times(calls, MODEL_SD.hypot(self.beyond))
@@ -173,22 +177,39 @@ impl Costs {
         operations.iter().find_map(|operation| self.price_of(operation))
     }
 
-    /// The unit cost of a call of a class; `None` where no operation of the run resembles it.
+    /// The unit cost of a call that succeeds; `None` where no operation of the run resembles it.
     pub fn price(&self, call: &str, class: &Class) -> Option<Price> {
-        self.ways(self, call, class).into_iter().find_map(|(unit, operation)| self.by(unit, operation, class))
+        self.by_ending(self, (call, class), None).map(|(price, _)| price)
     }
 
-    /// Prices `call` in both by the same operation, so that their ratio means something.
-    pub fn prices(&self, other: &Costs, call: &str, class: &Class) -> Option<(Price, Price)> {
-        let mut ways = self.ways(other, call, class).into_iter();
+    /// The unit cost of one of these calls, successes and failures together; `None` as above.
+    pub fn price_of_calls(&self, count: &CallCount) -> Option<Price> {
+        self.prices(self, count).map(|(price, _)| price)
+    }
+
+    /// Prices calls in both by the same operations, so that their ratio means something. The basis is that of most calls.
+    pub fn prices(&self, other: &Costs, count: &CallCount) -> Option<(Price, Price)> {
+        let one = |(ending, calls)| Some((calls, self.by_ending(other, (&count.call, &count.class), ending)?));
+        let all: Vec<(u64, (Price, Price))> = endings(count).into_iter().filter_map(one).collect();
+        let whole: f64 = all.iter().map(|(calls, _)| *calls as f64).sum();
+        let mean = |side: fn(&(Price, Price)) -> f64| -> f64 {
+            all.iter().map(|(calls, prices)| *calls as f64 / whole * side(prices)).sum()
+        };
+        let means = (mean(|prices| prices.0.cost.ns), mean(|prices| prices.1.cost.ns));
+        let (_, (a, b)) = all.into_iter().max_by_key(|(calls, _)| *calls)?;
+        Some((a.with_ns(means.0), b.with_ns(means.1)))
+    }
+
+    fn by_ending(&self, other: &Costs, (call, class): (&str, &Class), ending: Ending) -> Option<(Price, Price)> {
+        let mut ways = self.ways(other, (call, class), ending).into_iter();
         ways.find_map(|(unit, op)| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
     }
 
     /// What prices the call, the best first: before all others those of which both runs have all that is subtracted.
-    fn ways(&self, other: &Costs, call: &str, class: &Class) -> Vec<(&'static Unit, &'static str)> {
+    fn ways(&self, other: &Costs, (call, class): (&str, &Class), ending: Ending) -> Vec<(&'static Unit, &'static str)> {
         let has = |operation: &&str| [self, other].iter().all(|costs| !costs.points_of(operation).is_empty());
-        let all =
-            units_of(call, class).flat_map(|unit| unit.operations.iter().map(move |operation| (unit, *operation)));
+        let units = units_of(call, class, ending);
+        let all = units.flat_map(|unit| unit.operations.iter().map(move |operation| (unit, *operation)));
         let (mut ways, rest): (Vec<_>, Vec<_>) = all.partition(|(unit, _)| unit.less.iter().all(&has));
         ways.extend(rest);
         ways
