@@ -85,10 +85,11 @@ fn compared(run: &Run) {
     let machines = histories(columns, &[], &Selection::default(), 0.01);
     let _ = report::write_document(&report::history_document(&machines, 0.01), Format::Text, Screen::PLAIN, out);
     let files = [Portrait::new("a", run, true), Portrait::new("b", run, true)];
+    let versus = syscost::attribute::Versus { costs: std::slice::from_ref(&costs), what_ifs: &[] };
     let _ =
         html::write_page(&html::Page { files: &files, comparison: Some(&comparison), explained: &[] }, &mut Vec::new());
     if let Ok(costs) = Costs::from_run(run, None) {
         let profile = super::profiles::example();
-        syscost::attribute::attribute(&profile, Some(&costs), std::slice::from_ref(&costs), syscost::model::By::Class);
+        syscost::attribute::attribute(&profile, Some(&costs), versus, syscost::model::By::Class);
     }
 }

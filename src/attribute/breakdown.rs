@@ -154,7 +154,7 @@ pub enum AccountNote {
 
 /// Breaks the time of `profile` down, with a row for each call or for each class, as `by` says.
 pub fn break_down(profile: &Profile, costs: Option<&Costs>, by: By) -> Breakdown {
-    let null = costs.and_then(Costs::null_call).map(|price| price.cost);
+    let null = costs.and_then(|costs| costs.null_call()).map(|price| price.cost);
     let measured = profile.all_calls().on_cpu_ns.is_some();
     let classes = profile.totals(By::Class);
     let price = |count: &CallCount| Some(costs?.price_of_calls(count)?.times(count.calls));
@@ -222,7 +222,7 @@ fn row(profile: &Profile, null: Option<UnitCost>, count: CallCount, priced: &[Se
 
 /// The bare crossing of all these calls. A measured call cannot have crossed for longer than it ran, since tracers are
 /// calibrated to measure the whole call.
-fn crossing(count: &CallCount, null: UnitCost) -> Seconds {
+pub(super) fn crossing(count: &CallCount, null: UnitCost) -> Seconds {
     null.times(count.calls, 0.0).at_most(count.on_cpu_ns.map_or(f64::INFINITY, s))
 }
 

@@ -35,8 +35,7 @@ impl<'a> Comparison<'a> {
 
     /// What the first of these operations costs that both sides have.
     pub fn first_of(&self, operations: &[&str]) -> Option<(Price, Price)> {
-        let both = |operation: &&str| Some((self.here.price_of(operation)?, self.there.price_of(operation)?));
-        operations.iter().find_map(both).map(|prices| self.side_by_side(prices))
+        self.here.first_of_both(self.there, operations).map(|prices| self.side_by_side(prices))
     }
 
     /// What a null call costs on both sides.

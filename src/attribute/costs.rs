@@ -1,24 +1,20 @@
-//! Unit costs from a run: what one call of a class costs there. Pure.
+//! Unit costs from a run: what one call of a class takes there, in nanoseconds or, of an emulated machine, in instructions. Pure.
 
+use super::prices::{self, Amount, MeasuredOperation, PriceList};
+pub use super::prices::{Basis, Interpolation};
 use super::speed::Machine;
-use super::spread::{MODEL_SD, PER_DOUBLING, Seconds, Z};
-use super::units::{Ending, NULL_CALLS, UNITS, Unit, endings, units_of};
-use crate::model::{CallCount, Class, Nanos, Outcome, Record, Run};
+use super::spread::{MODEL_SD, Seconds, Z};
+use crate::model::{Nanos, Outcome, Record, Run};
 use crate::summary::{Row, RowCost, summarize};
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
+use std::ops::Deref;
 
-/// The operations of a run that were measured in one environment.
+/// The operations of a run that were timed in one environment.
 #[derive(Clone, Debug)]
 pub struct Costs {
     /// Where they are from: host, kernel and environment, or the title of the article.
     pub label: String,
-    /// By operation, in the order of the run.
-    points: HashMap<String, Vec<MeasuredOperation>>,
-    /// Ascending costs over each parameter that prices classes, by operation and parameter. Made once, because a profile may
-    /// have as many classes as a run has records.
-    lines: HashMap<(&'static str, &'static str), Vec<(u64, UnitCost)>>,
+    prices: PriceList<UnitCost>,
     /// How many threads ran each operation at once.
     pub threads: u64,
     /// Whether any cost has an interval: published results have none.
@@ -26,15 +22,19 @@ pub struct Costs {
     pub(super) machine: Machine,
 }
 
-/// An operation at one set of parameters.
-#[derive(Clone, Debug, PartialEq)]
-struct MeasuredOperation {
-    params: BTreeMap<String, u64>,
-    cost: UnitCost,
-    /// System calls per iteration, if they were counted.
-    entries: Option<f64>,
-    /// False where it is known that the kernel was not entered.
-    enters: bool,
+/// The operations of a run whose instructions were counted in one environment: no times, which is why this is a type of its own.
+#[derive(Clone, Debug)]
+pub struct CountedCosts {
+    /// Host, kernel and environment.
+    pub label: String,
+    prices: PriceList<InstructionsPerCall>,
+}
+
+/// Unit costs in one of the two units.
+#[derive(Clone, Debug)]
+pub enum UnitCosts {
+    Times(Costs),
+    Instructions(CountedCosts),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -46,6 +46,13 @@ pub struct UnitCost {
     /// The part of it that differs between cases of one run.
     pub in_run_sd: f64,
 }
+
+/// A number of instructions, in user and kernel mode together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InstructionsPerCall(pub f64);
+
+/// The unit cost of a call as a time.
+pub type Price = prices::Price<UnitCost>;
 
 impl UnitCost {
     /// As it compares with another one of the same run: what moves a case from run to run moves both.
@@ -65,44 +72,53 @@ impl UnitCost {
     }
 }
 
-/// The unit cost of a call, and what it was made from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Price {
-    pub cost: UnitCost,
-    /// Error from the distance of the class to the measured parameters, as a standard deviation of the logarithm.
-    pub beyond: f64,
-    pub basis: Basis,
+impl Amount for UnitCost {
+    fn value(self) -> f64 {
+        self.ns
+    }
+
+    fn without(self, off: f64) -> UnitCost {
+        let ns = self.ns - off;
+        UnitCost { ns, ..self.less_certain(self.ns / ns) }
+    }
+
+    fn divided(self, count: f64) -> UnitCost {
+        UnitCost { ns: self.ns / count, ..self }
+    }
+
+    fn between(low: UnitCost, high: UnitCost, share: f64) -> UnitCost {
+        let (log_sd, in_run_sd) = (low.log_sd.max(high.log_sd), low.in_run_sd.max(high.in_run_sd));
+        UnitCost { ns: between_logarithms(low.ns, high.ns, share), log_sd, in_run_sd }
+    }
+}
+
+impl Amount for InstructionsPerCall {
+    fn value(self) -> f64 {
+        self.0
+    }
+
+    fn without(self, off: f64) -> InstructionsPerCall {
+        InstructionsPerCall(self.0 - off)
+    }
+
+    fn divided(self, count: f64) -> InstructionsPerCall {
+        InstructionsPerCall(self.0 / count)
+    }
+
+    fn between(low: InstructionsPerCall, high: InstructionsPerCall, share: f64) -> InstructionsPerCall {
+        InstructionsPerCall(between_logarithms(low.0, high.0, share))
+    }
+}
+
+fn between_logarithms(low: f64, high: f64, share: f64) -> f64 {
+    (low.ln() + share * (high.ln() - low.ln())).exp()
 }
 
 impl Price {
-    fn with_ns(self, ns: f64) -> Price {
-        Price { cost: UnitCost { ns, ..self.cost }, ..self }
-    }
-
     /// The cost of this many calls, with the model's error.
     pub fn times(&self, calls: u64) -> Seconds {
         self.cost.times(calls, MODEL_SD.hypot(self.beyond))
     }
-}
-
-/// What a price was made from.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Basis {
-    pub operation: String,
-    /// `None` where the operation has one cost.
-    pub at: Option<Interpolation>,
-    /// Operations whose cost was subtracted.
-    pub less: &'static [&'static str],
-}
-
-/// A value of the parameter that sets a price, and the measured values around it: both are the nearest one where that was
-/// taken, and the value itself where it was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Interpolation {
-    pub parameter: &'static str,
-    pub value: u64,
-    pub low: u64,
-    pub high: u64,
 }
 
 /// The run has no unit costs of the wanted environment or, if none was named, several environments but not `native`.
@@ -115,12 +131,10 @@ pub struct NoCosts {
     pub counted: Vec<String>,
 }
 
-/// The parameter of operations that run in several threads at once.
-const THREADS: &str = "threads";
-
-impl MeasuredOperation {
-    fn threads(&self) -> u64 {
-        self.params.get(THREADS).copied().unwrap_or(1)
+impl NoCosts {
+    /// The same where figures of either unit would do.
+    fn of_either_unit(self) -> NoCosts {
+        NoCosts { present: [self.present, self.counted].concat(), counted: Vec::new(), ..self }
     }
 }
 
@@ -130,197 +144,77 @@ impl Costs {
     /// # Errors
     /// When the run has no such environment, or several of which none is `native`.
     pub fn from_run(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
-        let environment = choose(run, environment)?;
-        let summary = summarize(run);
-        let rows = summary.rows.iter().chain(&summary.baselines);
-        // Programs make most of their calls in loops: cold costs are upper bounds, see METHOD.md.
-        let warm = rows.filter(|row| row.case.cold().is_none());
-        let own = warm.filter(|row| row.case.language.is_none() && row.case.environment == environment);
-        let mut points: HashMap<String, Vec<MeasuredOperation>> = HashMap::new();
-        let mut seen = HashSet::new();
-        for (operation, point) in own.filter_map(|row| Some((&row.case.operation, point(row)?))) {
-            if seen.insert((operation, point.params.clone())) {
-                points.entry(operation.clone()).or_default().push(point);
-            }
-        }
-        // An operation in one thread is preferred to the same in several: it is what one call costs.
-        let fewest = |points: &[MeasuredOperation]| points.iter().map(MeasuredOperation::threads).min().unwrap_or(1);
-        for points in points.values_mut() {
-            let own = fewest(points);
-            points.retain(|point| point.threads() == own);
-        }
-        let threads = points.values().map(|points| fewest(points)).max().unwrap_or(1);
-        let has_intervals = points.values().flatten().any(|point| point.cost.log_sd > 0.0);
-        let lines = lines(&points);
-        Ok(Costs {
-            label: label(run, &environment),
-            points,
-            lines,
-            threads,
-            has_intervals,
-            machine: Machine::from_run(run),
-        })
-    }
-
-    /// The bare crossing of the user-kernel boundary, and which call measured it.
-    pub fn null_call(&self) -> Option<Price> {
-        NULL_CALLS.iter().find_map(|operation| self.price_of(operation))
-    }
-
-    /// The cost of `operation` at its defaults, or at the parameters nearest to them that the run has.
-    pub fn price_of(&self, operation: &str) -> Option<Price> {
-        self.at(operation, None)
-    }
-
-    /// The cost of the first of `operations` that the run has.
-    pub fn first_of(&self, operations: &[&str]) -> Option<Price> {
-        operations.iter().find_map(|operation| self.price_of(operation))
-    }
-
-    /// The unit cost of a call that succeeds; `None` where no operation of the run resembles it.
-    pub fn price(&self, call: &str, class: &Class) -> Option<Price> {
-        self.by_ending(self, (call, class), None).map(|(price, _)| price)
-    }
-
-    /// The unit cost of one of these calls, successes and failures together; `None` as above.
-    pub fn price_of_calls(&self, count: &CallCount) -> Option<Price> {
-        self.prices(self, count).map(|(price, _)| price)
-    }
-
-    /// Prices calls in both by the same operations, so that their ratio means something. The basis is that of most calls.
-    pub fn prices(&self, other: &Costs, count: &CallCount) -> Option<(Price, Price)> {
-        let one = |(ending, calls)| Some((calls, self.by_ending(other, (&count.call, &count.class), ending)?));
-        let all: Vec<(u64, (Price, Price))> = endings(count).into_iter().filter_map(one).collect();
-        let whole: f64 = all.iter().map(|(calls, _)| *calls as f64).sum();
-        let mean = |side: fn(&(Price, Price)) -> f64| -> f64 {
-            all.iter().map(|(calls, prices)| *calls as f64 / whole * side(prices)).sum()
-        };
-        let means = (mean(|prices| prices.0.cost.ns), mean(|prices| prices.1.cost.ns));
-        let (_, (a, b)) = all.into_iter().max_by_key(|(calls, _)| *calls)?;
-        Some((a.with_ns(means.0), b.with_ns(means.1)))
-    }
-
-    fn by_ending(&self, other: &Costs, (call, class): (&str, &Class), ending: Ending) -> Option<(Price, Price)> {
-        let mut ways = self.ways(other, (call, class), ending).into_iter();
-        ways.find_map(|(unit, op)| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
-    }
-
-    /// What prices the call, the best first: before all others those of which both runs have all that is subtracted.
-    fn ways(&self, other: &Costs, (call, class): (&str, &Class), ending: Ending) -> Vec<(&'static Unit, &'static str)> {
-        let has = |operation: &&str| [self, other].iter().all(|costs| !costs.points_of(operation).is_empty());
-        let units = units_of(call, class, ending);
-        let all = units.flat_map(|unit| unit.operations.iter().map(move |operation| (unit, *operation)));
-        let (mut ways, rest): (Vec<_>, Vec<_>) = all.partition(|(unit, _)| unit.less.iter().all(&has));
-        ways.extend(rest);
-        ways
-    }
-
-    /// The cost of an operation that does not enter the kernel, such as a clock read by the vDSO; `None` where it does.
-    pub fn user_mode(&self, operation: &str) -> Option<UnitCost> {
-        self.points_of(operation).iter().find(|point| !point.enters).map(|point| point.cost)
-    }
-
-    fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price> {
-        let price = self.at(operation, unit.per.value_in(class))?;
-        let less: f64 = unit.less.iter().filter_map(|operation| Some(self.price_of(operation)?.cost.ns)).sum();
-        let off = less + self.other_crossings_ns(unit, operation);
-        // If nothing would be left, the run cannot separate the parts: the whole is then the best estimate.
-        let ns = if off < price.cost.ns { price.cost.ns - off } else { price.cost.ns };
-        let basis = Basis { less: unit.less, ..price.basis };
-        // Its error stays the same in nanoseconds when a part is subtracted.
-        let cost = price.cost.less_certain(price.cost.ns / ns);
-        Some(Price { cost: UnitCost { ns: ns / unit.count, ..cost }, basis, ..price })
-    }
-
-    /// The bare crossings of other calls than the unit's that an iteration makes: a traced program makes them too, and they
-    /// are counted there. Those of the operations in `less` are already subtracted.
-    fn other_crossings_ns(&self, unit: &Unit, operation: &str) -> f64 {
-        let entries = |name: &str| self.points_of(name).first()?.entries;
-        let less: Option<f64> = unit.less.iter().map(|name| entries(name)).sum();
-        let others = entries(operation).zip(less).map_or(0.0, |(all, less)| (all - less - unit.count).max(0.0));
-        others * self.null_call().map_or(0.0, |null| null.cost.ns)
-    }
-
-    /// The cost of `operation` where one parameter has this value, along a line between logarithms.
-    fn at(&self, operation: &str, parameter: Option<(&'static str, u64)>) -> Option<Price> {
-        let first = self.points_of(operation).iter().find(|point| point.enters)?;
-        let line = parameter.and_then(|(name, value)| Some((name, value, self.lines.get(&(operation, name))?)));
-        let operation = operation.to_string();
-        Some(match line {
-            None => Price { cost: first.cost, beyond: 0.0, basis: Basis { operation, at: None, less: &[] } },
-            Some((parameter, value, line)) => {
-                let (cost, beyond, (value, low, high)) = on_line(line, value);
-                let at = Some(Interpolation { parameter, value, low, high });
-                Price { cost, beyond, basis: Basis { operation, at, less: &[] } }
-            }
-        })
-    }
-
-    fn points_of(&self, operation: &str) -> &[MeasuredOperation] {
-        self.points.get(operation).map_or(&[], Vec::as_slice)
+        let environment = Environments::of(run).timed(environment)?;
+        let prices = price_list(run, &environment, unit_cost);
+        let has_intervals = prices.all().any(|cost| cost.log_sd > 0.0);
+        let (label, threads, machine) = (label(run, &environment), prices.threads(), Machine::from_run(run));
+        Ok(Costs { label, prices, threads, has_intervals, machine })
     }
 }
 
-/// The costs over its parameter of each operation that is priced by one; none of them is empty.
-fn lines(
-    points: &HashMap<String, Vec<MeasuredOperation>>,
-) -> HashMap<(&'static str, &'static str), Vec<(u64, UnitCost)>> {
-    let mut lines = HashMap::new();
-    for (unit, name) in UNITS.iter().filter_map(|unit| Some((unit, unit.per.parameter()?))) {
-        for operation in unit.operations {
-            let line = series(points.get(*operation).map_or(&[], Vec::as_slice), name);
-            if !line.is_empty() {
-                lines.insert((*operation, name), line);
+impl UnitCosts {
+    /// Those of `environment`, in its unit; by default times as [`Costs::from_run`] has them, else the only environment whose
+    /// instructions were counted.
+    ///
+    /// # Errors
+    /// As of [`Costs::from_run`].
+    pub fn from_run(run: &Run, environment: Option<&str>) -> Result<UnitCosts, NoCosts> {
+        match Environments::of(run).counted(environment) {
+            None => Costs::from_run(run, environment).map(UnitCosts::Times).map_err(NoCosts::of_either_unit),
+            Some(environment) => {
+                let prices = price_list(run, &environment, instructions);
+                Ok(UnitCosts::Instructions(CountedCosts { label: label(run, &environment), prices }))
             }
         }
     }
-    lines
 }
 
-/// The points that enter the kernel and differ in `name` alone, ascending. Among the sets of other parameters, the one with
-/// most points is taken; of equal ones the smallest.
-fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, UnitCost)> {
-    let mut sets: BTreeMap<BTreeMap<&str, u64>, BTreeMap<u64, UnitCost>> = BTreeMap::new();
-    for point in points.iter().filter(|point| point.enters) {
-        let Some(value) = point.params.get(name) else { continue };
-        let others = point.params.iter().filter(|(other, _)| *other != name).map(|(n, v)| (n.as_str(), *v)).collect();
-        sets.entry(others).or_default().insert(*value, point.cost);
+impl Deref for Costs {
+    type Target = PriceList<UnitCost>;
+
+    fn deref(&self) -> &PriceList<UnitCost> {
+        &self.prices
     }
-    let most = sets.values().map(BTreeMap::len).max().unwrap_or(0);
-    let best = sets.into_values().find(|set| set.len() == most).unwrap_or_default();
-    best.into_iter().collect()
 }
 
-/// The cost at `value` on the line through ascending points, its error as a standard deviation of the logarithm, and the
-/// value with the measured values around it. Beyond these it is the cost at the nearest one, with an error that grows with
-/// the distance.
-fn on_line(line: &[(u64, UnitCost)], value: u64) -> (UnitCost, f64, (u64, u64, u64)) {
-    let x = |value: u64| (value.max(1) as f64).ln();
-    let (first, last) = (line[0], line[line.len() - 1]);
-    let end = if value <= first.0 { Some(first) } else { Some(last).filter(|last| value >= last.0) };
-    if let Some((at, cost)) = end {
-        let doublings = (x(value) - x(at)).abs() / std::f64::consts::LN_2;
-        return (cost, PER_DOUBLING * doublings, (if doublings > 0.0 { value } else { at }, at, at));
+impl Deref for CountedCosts {
+    type Target = PriceList<InstructionsPerCall>;
+
+    fn deref(&self) -> &PriceList<InstructionsPerCall> {
+        &self.prices
     }
-    let above = line.partition_point(|point| point.0 <= value).min(line.len() - 1);
-    let ((a, low), (b, high)) = (line[above - 1], line[above]);
-    let share = (x(value) - x(a)) / (x(b) - x(a)).max(f64::MIN_POSITIVE);
-    let ns = (low.ns.ln() + share * (high.ns.ln() - low.ns.ln())).exp();
-    let (log_sd, in_run_sd) = (low.log_sd.max(high.log_sd), low.in_run_sd.max(high.in_run_sd));
-    (UnitCost { ns, log_sd, in_run_sd }, 0.0, (value, a, if share > 0.0 { b } else { a }))
 }
 
-/// A row as a point; `None` where it has no cost.
-fn point(row: &Row) -> Option<MeasuredOperation> {
-    let figure = row.cost()?;
-    let Nanos(ns) = Some(figure.net.unwrap_or(figure.median)).filter(|ns| ns.is_cost())?;
+/// The operations of `environment` that have a cost.
+fn price_list<C: Amount>(run: &Run, environment: &str, cost: fn(&Row) -> Option<C>) -> PriceList<C> {
+    let summary = summarize(run);
+    let rows = summary.rows.iter().chain(&summary.baselines);
+    // Programs make most of their calls in loops: cold costs are upper bounds, see METHOD.md.
+    let warm = rows.filter(|row| row.case.cold().is_none());
+    let own = warm.filter(|row| row.case.language.is_none() && row.case.environment == environment);
+    PriceList::new(own.filter_map(|row| Some((row.case.operation.clone(), point(row, cost(row)?)))))
+}
+
+fn point<C>(row: &Row, cost: C) -> MeasuredOperation<C> {
     let entries = row.entries.as_ref().map(|entries| entries.total());
     // Faults enter the kernel without a system call.
     let is_fault = row.case.operation.starts_with("mem.fault_");
     let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault;
+    MeasuredOperation { params: row.case.effective_params(), cost, entries, enters }
+}
+
+/// The number of instructions of a row; `None` where none were counted.
+fn instructions(row: &Row) -> Option<InstructionsPerCall> {
+    let counted = row.instructions()?;
+    Some(counted.net.unwrap_or(counted.per_operation)).filter(|count| *count > 0.0).map(InstructionsPerCall)
+}
+
+/// The cost of a row; `None` where it has none.
+fn unit_cost(row: &Row) -> Option<UnitCost> {
+    let figure = row.cost()?;
+    let Nanos(ns) = Some(figure.net.unwrap_or(figure.median)).filter(|ns| ns.is_cost())?;
     let (log_sd, in_run_sd) = own_sd(row, figure);
-    let cost = UnitCost { ns, log_sd, in_run_sd }.less_certain(figure.median.0 / ns);
-    Some(MeasuredOperation { params: row.case.effective_params(), cost, entries, enters })
+    Some(UnitCost { ns, log_sd, in_run_sd }.less_certain(figure.median.0 / ns))
 }
 
 /// Standard deviation of the logarithm of a median, without what moves the whole run, and the part of it that its launches show;
@@ -357,16 +251,37 @@ const BETWEEN_RUNS_SD: &[(&str, f64)] = &[
 /// (METHOD.md).
 const HISTORY_SD: f64 = 0.08;
 
-fn choose(run: &Run, wanted: Option<&str>) -> Result<String, NoCosts> {
-    let is_counted = |record: &&Record| matches!(record.outcome, Outcome::Counted(_));
-    let counted = environments(run.records.iter().filter(is_counted));
-    let mut present = environments(run.records.iter());
-    present.retain(|name| !counted.contains(name));
-    let default = if let [only] = &present[..] { only.as_str() } else { "native" };
-    let name = wanted.unwrap_or(default).to_string();
-    match present.contains(&name) {
-        true => Ok(name),
-        false => Err(NoCosts { wanted: wanted.map(str::to_string), present, counted }),
+/// The environments of a run, by what their figures are.
+struct Environments {
+    timed: Vec<String>,
+    counted: Vec<String>,
+}
+
+impl Environments {
+    fn of(run: &Run) -> Environments {
+        let is_counted = |record: &&Record| matches!(record.outcome, Outcome::Counted(_));
+        let counted = environments(run.records.iter().filter(is_counted));
+        let mut timed = environments(run.records.iter());
+        timed.retain(|name| !counted.contains(name));
+        Environments { timed, counted }
+    }
+
+    fn timed(self, wanted: Option<&str>) -> Result<String, NoCosts> {
+        let default = if let [only] = &self.timed[..] { only.as_str() } else { "native" };
+        let name = wanted.unwrap_or(default).to_string();
+        match self.timed.contains(&name) {
+            true => Ok(name),
+            false => Err(NoCosts { wanted: wanted.map(str::to_string), present: self.timed, counted: self.counted }),
+        }
+    }
+
+    /// The environment whose instructions are meant, if that is what is meant.
+    fn counted(self, wanted: Option<&str>) -> Option<String> {
+        match wanted {
+            Some(name) => self.counted.into_iter().find(|counted| counted == name),
+            None if self.timed.is_empty() && self.counted.len() == 1 => self.counted.into_iter().next(),
+            None => None,
+        }
     }
 }
 

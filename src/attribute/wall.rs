@@ -1,4 +1,5 @@
-//! Wall time with other unit costs: what a change of CPU time, of waits and of processors makes of it. Pure; `change` calls it.
+//! Wall time with other unit costs: what a change of CPU time, of waits and of processors makes of it. Pure; `change` and `bounds`
+//! call it.
 //!
 //! A change of CPU time is a change of wall time only where nothing else runs. With k threads on CPUs it is between a k-th of the
 //! change, if all of them share it, and the whole, if the thread on the longest path has it. Waits for a device or another machine
@@ -103,9 +104,9 @@ pub fn wall(profile: &Profile, costs: &Comparison, groups: &[Group]) -> Option<W
 }
 
 /// How many threads were on CPUs at a time.
-struct Overlap {
-    mean: f64,
-    most: f64,
+pub(super) struct Overlap {
+    pub mean: f64,
+    pub most: f64,
     /// Seconds with one thread on a CPU, with two, and so on, if that is known.
     on_cpu_s: Option<Vec<f64>>,
     cpu_s: f64,
@@ -118,7 +119,7 @@ struct Overlap {
 }
 
 impl Overlap {
-    fn from_profile(profile: &Profile, wall_s: f64) -> Overlap {
+    pub fn from_profile(profile: &Profile, wall_s: f64) -> Overlap {
         let cpu_s = Charged::from_profile(profile).map_or(0.0, |charged| charged.cpu_s);
         let cpus = cpus_used(profile).unwrap_or(1) as f64;
         let calls_s = profile.all_calls().on_cpu_ns.map_or(0.0, s);
@@ -144,7 +145,7 @@ impl Overlap {
     }
 
     /// What a change of CPU time makes of wall time.
-    fn divided(&self, change: Seconds) -> Seconds {
+    pub fn divided(&self, change: Seconds) -> Seconds {
         let ends = [change.low, change.high, change.low / self.most, change.high / self.most];
         let value = change.value / self.mean;
         Seconds { value, low: ends.into_iter().fold(value, f64::min), high: ends.into_iter().fold(value, f64::max) }

@@ -18,7 +18,7 @@ pub struct SchemaArgs {
 }
 
 const KINDS: &str = "summary result row comparison comparison-plan profile-comparison history profile \
-     profile-summary attribution list kernels kernel-steps explain-kernel explain-kernel-versus fleet-check \
+     profile-summary attribution attribution-instructions list kernels kernel-steps explain-kernel explain-kernel-versus fleet-check \
      languages studies environments doctor noise top race";
 
 pub fn run(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
@@ -47,7 +47,7 @@ mod tests {
     use crate::model::{Profile, Run};
     use crate::report::rows;
     use crate::report::top::TopDocument;
-    use crate::report::{AttributionDocument, HistoryDocument, ProfileDocument, SummaryDocument};
+    use crate::report::{AttributionDocument, CountedDocument, HistoryDocument, ProfileDocument, SummaryDocument};
     use crate::store;
     use crate::write::json_schema;
     use serde_json::Value;
@@ -66,6 +66,7 @@ mod tests {
             "profile" => store::schema::<Profile>(),
             "profile-summary" => json_schema::<ProfileDocument>(),
             "attribution" => json_schema::<AttributionDocument>(),
+            "attribution-instructions" => json_schema::<CountedDocument>(),
             "list" => json_schema::<OperationList>(),
             "kernels" => json_schema::<KernelList>(),
             "kernel-steps" => json_schema::<KernelSteps>(),

@@ -1,6 +1,8 @@
 //! Attributions: where a workload's time went, and what other unit costs would change.
 
 mod advice;
+mod bounds;
+mod counted;
 mod csv;
 mod document;
 mod needs;
@@ -10,6 +12,7 @@ mod verdict;
 mod warnings;
 mod why;
 
+pub use counted::{CountedDocument, counted_document};
 pub use document::AttributionDocument;
 pub use needs::needs_lines;
 pub use table::{Top, advice_lines, attribution_document, attribution_tables};

@@ -10,6 +10,7 @@ mod github_action_benchmark;
 mod go_benchmark;
 mod google_benchmark;
 mod openmetrics;
+mod seccomp;
 mod speedscope;
 mod stacks;
 
@@ -34,6 +35,7 @@ pub const EXPORTS: &[ExportFormat] = &[
     github_action_benchmark::FORMAT,
     speedscope::FORMAT,
     firefox_profiler::FORMAT,
+    seccomp::FORMAT,
 ];
 
 /// How a run is written: in a format of our own or in another program's.
@@ -68,11 +70,21 @@ pub fn write_profile_export(profile: &Profile, format: ExportFormat, out: &mut d
     let Some(write) = format.write_profile else {
         bail!(
             "--format {} holds no profile: choose text, markdown, csv, json, openmetrics, github-action-benchmark, \
-             speedscope or firefox-profiler",
+             speedscope, firefox-profiler or seccomp",
             format.name
         );
     };
     write(profile, out)
+}
+
+/// What is doubtful about a profile in `format`, in one line each.
+pub fn profile_cautions(profile: &Profile, format: ExportFormat) -> Vec<String> {
+    if format.name == seccomp::FORMAT.name { seccomp::cautions(profile) } else { Vec::new() }
+}
+
+/// That `format` holds no run.
+pub fn for_profiles(format: ExportFormat) -> String {
+    format!("--format {} is for profiles of 'syscost trace': choose another one", format.name)
 }
 
 /// What `format` leaves out of `summary` for want of a place, in one line.
@@ -93,7 +105,7 @@ pub fn left_out(summary: &Summary, format: ExportFormat) -> Option<String> {
 /// If the format is for profiles, or `out` cannot be written.
 pub fn write_export(run: &Run, summary: &Summary, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
     let Some(write) = format.write else {
-        bail!("--format {} is for profiles of 'syscost trace --stacks': choose another one", format.name);
+        bail!("{}", for_profiles(format));
     };
     write(run, &cases(run, summary), out)
 }

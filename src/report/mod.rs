@@ -25,7 +25,9 @@ mod study;
 pub mod svg;
 pub mod top;
 
-pub use attribution::{AttributionDocument, Top, attribution_document, needs_lines, why_document};
+pub use attribution::{
+    AttributionDocument, CountedDocument, Top, attribution_document, counted_document, needs_lines, why_document,
+};
 pub use comparison::{
     HistoryDocument, comparison_document, exceeded_line, findings, history_document, noise_table, plan_table,
     profile_findings, profiles_document, within_findings, within_table, write_otava, write_otava_config,
@@ -34,7 +36,9 @@ pub use explain::{
     KernelView, kernel_difference, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document,
 };
 pub use explain::{explanation_document, variant_table, variants_answer};
-pub use export::{EXPORTS, ExportFormat, RunFormat, left_out, write_export, write_profile_export};
+pub use export::{
+    EXPORTS, ExportFormat, RunFormat, for_profiles, left_out, profile_cautions, write_export, write_profile_export,
+};
 pub use fit::{parameter_table, plot};
 pub use fleet::fleet_table;
 pub use gate::{Finding, Outcome, failed_lines, not_judged_lines, write_junit};

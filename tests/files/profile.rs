@@ -317,7 +317,7 @@ fn show_tells_profiles_and_runs_apart() {
         (vec!["show", "p.json", "--sort", "cost"], "--only and --sort are for result files, p.json is a profile"),
         (
             vec!["show", "p.json", "--format", "bencher"],
-            "--format bencher holds no profile: choose text, markdown, csv, json, openmetrics, github-action-benchmark, speedscope or firefox-profiler",
+            "--format bencher holds no profile: choose text, markdown, csv, json, openmetrics, github-action-benchmark, speedscope, firefox-profiler or seccomp",
         ),
         (
             vec!["show", "p.json", "--view", "bars"],

@@ -1,8 +1,9 @@
 //! Prices of a synthetic run.
 
 use super::*;
+use crate::attribute::spread::PER_DOUBLING;
 use crate::fit::synthetic::{Noise, run};
-use crate::model::DescriptorKind;
+use crate::model::{CallCount, Class, DescriptorKind};
 
 fn of_size(size: u64) -> Class {
     Class { size: Some(size), descriptor: Some(DescriptorKind::Device), ..Class::default() }

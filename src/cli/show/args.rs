@@ -3,7 +3,7 @@
 use crate::cli::complete;
 use crate::cli::error::usage;
 use crate::model::{By, Profile, Run};
-use crate::report::{Format, RunFormat, Screen, Sort, ViewKind, Weight};
+use crate::report::{Format, RunFormat, Screen, Sort, ViewKind, Weight, for_profiles};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -43,7 +43,9 @@ Examples:
   syscost show profile.json --view latency
   syscost show profile.json --view stacks --weight blocked > blocked.folded
   syscost show profile.json --format speedscope > stacks.speedscope.json
-  syscost show profile.json --format openmetrics > /var/lib/node_exporter/workload.prom";
+  syscost show profile.json --format openmetrics > /var/lib/node_exporter/workload.prom
+  syscost show profile.json --format seccomp > app.seccomp.json
+  podman run --security-opt no-new-privileges --security-opt seccomp=app.seccomp.json IMAGE";
 
 /// How a run is shown.
 #[derive(clap::Args)]
@@ -102,10 +104,7 @@ impl View {
         if let RunFormat::Export(format) = self.format
             && format.write.is_none()
         {
-            return usage(Err(anyhow!(
-                "--format {} is for profiles of 'syscost trace --stacks': choose another one",
-                format.name
-            )));
+            return usage(Err(anyhow!(for_profiles(format))));
         }
         match self.view.filter(|view| view.is_of_profiles()) {
             Some(_) => usage(Err(anyhow!("this --view is for profiles, of 'syscost trace': choose another one"))),

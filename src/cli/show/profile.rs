@@ -2,11 +2,12 @@
 
 use super::args::ShowArgs;
 use crate::cli::error::usage;
+use crate::cli::messages;
 use crate::document::Document;
 use crate::model::{By, Profile};
 use crate::report::{
-    Format, ProfileDocument, RunFormat, Screen, Sort, ViewKind, profile_latency_document, profile_table, slowest_table,
-    stacks_document, write_answer, write_profile_export,
+    Format, ProfileDocument, RunFormat, Screen, Sort, ViewKind, profile_cautions, profile_latency_document,
+    profile_table, slowest_table, stacks_document, write_answer, write_profile_export,
 };
 use anyhow::{Result, anyhow};
 use std::io::Write;
@@ -38,7 +39,11 @@ pub fn check(args: &ShowArgs) -> Result<()> {
 pub fn write(profile: &Profile, args: &ShowArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let format = match args.view.format {
         RunFormat::Ours(format) => format,
-        RunFormat::Export(export) => return usage(write_profile_export(profile, export, out)),
+        RunFormat::Export(export) => {
+            usage(write_profile_export(profile, export, out))?;
+            profile_cautions(profile, export).iter().for_each(|line| messages::tell(line));
+            return Ok(());
+        }
     };
     let view = args.view.view.unwrap_or(ViewKind::Table);
     let document = || match view {

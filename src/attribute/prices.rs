@@ -1,0 +1,282 @@
+//! What a call of a class costs by the operations of a run, in whatever unit these were measured: the look-up. Pure; `costs` holds
+//! times, `counted` numbers of instructions.
+
+use super::spread::PER_DOUBLING;
+use super::units::{Ending, NULL_CALLS, UNITS, Unit, endings, units_of};
+use crate::model::{CallCount, Class};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// What one operation costs, with its error if that is known.
+pub trait Amount: Copy {
+    /// The number, in the type's unit.
+    fn value(self) -> f64;
+
+    /// What is left without `off`, which is less than the whole: its error stays the same in the unit.
+    fn without(self, off: f64) -> Self;
+
+    /// One of `count` equal parts.
+    fn divided(self, count: f64) -> Self;
+
+    /// At `share` of the way from one to the other, along a line between logarithms.
+    fn between(low: Self, high: Self, share: f64) -> Self;
+}
+
+/// An operation at one set of parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredOperation<C> {
+    pub params: BTreeMap<String, u64>,
+    pub cost: C,
+    /// System calls per iteration, if they were counted.
+    pub entries: Option<f64>,
+    /// False where it is known that the kernel was not entered.
+    pub enters: bool,
+}
+
+/// The operations of one environment of a run.
+#[derive(Clone, Debug)]
+pub struct PriceList<C> {
+    /// By operation, in the order of the run.
+    points: HashMap<String, Vec<MeasuredOperation<C>>>,
+    /// Ascending costs over each parameter that prices classes, by operation and parameter. Made once, because a profile may
+    /// have as many classes as a run has records.
+    lines: HashMap<(&'static str, &'static str), Vec<(u64, C)>>,
+}
+
+/// The cost of a call, and what it was made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Price<C> {
+    pub cost: C,
+    /// Error from the distance of the class to the measured parameters, as a standard deviation of the logarithm.
+    pub beyond: f64,
+    pub basis: Basis,
+}
+
+/// What a price was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Basis {
+    pub operation: String,
+    /// `None` where the operation has one cost.
+    pub at: Option<Interpolation>,
+    /// Operations whose cost was subtracted.
+    pub less: &'static [&'static str],
+}
+
+/// A value of the parameter that sets a price, and the measured values around it: both are the nearest one where that was
+/// taken, and the value itself where it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Interpolation {
+    pub parameter: &'static str,
+    pub value: u64,
+    pub low: u64,
+    pub high: u64,
+}
+
+/// The parameter of operations that run in several threads at once.
+const THREADS: &str = "threads";
+
+impl<C> MeasuredOperation<C> {
+    fn threads(&self) -> u64 {
+        self.params.get(THREADS).copied().unwrap_or(1)
+    }
+}
+
+impl<C: Amount> Price<C> {
+    fn with_value(self, value: f64) -> Price<C> {
+        Price { cost: self.cost.divided(self.cost.value() / value), ..self }
+    }
+}
+
+impl<C: Amount> PriceList<C> {
+    /// Of equal operations the first counts. One in a single thread is preferred to the same in several: it is what one call costs.
+    pub fn new(measured: impl Iterator<Item = (String, MeasuredOperation<C>)>) -> PriceList<C> {
+        let mut points: HashMap<String, Vec<MeasuredOperation<C>>> = HashMap::new();
+        let mut seen = HashSet::new();
+        for (operation, point) in measured {
+            if seen.insert((operation.clone(), point.params.clone())) {
+                points.entry(operation).or_default().push(point);
+            }
+        }
+        for points in points.values_mut() {
+            let own = fewest_threads(points);
+            points.retain(|point| point.threads() == own);
+        }
+        PriceList { lines: lines(&points), points }
+    }
+
+    /// The most threads that an operation ran in at once.
+    pub fn threads(&self) -> u64 {
+        self.points.values().map(|points| fewest_threads(points)).max().unwrap_or(1)
+    }
+
+    /// All costs.
+    pub fn all(&self) -> impl Iterator<Item = C> {
+        self.points.values().flatten().map(|point| point.cost)
+    }
+
+    /// The bare crossing of the user-kernel boundary, and which call measured it.
+    pub fn null_call(&self) -> Option<Price<C>> {
+        self.first_of(NULL_CALLS)
+    }
+
+    /// The cost of `operation` at its defaults, or at the parameters nearest to them that the run has.
+    pub fn price_of(&self, operation: &str) -> Option<Price<C>> {
+        self.at(operation, None)
+    }
+
+    /// The cost of the first of `operations` that the run has.
+    pub fn first_of(&self, operations: &[&str]) -> Option<Price<C>> {
+        operations.iter().find_map(|operation| self.price_of(operation))
+    }
+
+    /// The costs of `operation` at the measured values of a parameter, ascending.
+    pub fn over(&self, operation: &str, parameter: &str) -> Vec<(u64, C)> {
+        series(self.points_of(operation), parameter)
+    }
+
+    /// The unit cost of a call that succeeds; `None` where no operation of the run resembles it.
+    pub fn price(&self, call: &str, class: &Class) -> Option<Price<C>> {
+        self.by_ending(self, (call, class), None).map(|(price, _)| price)
+    }
+
+    /// The unit cost of one of these calls, successes and failures together; `None` as above.
+    pub fn price_of_calls(&self, count: &CallCount) -> Option<Price<C>> {
+        self.prices(self, count).map(|(price, _)| price)
+    }
+
+    /// Prices calls in both by the same operations, so that their ratio means something. The basis is that of most calls.
+    pub fn prices(&self, other: &PriceList<C>, count: &CallCount) -> Option<(Price<C>, Price<C>)> {
+        let one = |(ending, calls)| Some((calls, self.by_ending(other, (&count.call, &count.class), ending)?));
+        let all: Vec<(u64, (Price<C>, Price<C>))> = endings(count).into_iter().filter_map(one).collect();
+        let whole: f64 = all.iter().map(|(calls, _)| *calls as f64).sum();
+        let mean = |side: fn(&(Price<C>, Price<C>)) -> f64| -> f64 {
+            all.iter().map(|(calls, prices)| *calls as f64 / whole * side(prices)).sum()
+        };
+        let means = (mean(|prices| prices.0.cost.value()), mean(|prices| prices.1.cost.value()));
+        let (_, (a, b)) = all.into_iter().max_by_key(|(calls, _)| *calls)?;
+        Some((a.with_value(means.0), b.with_value(means.1)))
+    }
+
+    fn by_ending(
+        &self,
+        other: &PriceList<C>,
+        (call, class): (&str, &Class),
+        ending: Ending,
+    ) -> Option<(Price<C>, Price<C>)> {
+        let mut ways = self.ways(other, units_of(call, class, ending)).into_iter();
+        ways.find_map(|(unit, op)| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
+    }
+
+    /// The costs on both sides of the first of `operations` that both have.
+    pub fn first_of_both(&self, other: &PriceList<C>, operations: &[&str]) -> Option<(Price<C>, Price<C>)> {
+        operations.iter().find_map(|operation| Some((self.price_of(operation)?, other.price_of(operation)?)))
+    }
+
+    /// What prices by these units, the best first: before all others those of which both runs have all that is subtracted.
+    fn ways(
+        &self,
+        other: &PriceList<C>,
+        units: impl Iterator<Item = &'static Unit>,
+    ) -> Vec<(&'static Unit, &'static str)> {
+        let has = |operation: &&str| [self, other].iter().all(|costs| !costs.points_of(operation).is_empty());
+        let all = units.flat_map(|unit| unit.operations.iter().map(move |operation| (unit, *operation)));
+        let (mut ways, rest): (Vec<_>, Vec<_>) = all.partition(|(unit, _)| unit.less.iter().all(&has));
+        ways.extend(rest);
+        ways
+    }
+
+    /// The cost of an operation that does not enter the kernel, such as a clock read by the vDSO; `None` where it does.
+    pub fn user_mode(&self, operation: &str) -> Option<C> {
+        self.points_of(operation).iter().find(|point| !point.enters).map(|point| point.cost)
+    }
+
+    fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price<C>> {
+        let price = self.at(operation, unit.per.value_in(class))?;
+        let less: f64 = unit.less.iter().filter_map(|operation| Some(self.price_of(operation)?.cost.value())).sum();
+        let off = less + self.other_crossings(unit, operation);
+        let basis = Basis { less: unit.less, ..price.basis };
+        // If nothing would be left, the run cannot separate the parts: the whole is then the best estimate.
+        let cost = if off < price.cost.value() { price.cost.without(off) } else { price.cost };
+        Some(Price { cost: cost.divided(unit.count), basis, ..price })
+    }
+
+    /// The bare crossings of other calls than the unit's that an iteration makes: a traced program makes them too, and they
+    /// are counted there. Those of the operations in `less` are already subtracted.
+    fn other_crossings(&self, unit: &Unit, operation: &str) -> f64 {
+        let entries = |name: &str| self.points_of(name).first()?.entries;
+        let less: Option<f64> = unit.less.iter().map(|name| entries(name)).sum();
+        let others = entries(operation).zip(less).map_or(0.0, |(all, less)| (all - less - unit.count).max(0.0));
+        others * self.null_call().map_or(0.0, |null| null.cost.value())
+    }
+
+    /// The cost of `operation` where one parameter has this value, along a line between logarithms.
+    fn at(&self, operation: &str, parameter: Option<(&'static str, u64)>) -> Option<Price<C>> {
+        let first = self.points_of(operation).iter().find(|point| point.enters)?;
+        let line = parameter.and_then(|(name, value)| Some((name, value, self.lines.get(&(operation, name))?)));
+        let operation = operation.to_string();
+        Some(match line {
+            None => Price { cost: first.cost, beyond: 0.0, basis: Basis { operation, at: None, less: &[] } },
+            Some((parameter, value, line)) => {
+                let (cost, beyond, (value, low, high)) = on_line(line, value);
+                let at = Some(Interpolation { parameter, value, low, high });
+                Price { cost, beyond, basis: Basis { operation, at, less: &[] } }
+            }
+        })
+    }
+
+    fn points_of(&self, operation: &str) -> &[MeasuredOperation<C>] {
+        self.points.get(operation).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn fewest_threads<C>(points: &[MeasuredOperation<C>]) -> u64 {
+    points.iter().map(MeasuredOperation::threads).min().unwrap_or(1)
+}
+
+/// The costs over its parameter of each operation that is priced by one; none of them is empty.
+fn lines<C: Copy>(
+    points: &HashMap<String, Vec<MeasuredOperation<C>>>,
+) -> HashMap<(&'static str, &'static str), Vec<(u64, C)>> {
+    let mut lines = HashMap::new();
+    for (unit, name) in UNITS.iter().filter_map(|unit| Some((unit, unit.per.parameter()?))) {
+        for operation in unit.operations {
+            let line = series(points.get(*operation).map_or(&[], Vec::as_slice), name);
+            if !line.is_empty() {
+                lines.insert((*operation, name), line);
+            }
+        }
+    }
+    lines
+}
+
+/// The points that enter the kernel and differ in `name` alone, ascending. Among the sets of other parameters, the one with
+/// most points is taken; of equal ones the smallest.
+fn series<C: Copy>(points: &[MeasuredOperation<C>], name: &str) -> Vec<(u64, C)> {
+    let mut sets: BTreeMap<BTreeMap<&str, u64>, BTreeMap<u64, C>> = BTreeMap::new();
+    for point in points.iter().filter(|point| point.enters) {
+        let Some(value) = point.params.get(name) else { continue };
+        let others = point.params.iter().filter(|(other, _)| *other != name).map(|(n, v)| (n.as_str(), *v)).collect();
+        sets.entry(others).or_default().insert(*value, point.cost);
+    }
+    let most = sets.values().map(BTreeMap::len).max().unwrap_or(0);
+    let best = sets.into_values().find(|set| set.len() == most).unwrap_or_default();
+    best.into_iter().collect()
+}
+
+/// The cost at `value` on the line through ascending points, its error as a standard deviation of the logarithm, and the
+/// value with the measured values around it. Beyond these it is the cost at the nearest one, with an error that grows with
+/// the distance.
+fn on_line<C: Amount>(line: &[(u64, C)], value: u64) -> (C, f64, (u64, u64, u64)) {
+    let x = |value: u64| (value.max(1) as f64).ln();
+    let (first, last) = (line[0], line[line.len() - 1]);
+    let end = if value <= first.0 { Some(first) } else { Some(last).filter(|last| value >= last.0) };
+    if let Some((at, cost)) = end {
+        let doublings = (x(value) - x(at)).abs() / std::f64::consts::LN_2;
+        return (cost, PER_DOUBLING * doublings, (if doublings > 0.0 { value } else { at }, at, at));
+    }
+    let above = line.partition_point(|point| point.0 <= value).min(line.len() - 1);
+    let ((a, low), (b, high)) = (line[above - 1], line[above]);
+    let share = (x(value) - x(a)) / (x(b) - x(a)).max(f64::MIN_POSITIVE);
+    (C::between(low, high, share), 0.0, (value, a, if share > 0.0 { b } else { a }))
+}
