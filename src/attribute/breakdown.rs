@@ -157,7 +157,7 @@ pub fn break_down(profile: &Profile, costs: Option<&Costs>, by: By) -> Breakdown
     let null = costs.and_then(|costs| costs.null_call()).map(|price| price.cost);
     let measured = profile.all_calls().on_cpu_ns.is_some();
     let classes = profile.totals(By::Class);
-    let price = |count: &CallCount| Some(costs?.price(&count.call, &count.class)?.times(count.calls));
+    let price = |count: &CallCount| Some(costs?.price_of_calls(count)?.times(count.calls));
     let classes = classes.iter().map(|total| &total.count);
     let priced: Vec<(&CallCount, Seconds)> = classes.filter_map(|count| Some((count, price(count)?))).collect();
     let rows = profile.totals(by).into_iter().map(|total| {
@@ -185,7 +185,7 @@ pub fn priced_by_call(profile: &Profile, costs: &Costs) -> BTreeMap<String, [f64
 }
 
 fn unpriced(profile: &Profile, costs: Option<&Costs>) -> Unpriced {
-    let is_priced = |count: &CallCount| costs.is_some_and(|costs| costs.price(&count.call, &count.class).is_some());
+    let is_priced = |count: &CallCount| costs.is_some_and(|costs| costs.price_of_calls(count).is_some());
     let mut sum = CallCount::default();
     let mut names: Vec<String> = Vec::new();
     for count in profile.totals(By::Class).into_iter().map(|total| total.count).filter(|count| !is_priced(count)) {

@@ -89,7 +89,7 @@ pub fn change(profile: &Profile, here: &Costs, there: &Costs) -> Change {
 }
 
 fn row(count: &CallCount, costs: &Comparison) -> Option<ChangeRow> {
-    let (a, b) = costs.prices(&count.call, &count.class)?;
+    let (a, b) = costs.prices(count)?;
     let waits = waits::waits(&a.basis.operation);
     let blocked_s = count.blocked_ns.filter(|_| waits).map_or(0.0, s);
     let measured = count.on_cpu_ns.map(|ns| s(ns) + blocked_s);

@@ -2,7 +2,7 @@
 
 use super::costs::{Costs, Price, UnitCost};
 use super::speed::Shift;
-use crate::model::Class;
+use crate::model::CallCount;
 
 /// Unit costs here and there. Those there are given as they would be at the speed that the machine had here, as far as that is
 /// known.
@@ -27,9 +27,9 @@ impl<'a> Comparison<'a> {
         Comparison { here, there, shift, in_one_run }
     }
 
-    /// What a class costs on both sides, by the same operation.
-    pub fn prices(&self, call: &str, class: &Class) -> Option<(Price, Price)> {
-        let (a, b) = self.side_by_side(self.here.prices(self.there, call, class)?);
+    /// What one of these calls costs on both sides, by the same operations.
+    pub fn prices(&self, count: &CallCount) -> Option<(Price, Price)> {
+        let (a, b) = self.side_by_side(self.here.prices(self.there, count)?);
         (a.cost.log_sd.hypot(b.cost.log_sd) <= MOST_SD).then_some((a, b))
     }
 
@@ -90,7 +90,11 @@ mod tests {
         let compared = |there: &Run| {
             let (here, there) = (costs(&one, "native"), costs(there, "filter"));
             let both = Comparison::new(&here, &there);
-            (both.scatter(), both.shift.sd, both.prices("clone3", &Class::default()).is_some())
+            (
+                both.scatter(),
+                both.shift.sd,
+                both.prices(&CallCount { call: "clone3".into(), ..CallCount::default() }).is_some(),
+            )
         };
         let (scatter, shift, priced) = compared(&later);
         assert!(scatter > 0.0 && shift > 0.0 && !priced, "{scatter} {shift}");

@@ -95,11 +95,10 @@ struct Sides<'a> {
 impl Sides<'_> {
     /// The price of a class on each side, by the same operation.
     fn price(self, count: &CallCount) -> Option<(Price<InstructionsPerCall>, Option<f64>)> {
-        let (call, class) = (&count.call, &count.class);
         let (here, there) = match self.there {
-            None => (self.here.price(call, class)?, None),
+            None => (self.here.price_of_calls(count)?, None),
             Some(there) => {
-                let (a, b) = self.here.prices(there, call, class)?;
+                let (a, b) = self.here.prices(there, count)?;
                 (a, Some(b.cost.0))
             }
         };

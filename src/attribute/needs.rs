@@ -3,7 +3,7 @@
 
 use super::advice::{MANY, PRICED_BY_RULES};
 use super::bounds::ring;
-use super::units::{self, FAULTS, NULL_CALLS, Unit, bare_name};
+use super::units::{Ending, FAULTS, NULL_CALLS, Unit, bare_name, endings, units_of};
 use crate::model::{By, CallCount, Concurrency, Need, Operation, Profile, Total};
 use indexmap::{IndexMap, IndexSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,14 +47,18 @@ pub fn needs(profile: &Profile, catalogue: Catalogue) -> Needs {
     let mut unpriced: IndexMap<String, f64> = IndexMap::new();
     let (mut whole, mut priced) = (0.0, 0.0);
     for count in totals.iter().map(|total| &total.count) {
-        let own = weight(count);
-        whole += own;
-        match best(count, catalogue) {
-            Some((unit, operation)) => {
-                priced += own;
-                add_wanted(&mut wanted, (unit, operation), count, own);
+        whole += weight(count);
+        let endings = endings(count);
+        let calls: f64 = endings.iter().map(|(_, calls)| *calls as f64).sum();
+        for (ending, own) in endings {
+            let own = weight(count) * own as f64 / calls;
+            match best(count, ending, catalogue) {
+                Some(way) => {
+                    priced += own;
+                    add_wanted(&mut wanted, way, count, own);
+                }
+                None => *unpriced.entry(count.call.clone()).or_default() += own,
             }
-            None => *unpriced.entry(count.call.clone()).or_default() += own,
         }
     }
     let share = |weight: f64| if whole > 0.0 { weight / whole } else { 0.0 };
@@ -71,11 +75,11 @@ fn time_ns(count: &CallCount) -> Option<u64> {
     count.on_cpu_ns.or(count.elapsed_ns)
 }
 
-/// The operation that is most like the call, of those that can be measured here, as can what is subtracted from it.
-fn best(count: &CallCount, catalogue: Catalogue) -> Option<(&'static Unit, &'static str)> {
+/// The operation that is most like the calls that end so, of those that can be measured here, as can what is subtracted from it.
+fn best(count: &CallCount, ending: Ending, catalogue: Catalogue) -> Option<(&'static Unit, &'static str)> {
     let complete = |unit: &&Unit| unit.less.iter().all(|less| has_operation(catalogue, less));
     let first = |unit: &'static Unit| Some((unit, *unit.operations.iter().find(|id| has_operation(catalogue, id))?));
-    units::units_of(&count.call, &count.class).filter(complete).find_map(first)
+    units_of(&count.call, &count.class, ending).filter(complete).find_map(first)
 }
 
 fn find<'a>(catalogue: Catalogue<'a>, id: &str) -> Option<&'a Operation> {

@@ -2,8 +2,8 @@
 //! times, `counted` numbers of instructions.
 
 use super::spread::PER_DOUBLING;
-use super::units::{NULL_CALLS, UNITS, Unit, units_of};
-use crate::model::Class;
+use super::units::{Ending, NULL_CALLS, UNITS, Unit, endings, units_of};
+use crate::model::{CallCount, Class};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -82,6 +82,12 @@ impl<C> MeasuredOperation<C> {
     }
 }
 
+impl<C: Amount> Price<C> {
+    fn with_value(self, value: f64) -> Price<C> {
+        Price { cost: self.cost.divided(self.cost.value() / value), ..self }
+    }
+}
+
 impl<C: Amount> PriceList<C> {
     /// Of equal operations the first counts. One in a single thread is preferred to the same in several: it is what one call costs.
     pub fn new(measured: impl Iterator<Item = (String, MeasuredOperation<C>)>) -> PriceList<C> {
@@ -129,14 +135,36 @@ impl<C: Amount> PriceList<C> {
         series(self.points_of(operation), parameter)
     }
 
-    /// The unit cost of a call of a class; `None` where no operation of the run resembles it.
+    /// The unit cost of a call that succeeds; `None` where no operation of the run resembles it.
     pub fn price(&self, call: &str, class: &Class) -> Option<Price<C>> {
-        self.ways(self, call, class).into_iter().find_map(|(unit, operation)| self.by(unit, operation, class))
+        self.by_ending(self, (call, class), None).map(|(price, _)| price)
     }
 
-    /// Prices `call` in both by the same operation, so that their ratio means something.
-    pub fn prices(&self, other: &PriceList<C>, call: &str, class: &Class) -> Option<(Price<C>, Price<C>)> {
-        let mut ways = self.ways(other, call, class).into_iter();
+    /// The unit cost of one of these calls, successes and failures together; `None` as above.
+    pub fn price_of_calls(&self, count: &CallCount) -> Option<Price<C>> {
+        self.prices(self, count).map(|(price, _)| price)
+    }
+
+    /// Prices calls in both by the same operations, so that their ratio means something. The basis is that of most calls.
+    pub fn prices(&self, other: &PriceList<C>, count: &CallCount) -> Option<(Price<C>, Price<C>)> {
+        let one = |(ending, calls)| Some((calls, self.by_ending(other, (&count.call, &count.class), ending)?));
+        let all: Vec<(u64, (Price<C>, Price<C>))> = endings(count).into_iter().filter_map(one).collect();
+        let whole: f64 = all.iter().map(|(calls, _)| *calls as f64).sum();
+        let mean = |side: fn(&(Price<C>, Price<C>)) -> f64| -> f64 {
+            all.iter().map(|(calls, prices)| *calls as f64 / whole * side(prices)).sum()
+        };
+        let means = (mean(|prices| prices.0.cost.value()), mean(|prices| prices.1.cost.value()));
+        let (_, (a, b)) = all.into_iter().max_by_key(|(calls, _)| *calls)?;
+        Some((a.with_value(means.0), b.with_value(means.1)))
+    }
+
+    fn by_ending(
+        &self,
+        other: &PriceList<C>,
+        (call, class): (&str, &Class),
+        ending: Ending,
+    ) -> Option<(Price<C>, Price<C>)> {
+        let mut ways = self.ways(other, units_of(call, class, ending)).into_iter();
         ways.find_map(|(unit, op)| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
     }
 
@@ -145,11 +173,14 @@ impl<C: Amount> PriceList<C> {
         operations.iter().find_map(|operation| Some((self.price_of(operation)?, other.price_of(operation)?)))
     }
 
-    /// What prices the call, the best first: before all others those of which both runs have all that is subtracted.
-    fn ways(&self, other: &PriceList<C>, call: &str, class: &Class) -> Vec<(&'static Unit, &'static str)> {
+    /// What prices by these units, the best first: before all others those of which both runs have all that is subtracted.
+    fn ways(
+        &self,
+        other: &PriceList<C>,
+        units: impl Iterator<Item = &'static Unit>,
+    ) -> Vec<(&'static Unit, &'static str)> {
         let has = |operation: &&str| [self, other].iter().all(|costs| !costs.points_of(operation).is_empty());
-        let all =
-            units_of(call, class).flat_map(|unit| unit.operations.iter().map(move |operation| (unit, *operation)));
+        let all = units.flat_map(|unit| unit.operations.iter().map(move |operation| (unit, *operation)));
         let (mut ways, rest): (Vec<_>, Vec<_>) = all.partition(|(unit, _)| unit.less.iter().all(&has));
         ways.extend(rest);
         ways

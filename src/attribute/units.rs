@@ -9,7 +9,7 @@ mod table;
 pub use crate::syscall_names::bare_name;
 pub use table::{CREATION, FAMILIES, FAULTS, NULL_CALLS, STATS, UNITS};
 
-use crate::model::{Class, DescriptorKind};
+use crate::model::{CallCount, Class, DescriptorKind};
 
 /// The part of a class that is a parameter of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,10 +88,12 @@ pub enum When {
     Does(&'static [&'static str]),
     /// What the call does is not known, or needs no name.
     DoesUsual,
+    /// It fails with one of these.
+    Fails(&'static [&'static str]),
 }
 
 impl When {
-    fn matches(self, class: &Class) -> bool {
+    fn matches(self, class: &Class, errno: Option<&str>) -> bool {
         let on = |kinds: &[DescriptorKind]| class.descriptor.is_some_and(|kind| kinds.contains(&kind));
         match self {
             When::On(kinds) => on(kinds),
@@ -101,6 +103,7 @@ impl When {
                 class.operation.as_deref().is_some_and(|own| names.iter().any(|name| own.starts_with(name)))
             }
             When::DoesUsual => class.operation.is_none(),
+            When::Fails(with) => errno.is_some_and(|errno| with.contains(&errno)),
         }
     }
 }
@@ -150,10 +153,27 @@ impl Unit {
     }
 }
 
-/// What prices `call` of `class`, the best first; none where no operation resembles it.
-pub fn units_of<'a>(call: &'a str, class: &'a Class) -> impl Iterator<Item = &'static Unit> + 'a {
+/// How calls ended: `None` for success, or an errno. Failures have prices of their own only where the table has a row for them.
+pub type Ending<'a> = Option<&'a str>;
+
+/// How the calls of `count` ended, with their numbers; at least one.
+pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
+    let failures = count.errors.iter().map(|(errno, calls)| (Some(errno.as_str()), *calls));
+    let successes = (None, count.calls.saturating_sub(count.failures()));
+    let all = std::iter::once(successes).chain(failures).filter(|(_, calls)| *calls > 0);
+    let all: Vec<_> = all.collect();
+    if all.is_empty() { vec![(None, 1)] } else { all }
+}
+
+/// What prices `call` of `class` that ends so, the best first; none where no operation resembles it.
+pub fn units_of<'a>(
+    call: &'a str,
+    class: &'a Class,
+    ending: Ending<'a>,
+) -> impl Iterator<Item = &'static Unit> + use<'a> {
     let name = bare_name(call);
-    UNITS.iter().filter(move |unit| unit.calls.contains(&name) && unit.when.iter().all(|when| when.matches(class)))
+    let applies = move |when: &When| when.matches(class, ending);
+    UNITS.iter().filter(move |unit| unit.calls.contains(&name) && unit.when.iter().all(applies))
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub fn unlike(profile: &Profile, costs: &Costs) -> Vec<UnlikeCall> {
     // By call: how many, seconds on a CPU, seconds by unit costs.
     let mut calls: IndexMap<String, (u64, f64, f64)> = IndexMap::new();
     for count in profile.totals(By::Class).into_iter().map(|total| total.count) {
-        let priced = costs.price(&count.call, &count.class).map(|price| price.cost.ns * count.calls as f64 / 1e9);
+        let priced = costs.price_of_calls(&count).map(|price| price.cost.ns * count.calls as f64 / 1e9);
         let Some((alone_s, measured_s)) = priced.zip(count.on_cpu_ns.map(s)) else { continue };
         let own = calls.entry(count.call).or_default();
         *own = (own.0 + count.calls, own.1 + measured_s, own.2 + alone_s);

@@ -102,7 +102,7 @@ pub fn waits(operation: &str) -> bool {
 /// The operation that would price waits in `call`, if there is one.
 pub fn operation(call: &str) -> Option<&'static str> {
     let class = Class::default();
-    units_of(call, &class).flat_map(|unit| unit.operations).copied().find(|operation| waits(operation))
+    units_of(call, &class, None).flat_map(|unit| unit.operations).copied().find(|operation| waits(operation))
 }
 
 #[cfg(test)]

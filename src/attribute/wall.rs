@@ -157,7 +157,7 @@ fn unpriced_waits(profile: &Profile, costs: &Comparison) -> Vec<Blocked> {
     let alone = has_one_thread(profile);
     blocked(profile, |count| {
         let outside = Reason::from_call(&count.call, &count.class).ended_by(alone) == EndedBy::Outside;
-        let prices = costs.prices(&count.call, &count.class);
+        let prices = costs.prices(count);
         outside && !prices.is_some_and(|(price, _)| waits::waits(&price.basis.operation))
     })
 }

@@ -147,7 +147,7 @@ impl Part {
         self.least_s = plus(self.least_s, count.on_cpu_ns.map(|ns| ns.max(least_ns)));
         self.elapsed_s = plus(self.elapsed_s, count.elapsed_ns());
         if count.on_cpu_ns.is_none()
-            && let Some(price) = costs.price(&count.call, &count.class)
+            && let Some(price) = costs.price_of_calls(count)
         {
             self.priced.push(price.times(calls));
             self.bases.push(price.basis);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::attribute::spread::PER_DOUBLING;
 use crate::fit::synthetic::{Noise, run};
-use crate::model::{Class, DescriptorKind};
+use crate::model::{CallCount, Class, DescriptorKind};
 
 fn of_size(size: u64) -> Class {
     Class { size: Some(size), descriptor: Some(DescriptorKind::Device), ..Class::default() }
@@ -37,8 +37,30 @@ fn beyond_the_measured_values_the_nearest_is_taken_with_a_larger_error() {
 #[test]
 fn both_sides_are_priced_by_the_same_operation() {
     let other = Costs::from_run(&run(&[("io.pread", &[4096], &|_| 50.0)], 12, Noise::NONE), None).unwrap();
-    assert_eq!(costs().prices(&other, "read", &of_size(4096)), None);
-    assert!(costs().prices(&costs(), "read", &of_size(4096)).is_some());
+    let reads = CallCount { call: "read".into(), class: of_size(4096), calls: 1, ..CallCount::default() };
+    assert_eq!(costs().prices(&other, &reads), None);
+    assert!(costs().prices(&costs(), &reads).is_some());
+}
+
+#[test]
+fn failures_are_priced_as_failures() {
+    let (opened, absent, closed): (_, _, &[u64]) = (|_| 1500.0, |_| 600.0, &[1]);
+    let operations: [(&str, &[u64], &dyn Fn(u64) -> f64); 3] = [
+        ("file.open_close", closed, &opened),
+        ("file.close", closed, &|_| 500.0),
+        ("file.open_absent", closed, &absent),
+    ];
+    let costs = Costs::from_run(&run(&operations, 12, Noise::NONE), None).unwrap();
+    let opens = |failures: u64| {
+        let errors = [("ENOENT".to_string(), failures)].into_iter().filter(|(_, calls)| *calls > 0).collect();
+        let price =
+            costs.price_of_calls(&CallCount { call: "openat".into(), calls: 4, errors, ..CallCount::default() });
+        price.map(|price| (price.cost.ns.round(), price.basis.operation)).unwrap()
+    };
+    let expected = [(0, 1000.0, "file.open_close"), (1, 900.0, "file.open_close"), (4, 600.0, "file.open_absent")];
+    for (failures, ns, basis) in expected {
+        assert_eq!(opens(failures), (ns, basis.to_string()));
+    }
 }
 
 #[test]

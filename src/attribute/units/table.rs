@@ -6,7 +6,7 @@
 
 use super::{Per, Unit, When, unit};
 use crate::model::DescriptorKind::{Device, Directory, Event, File, Pipe, Socket, Terminal};
-use When::{Does, DoesUsual, NoPath, NotOn, On};
+use When::{Does, DoesUsual, Fails, NoPath, NotOn, On};
 
 const READS: &[&str] = &["read", "pread64", "readv", "preadv", "preadv2"];
 const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
@@ -14,6 +14,24 @@ const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
 const MESSAGES: &[When] = &[On(&[Socket, Pipe, Terminal, Event])];
 const FILES: &[When] = &[NotOn(&[Device, Socket, Pipe, Terminal, Event])];
 pub const STATS: &[&str] = &["stat", "lstat", "newfstatat", "stat64", "lstat64", "fstatat64", "oldstat", "oldlstat"];
+/// Calls that look a path up and do little more.
+const LOOKUPS: &[&str] = &[
+    "stat",
+    "lstat",
+    "newfstatat",
+    "stat64",
+    "lstat64",
+    "fstatat64",
+    "oldstat",
+    "oldlstat",
+    "statx",
+    "access",
+    "faccessat",
+    "faccessat2",
+    "readlink",
+    "readlinkat",
+];
+const ABSENT: &[&str] = &["ENOENT", "ENOTDIR"];
 const OPENS: &[&str] = &["open", "openat", "openat2"];
 const FORKS: &[&str] = &["fork", "clone"];
 const FUTEXES: &[&str] = &["futex", "futex_time64"];
@@ -25,6 +43,11 @@ const MAPPED: u64 = 1 << 30;
 
 /// What prices each call.
 pub const UNITS: &[Unit] = &[
+    unit(LOOKUPS, &["file.stat_absent"], Per::Depth).when(&[Fails(ABSENT)]),
+    unit(OPENS, &["file.open_absent"], Per::Depth).when(&[Fails(ABSENT)]),
+    unit(EXECS, &["file.open_absent"], Per::Depth).when(&[Fails(ABSENT)]),
+    unit(&["close"], &["fd.close_bad"], Per::Flat).when(&[Fails(&["EBADF"])]),
+    unit(FUTEXES, &["sync.futex_wait_fails"], Per::Flat).when(&[Does(&["wait"]), Fails(&["EAGAIN"])]),
     unit(READS, &["io.read_zero"], Per::Size).when(&[On(&[Device])]),
     unit(READS, &["socket.tcp_send_recv"], Per::Size).when(&[On(&[Socket])]).count(2.0).most(BUFFER),
     unit(READS, &["io.eventfd_write_read"], Per::Flat).when(&[On(&[Event])]).count(2.0),

@@ -5,7 +5,7 @@ use crate::syscall_names::is_known;
 use DescriptorKind::{Device, Directory, Event, File, Pipe, Socket, Terminal};
 
 fn first(call: &str, class: &Class) -> Option<&'static str> {
-    units_of(call, class).map(|unit| unit.operations[0]).next()
+    units_of(call, class, None).map(|unit| unit.operations[0]).next()
 }
 
 /// Rows of words, separated by commas.
@@ -68,8 +68,9 @@ fn calls_without_a_class_have_the_usual_operation() {
 #[test]
 fn fallbacks_are_of_the_same_kind() {
     let socket = Class { descriptor: Some(Socket), ..Class::default() };
-    let all =
-        |call: &str, class: &Class| units_of(call, class).flat_map(|unit| unit.operations).copied().collect::<Vec<_>>();
+    let all = |call: &str, class: &Class| {
+        units_of(call, class, None).flat_map(|unit| unit.operations).copied().collect::<Vec<_>>()
+    };
     assert_eq!(all("read", &socket), ["socket.tcp_send_recv", "socket.send_recv"]);
     let create = Class { operation: Some("create".into()), ..Class::default() };
     assert_eq!(all("openat", &create)[..2], ["file.create", "file.creat_unlink"]);
@@ -77,7 +78,7 @@ fn fallbacks_are_of_the_same_kind() {
 
 #[test]
 fn parameters_are_within_what_operations_take() {
-    let at = |call: &str, class: &Class| units_of(call, class).next().unwrap().measured_at(class);
+    let at = |call: &str, class: &Class| units_of(call, class, None).next().unwrap().measured_at(class);
     let sized = |kind, size| Class { descriptor: Some(kind), size: Some(size), ..Class::default() };
     assert_eq!(at("read", &sized(File, 0)), Some(("size", 1)));
     assert_eq!(at("read", &sized(File, 8 << 20)), Some(("size", 1 << 20)));
@@ -95,4 +96,18 @@ fn every_call_is_known() {
     let names = UNITS.iter().flat_map(|unit| unit.calls).chain(CREATION);
     let unknown: Vec<&&str> = names.filter(|name| !is_known(name) && !ELSEWHERE.contains(name)).collect();
     assert!(unknown.is_empty(), "only other architectures have {ELSEWHERE:?}: {unknown:?}");
+}
+
+#[test]
+fn failures_have_operations_of_their_own() {
+    let first = |call: &str, errno| units_of(call, &Class::default(), errno).next().unwrap().operations[0];
+    for [call, errno, operation] in rows(
+        "openat ENOENT file.open_absent, execve ENOENT file.open_absent, readlink ENOENT file.stat_absent, \
+         statx ENOTDIR file.stat_absent, close EBADF fd.close_bad, openat EACCES file.open_close, fork EAGAIN process.fork_wait",
+    ) {
+        assert_eq!(first(call, Some(errno)), operation, "{call} {errno}");
+    }
+    let wait = Class { operation: Some("wait_bitset".into()), ..Class::default() };
+    let operation = |errno| units_of("futex", &wait, errno).next().unwrap().operations[0];
+    assert_eq!([operation(Some("EAGAIN")), operation(None)], ["sync.futex_wait_fails", "sync.futex_pingpong"]);
 }
