@@ -77,8 +77,8 @@ fn janitor() -> Program {
 
 /// The launcher of environments. It is the same for all of them, since it runs on this system before it becomes the program.
 fn confine() -> Program {
-    let sources = "probe/extra/confine.c probe/extra/filters.c probe/ground.c";
-    let arguments = words(&format!("-std=c11 -O2 -Wall -s {sources}"));
+    let extra = ["confine", "filters", "landlock", "agent"].map(|name| format!("probe/extra/{name}.c")).join(" ");
+    let arguments = words(&format!("-std=c11 -O2 -Wall -s {extra} probe/ground.c"));
     Program { name: "confine", arguments, optional: false, is_dynamic: false }
 }
 

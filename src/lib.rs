@@ -6,6 +6,7 @@
 //! - [`session`]: one measurement, from the plan to a `Run`
 //! - [`plan`]: patterns, parameters and studies to cases
 //! - [`engine`]: the sampling policy: calibration, rounds, stop rule
+//! - [`seccomp`]: pure: profiles of containers as system call filters
 //! - [`runner`]: probe processes, their protocol and the run's directory
 //! - [`guest`]: kernels that run in an emulated machine, and their images
 //! - [`proof`]: kernel entries per iteration, counted in a separate pass
@@ -67,6 +68,7 @@ pub mod race;
 pub mod report;
 pub mod rows;
 pub mod runner;
+pub mod seccomp;
 pub mod session;
 pub mod singles;
 pub mod split;

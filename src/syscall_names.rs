@@ -1,5 +1,6 @@
 //! Names of system calls by architecture, as the kernel's audit interface distinguishes architectures. Pure tables.
 
+use std::str::FromStr;
 use syscalls::{aarch64, arm, riscv64, x86, x86_64};
 
 /// An architecture whose system calls are named here.
@@ -9,15 +10,27 @@ struct Architecture {
     /// The suffix of a foreign call's name.
     label: &'static str,
     name_of: fn(usize) -> Option<&'static str>,
+    number_of: fn(&str) -> Option<u32>,
+}
+
+macro_rules! architecture {
+    ($audit:literal, $label:literal, $table:ident) => {
+        Architecture {
+            audit: $audit,
+            label: $label,
+            name_of: |number| $table::Sysno::new(number).map(|call| call.name()),
+            number_of: |name| $table::Sysno::from_str(name).ok().map(|call| call as u32),
+        }
+    };
 }
 
 /// One row per architecture; sources: linux/audit.h, and the tables of the `syscalls` crate.
 const ARCHITECTURES: &[Architecture] = &[
-    Architecture { audit: 0xC000_003E, label: "x86_64", name_of: |n| x86_64::Sysno::new(n).map(|s| s.name()) },
-    Architecture { audit: 0x4000_0003, label: "i386", name_of: |n| x86::Sysno::new(n).map(|s| s.name()) },
-    Architecture { audit: 0xC000_00B7, label: "aarch64", name_of: aarch64_name },
-    Architecture { audit: 0x4000_0028, label: "arm", name_of: |n| arm::Sysno::new(n).map(|s| s.name()) },
-    Architecture { audit: 0xC000_00F3, label: "riscv64", name_of: |n| riscv64::Sysno::new(n).map(|s| s.name()) },
+    architecture!(0xC000_003E, "x86_64", x86_64),
+    architecture!(0x4000_0003, "i386", x86),
+    Architecture { name_of: aarch64_name, ..architecture!(0xC000_00B7, "aarch64", aarch64) },
+    architecture!(0x4000_0028, "arm", arm),
+    architecture!(0xC000_00F3, "riscv64", riscv64),
 ];
 
 const X86_64: u32 = 0xC000_003E;
@@ -51,6 +64,18 @@ pub fn bare_name(call: &str) -> &str {
     call.split('(').next().unwrap_or(call)
 }
 
+/// The number of the call `name` on the architecture of `audit`, if that has it.
+pub fn number(audit: u32, name: &str) -> Option<u32> {
+    let architecture = ARCHITECTURES.iter().find(|a| a.audit == audit)?;
+    (architecture.number_of)(name)
+        .or_else(|| (architecture.number_of)(if name == "newfstatat" { "fstatat" } else { name }))
+}
+
+/// The AUDIT_ARCH_* number of the architecture called `label`: `x86_64`, `i386`, `aarch64`, `arm` or `riscv64`.
+pub fn audit_of(label: &str) -> Option<u32> {
+    ARCHITECTURES.iter().find(|a| a.label == label).map(|a| a.audit)
+}
+
 /// The name of the architecture of `audit`; `None` if it is the one that this program was built for.
 pub fn foreign(audit: u32) -> Option<&'static str> {
     let label = ARCHITECTURES.iter().find(|a| a.audit == audit)?.label;
@@ -59,7 +84,6 @@ pub fn foreign(audit: u32) -> Option<&'static str> {
 
 /// Whether some architecture has a system call of that name.
 pub fn is_known(name: &str) -> bool {
-    use std::str::FromStr;
     x86_64::Sysno::from_str(name).is_ok() || x86::Sysno::from_str(name).is_ok()
 }
 
@@ -78,5 +102,13 @@ mod tests {
         assert_eq!(name(X86_64, X32 | 39, X86_64), "getpid(x32)");
         assert_eq!(name(X86_64, u64::MAX, X86_64), "syscall(-1)");
         assert_eq!(name(X86_64, 9999, X86_64), "syscall(9999)");
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_names() {
+        assert_eq!(audit_of("i386"), Some(I386));
+        assert_eq!(["getpid", "newfstatat", "nothing"].map(|call| number(X86_64, call)), [Some(39), Some(262), None]);
+        assert_eq!(["getpid", "newfstatat"].map(|call| number(I386, call)), [Some(20), None]);
+        assert_eq!(number(0xC000_00B7, "newfstatat"), Some(79));
     }
 }

@@ -11,6 +11,7 @@
  * Nothing is left behind: a mount is in a mount namespace of its own, which ends with its last process; a loop device is
  * detached by its last user (LO_FLAGS_AUTOCLEAR), and its image has no name any more.
  */
+#include "confine.h"
 #include "filters.h"
 
 #include "../probe.h"
@@ -29,14 +30,14 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 /* ---- failure ---- */
 
-/* What this kernel or machine lacks is not a failure of the operation, whatever the errno. */
-static _Noreturn void cannot(const char *call) {
+_Noreturn void cannot(const char *call) {
     static const int lacking[] = {EINVAL, ENODEV, ENOENT, ENOTTY, ENXIO, EUSERS};
     char text[200];
     for (size_t i = 0; i < COUNT(lacking); i++) {
@@ -46,12 +47,6 @@ static _Noreturn void cannot(const char *call) {
     }
     fail(errno, call);
 }
-
-/* Ends the process with the text of the call unless it is as it should be. */
-#define DO(call)                                                                                                       \
-    do {                                                                                                               \
-        if ((call) < 0) cannot(#call);                                                                                 \
-    } while (0)
 
 /* ---- processes ---- */
 
@@ -85,13 +80,12 @@ static int become_helper(void *command) {
     _exit(127);
 }
 
-/* A tracer of the program neither sees nor slows the helper. */
-static pid_t start_helper(char **command) {
+int start_untraced(int (*body)(void *), void *data) {
     enum { SIZE = 1 << 16 };
     static char stack[SIZE] __attribute__((aligned(64)));
-    pid_t helper = clone(become_helper, stack + SIZE, CLONE_UNTRACED | SIGCHLD, command); /* stacks grow downwards */
-    DO(helper);
-    return helper;
+    int child = clone(body, stack + SIZE, CLONE_UNTRACED | SIGCHLD, data); /* stacks grow downwards */
+    DO(child);
+    return child;
 }
 
 /* 127 as in a shell. */
@@ -244,10 +238,12 @@ static void mount_here(const char *source, const char *type, const char *options
     DO(chdir(PLACE));
 }
 
+/* [OPTION] of its own. */
 static void tmpfs(char **arguments) {
-    (void)arguments;
+    char options[100];
+    snprintf(options, sizeof options, "mode=0700%s%s", arguments[0] ? "," : "", arguments[0] ? arguments[0] : "");
     own_mounts();
-    mount_here("tmpfs", "tmpfs", "mode=0700");
+    mount_here("tmpfs", "tmpfs", options);
 }
 
 static void overlay(char **arguments) {
@@ -267,7 +263,7 @@ static void make_image(const char *mebibytes, char **command) {
     close(image);
     for (; command[words] && words < COUNT(with_image) - 2; words++) with_image[words] = command[words];
     with_image[words] = IMAGE;
-    int status = wait_for(start_helper(with_image));
+    int status = wait_for(start_untraced(become_helper, with_image));
     if (status != 0) helper_failed(command[0], status);
 }
 
@@ -304,6 +300,58 @@ static void loop(char **arguments) {
     close(device); /* the mount keeps it */
 }
 
+/* Since Linux 5.2 and 5.12; the same on all architectures. */
+enum { OPEN_TREE = 428, MOVE_MOUNT = 429, MOUNT_SETATTR = 442 };
+enum { CLONE_TREE = 1, FROM_EMPTY_PATH = 4, MAP_IDS = 0x100000 };
+
+/* As `struct mount_attr`. */
+struct mount_changes {
+    uint64_t set, clear, propagation, user_namespace;
+};
+
+static int hold_user_namespace(void *made) {
+    die_with_parent();
+    own_user_namespace(0);
+    if (write(*(int *)made, "", 1) == 1) pause();
+    _exit(1);
+}
+
+/* The descriptor of a new user namespace, in which the own user ID is mapped to itself. */
+static int new_user_namespace(void) {
+    int made[2];
+    char path[64], byte;
+    DO(pipe2(made, O_CLOEXEC));
+    pid_t holder = start_untraced(hold_user_namespace, &made[1]);
+    close(made[1]);
+    if (read(made[0], &byte, 1) != 1) _exit(1); /* it has said why */
+    close(made[0]);
+    snprintf(path, sizeof path, "/proc/%d/ns/user", (int)holder);
+    int namespace = open(path, O_RDONLY | O_CLOEXEC);
+    if (namespace < 0) cannot(path);
+    kill(holder, SIGKILL);
+    wait_for(holder);
+    return namespace;
+}
+
+/* The working directory again, on a mount that maps the IDs of its files as a user namespace does; and in that. */
+static void idmapped(char **arguments) {
+    (void)arguments;
+    DO(unshare(CLONE_NEWNS));
+    keep_mounts_here();
+    make(PLACE);
+    int namespace = new_user_namespace();
+    struct mount_changes changes = {.set = MAP_IDS, .user_namespace = (uint64_t)namespace};
+    int tree = (int)syscall(OPEN_TREE, AT_FDCWD, ".", CLONE_TREE | O_CLOEXEC);
+    if (tree < 0) cannot("open_tree");
+    if (syscall(MOUNT_SETATTR, tree, "", AT_EMPTY_PATH, &changes, sizeof changes) != 0)
+        cannot("mount_setattr(MOUNT_ATTR_IDMAP), since Linux 5.12 and where the file system permits it");
+    if (syscall(MOVE_MOUNT, tree, "", AT_FDCWD, PLACE, FROM_EMPTY_PATH) != 0) cannot("move_mount");
+    close(tree);
+    DO(chdir(PLACE));
+    DO(setns(namespace, CLONE_NEWUSER));
+    close(namespace);
+}
+
 static int is_mounted(void) {
     struct stat above, there;
     return stat(".", &above) == 0 && stat(PLACE, &there) == 0 && above.st_dev != there.st_dev;
@@ -317,7 +365,7 @@ static void fuse(char **server) {
     close(device);
     own_mounts();
     make("files");
-    pid_t helper = start_helper(server);
+    pid_t helper = start_untraced(become_helper, server);
     for (int i = 0; !is_mounted(); i++) {
         if (waitpid(helper, &status, WNOHANG) == helper) helper_failed(server[0], status);
         if (i == ATTEMPTS) fail(ETIMEDOUT, "the FUSE server has not mounted anything for 10 seconds");
@@ -333,7 +381,7 @@ static const struct way {
     void (*enter)(char **arguments);
 } ways[] = {
     {"seccomp", seccomp}, {"ssbd", no_store_bypass}, {"spec-ib", no_indirect_branches},
-    {"namespaces", namespaces}, {"ptrace", traced},
+    {"landlock", landlock}, {"agent", agent}, {"namespaces", namespaces}, {"ptrace", traced}, {"idmapped", idmapped},
     {"tmpfs", tmpfs}, {"overlay", overlay}, {"loop", loop}, {"fuse", fuse},
 };
 

@@ -2,7 +2,8 @@
 #ifndef SYSCOST_FILTERS_H
 #define SYSCOST_FILTERS_H
 
-/* Installs the filter of that kind in this process, for good: `numbers`, `arguments` or `docker`; returns 0 if there is
-   no such kind. Ends the process with the protocol's error line if the kernel refuses. */
+/* Installs the filter of that kind in this process, for good: `numbers`, `arguments`, `docker`, or `program=` and the
+   program itself in hexadecimal digits; returns 0 if there is no such kind. Ends the process with the protocol's error line
+   if the kernel refuses. */
 int filter_calls(const char *kind);
 #endif

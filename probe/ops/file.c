@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #ifdef __linux__
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #endif
@@ -273,6 +275,44 @@ static void run_statfs(uint64_t n) {
 }
 #endif
 
+/* ---- names of any length, and in another case ---- */
+
+#ifdef __linux__
+#ifndef FS_CASEFOLD_FL
+#define FS_CASEFOLD_FL 0x40000000 /* since Linux 5.2 */
+#endif
+
+static char named[16 + NAME_MAX];
+
+/* Only an empty directory may be marked, where the file system was made, or mounted, to permit it. */
+static void make_folding(const char *name) {
+    int flags = 0;
+    CHECK(mkdir(name, 0700) == 0);
+    int marked = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK(marked >= 0);
+    if (ioctl(marked, FS_IOC_GETFLAGS, &flags) != 0 || (flags |= FS_CASEFOLD_FL, ioctl(marked, FS_IOC_SETFLAGS, &flags) != 0))
+        fail(ENOTSUP, "ioctl(FS_IOC_SETFLAGS, FS_CASEFOLD_FL), in a directory of a file system that can ignore case");
+    close(marked);
+}
+
+static void setup_name(void) {
+    size_t letters = (size_t)param_within("size", 1, NAME_MAX);
+    int folds = (int)param_within("folds", 0, 1), asked = (int)param_within("other", 0, folds);
+    int before = snprintf(named, sizeof named, "names/");
+    char *name = named + before;
+    if (folds) make_folding("names");
+    else CHECK(mkdir("names", 0700) == 0);
+    for (size_t i = 0; i < letters; i++) name[i] = (char)('a' + i % 26);
+    make_file(named, 0);
+    for (size_t i = 0; asked && i < letters; i++) name[i] = (char)('A' + i % 26);
+}
+
+static void run_name(uint64_t n) {
+    struct stat st;
+    LOOP(n) CHECK(lstat(named, &st) == 0);
+}
+#endif
+
 #define A_PATH "a path with `depth` components in a directory of `entries` other files"
 #define PATH_PARAMS "depth=1:components of the path; entries=0:other files in the directory"
 #define BY_PATH .params = PATH_PARAMS
@@ -286,6 +326,11 @@ const struct operation file_operations[] = {
      .setup = setup_names, .run = run_stat_absent},
     {.id = "file.lstat", .what = "lstat() of " A_PATH, .enters = "newfstatat/lstat/lstat64/fstatat64/statx x1", BY_PATH,
      .systems = "posix", .family = "stat", .setup = setup_file, .run = run_lstat},
+    {.id = "file.lstat_name", .what = "lstat() of a file by a name of `size` letters in an own directory, which may ignore case",
+     .enters = "newfstatat/lstat/lstat64/fstatat64/statx x1",
+     .params = "size=8:letters of the name, at most 255; folds=0:1 for a directory that ignores case, where the file system "
+     "has such; other=0:1 for the name in the other case, with folds=1", .systems = "linux",
+     .setup = LINUX_ONLY(setup_name), .run = LINUX_ONLY(run_name)},
     {.id = "file.fstat", .what = "fstat() of an open file", .enters = "newfstatat/fstat/fstat64/fstatat64/statx x1",
      .systems = "posix", .family = "stat", .setup = setup_open_file, .run = run_fstat},
     {.id = "file.statx", .what = "statx() of " A_PATH ", for what stat() returns", .enters = "statx x1", BY_PATH,

@@ -2,6 +2,7 @@
 
 use super::channel::Channel;
 use super::console::{Console, INIT};
+use super::disk;
 use super::images;
 use super::initramfs::Initramfs;
 use super::traced::Traced;
@@ -181,10 +182,12 @@ fn command(workers: &Workers, environment: &Environment, probe: &Path, options: 
     fs::write(&initramfs, archive(probe, &options.programs)?)
         .with_context(|| format!("cannot write {}", initramfs.display()))?;
     let kernel = kernel(environment)?;
+    let disk = environment.disk.as_ref().map(|words| disk::make(words, &directory)).transpose()?.unwrap_or_default();
     let (append, memory) = (format!("{} {}", environment.append, options.append), options.memory_mib.to_string());
     let holes = [
         ("{kernel}", kernel.as_os_str()),
         ("{initramfs}", initramfs.as_os_str()),
+        ("{disk}", disk.as_os_str()),
         ("{memory}", memory.as_ref()),
         ("{cpu}", environment.cpu.as_deref().unwrap_or_default().as_ref()),
         ("{append}", append.trim().as_ref()),

@@ -25,6 +25,7 @@
 mod channel;
 mod console;
 mod count;
+mod disk;
 pub mod images;
 mod initramfs;
 mod machine;

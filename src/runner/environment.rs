@@ -3,6 +3,7 @@
 mod command;
 mod header;
 mod name;
+mod profile;
 
 use super::cache::Cache;
 use super::files::{CONFINE, write_program};
@@ -11,6 +12,7 @@ use super::language::on_path;
 use crate::kernel::limits::advice;
 use crate::kernel::output::output;
 use crate::model::Unit;
+use crate::seccomp::Filter;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 pub use command::Meeting;
 use include_dir::{Dir, include_dir};
@@ -57,7 +59,13 @@ pub struct Environment {
     /// The kernel that its name asks for, for guests that boot any.
     #[serde(skip)]
     pub kernel: Option<Kernel>,
+    pub of_profile: Option<name::OfProfile>,
+    /// That of the profile in its name.
+    #[serde(skip)]
+    pub filter: Option<Filter>,
     pub cpu: Option<String>,
+    /// The command that makes the file system on a guest's disk, without the path of the image; none for no disk.
+    pub disk: Option<Vec<String>>,
     /// The boot parameters in its name; may be empty.
     #[serde(skip)]
     pub append: String,
@@ -70,6 +78,8 @@ pub struct Environment {
     pub keeps_containers: bool,
     #[serde(default)]
     pub unpinned: bool,
+    #[serde(default)]
+    pub relays: bool,
     #[serde(default)]
     pub settle_s: f64,
     #[serde(default)]
@@ -103,12 +113,12 @@ impl Environment {
         let none = || format!("there is no environment '{name}'; available: {}", Environment::names().join(", "));
         let parts = name::parse(name, |name| file(name).is_some()).with_context(none)?;
         let environment = match &parts.kernel {
-            Some(Kernel::File(path)) => Environment::read(&parts.file)?.for_image(path)?,
+            Some(Kernel::File(path)) => Environment::read(&parts.file)?.for_file(path)?,
             _ => Environment::read(&parts.file)?,
         };
         let fits = match &parts.kernel {
             None => true,
-            Some(Kernel::File(_)) => environment.takes_kernel(),
+            Some(Kernel::File(_)) => environment.takes_file(),
             Some(Kernel::Version(_)) => environment.machine.is_some(),
         };
         ensure!(fits, none());
@@ -147,11 +157,6 @@ impl Environment {
         Ok(all.into_iter().find(is_for).unwrap_or(self))
     }
 
-    /// Whether its name says which kernel it boots.
-    pub fn takes_kernel(&self) -> bool {
-        self.run.iter().any(|word| word.contains("{kernel}"))
-    }
-
     pub fn names() -> Vec<&'static str> {
         let stem = |file: &'static include_dir::File| file.path().file_stem()?.to_str();
         let mut names: Vec<&str> = ENVIRONMENTS.files().filter_map(stem).collect();
@@ -179,12 +184,16 @@ impl Environment {
         if !self.has_starter() {
             return program;
         }
-        let confine = run.join(CONFINE);
-        // The program within a word, for a shell there; without arguments, which a word cannot hold.
-        let program_file = Path::new(program.get_program());
-        let holes =
-            [("{dir}", at), ("{run}", run), ("{cache}", cache), ("{confine}", &confine), (PROGRAM, program_file)];
-        let holes = holes.map(|(hole, path)| (hole, path.as_os_str()));
+        let (confine, filter) = (run.join(CONFINE), self.filter_argument());
+        let holes = [
+            ("{dir}", at.as_os_str()),
+            ("{run}", run.as_os_str()),
+            ("{cache}", cache.as_os_str()),
+            ("{confine}", confine.as_os_str()),
+            ("{filter}", filter.as_ref()),
+            // Within a word, for a shell there: without arguments, which a word cannot hold.
+            (PROGRAM, program.get_program()),
+        ];
         let words: Vec<OsString> = self
             .run
             .iter()

@@ -257,7 +257,10 @@ impl Workers {
         let mut child = self.start(case, padding)?;
         self.settle(case)?;
         child.send(&Workers::greeting(case))?;
-        let mut facts = child.ready(self.timeout)?;
+        let environment = self.environment(&case.environment)?;
+        let ready = child.ready(self.timeout);
+        let mut facts =
+            ready.map_err(|failure| Failure { message: environment.explained(failure.message), ..failure })?;
         if let Some(built) = self.built(case)? {
             facts.add_defaults(built.clock());
         }

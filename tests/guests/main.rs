@@ -4,6 +4,7 @@
 mod common;
 
 mod bisect_kernels;
+mod conditions;
 mod explain_kernel;
 mod guest;
 mod kernel_images;

@@ -100,14 +100,21 @@ fn there_is_an_environment_for_every_way() {
         let name = entry.split('"').nth(1).unwrap();
         assert!(used.iter().any(|used| used == name), "{name}");
     }
-    assert!(used.len() >= 12, "{used:?}");
+    assert!(used.len() >= 18, "{used:?}");
 }
 
 /// What a shell finds in each of them.
-const FOUND: [(&str, &str, &str); 11] = [
+const FOUND: [(&str, &str, &str); 17] = [
     ("seccomp", "sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status", "2"),
     ("seccomp-arguments", "sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status", "2"),
     ("seccomp-docker", "unshare -m true 2>/dev/null || echo refused", "refused"),
+    ("landlock", "unshare -m true 2>/dev/null || echo refused", "refused"),
+    ("landlock-stacked", "unshare -m true 2>/dev/null || echo refused", "refused"),
+    // Two programs and their two attachments, in the only child.
+    ("bpf-agent", "read go; read child </proc/$$/task/$$/children; ls -l /proc/$child/fd | grep -c bpf", "4"),
+    ("userns-idmapped", "grep -c '/mounted [^ ]*,idmapped' /proc/self/mountinfo", "1"),
+    ("tmpfs-casefold", "grep -c '/mounted tmpfs [^ ]*casefold' /proc/self/mounts", "1"),
+    ("loop-ext4-casefold", "stat -f -c %T .", "ext2/ext3"),
     ("namespaces", "echo $$ $(sed -n 's/^Pid:[[:space:]]*//p' /proc/1/status)", "1 1"),
     ("ptrace", "grep -c '^TracerPid:.*[1-9]' /proc/self/status", "1"),
     ("tmpfs", "stat -f -c %T .", "tmpfs"),
@@ -128,6 +135,32 @@ fn the_program_runs_under_the_condition() {
         let output = run(&way, script);
         assert_eq!(stdout(&output).trim_end(), *expected, "{name}: {}", stderr(&output));
     }
+}
+
+/// BPF programs and attachments among the descriptors of a process.
+fn bpf_objects(pid: &str) -> usize {
+    let descriptors =
+        fs::read_dir(format!("/proc/{pid}/fd")).unwrap().filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    descriptors.filter(|link| link.to_string_lossy().contains("bpf")).count()
+}
+
+#[test]
+fn a_bpf_agent_is_attached_from_a_request_to_its_answer_only() {
+    let test = "a_bpf_agent_is_attached_from_a_request_to_its_answer_only";
+    let Some(way) = permitted(test).remove("bpf-agent") else { return };
+    let place = Place::new();
+    let script =
+        "read go; read child </proc/$$/task/$$/children; ls -l /proc/$child/fd >attached; echo $child; read end";
+    let mut child = started(&mut launcher(&place.path(), &way, &["sh", "-c", script]));
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut helper = String::new();
+    output.read_line(&mut helper).unwrap();
+    let during = fs::read_to_string(place.path().join("attached")).unwrap();
+    assert_eq!((during.matches("bpf").count(), bpf_objects(helper.trim())), (4, 2), "{during}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    output.read_to_end(&mut Vec::new()).unwrap();
+    assert!(wait_for(VANISHING, || place.processes().is_empty().then_some(())).is_some(), "{:?}", place.processes());
 }
 
 #[test]
@@ -284,7 +317,8 @@ fn end_by(signal: Signal, environments: &[String]) {
     let loops = environments.iter().filter(|name| name.starts_with("loop-")).count();
     let workers =
         |place: &Place| place.processes().iter().filter(|process| process.directory.ends_with("mounted")).count();
-    let mounted = environments.iter().filter(|name| !["namespaces", "ptrace"].contains(&name.as_str())).count();
+    let unmounted = ["namespaces", "ptrace", "bpf-agent"];
+    let mounted = environments.iter().filter(|name| !unmounted.contains(&name.as_str())).count();
     let begun = || (loops_of(&place.path()).len() >= loops && workers(&place) >= mounted).then_some(());
     assert!(wait_for(BEGINNING, begun).is_some(), "{:?}", left(&place));
     assert_eq!(run_numbers(&place.tmp()).len(), 1);
@@ -299,7 +333,8 @@ fn end_by(signal: Signal, environments: &[String]) {
 /// Those that have mounts, servers or processes of their own.
 fn with_more_than_the_program(test: &str) -> Vec<String> {
     let mut all = permitted(test);
-    all.retain(|name, _| !name.starts_with("seccomp") && !["ssbd", "spec-ib"].contains(&name.as_str()));
+    let plain = ["seccomp", "landlock", "ssbd", "spec-ib"];
+    all.retain(|name, _| !plain.iter().any(|plain| name.starts_with(plain)));
     all.into_keys().collect()
 }
 

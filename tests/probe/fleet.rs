@@ -34,7 +34,8 @@ fn write_program(path: &Path, text: &str) -> String {
 /// The launcher of environments, which puts a program behind a filter of system calls.
 fn confine(place: &Place) -> PathBuf {
     let program = place.path().join("confine");
-    let sources = ["probe/extra/confine.c", "probe/extra/filters.c", "probe/ground.c"].map(|file| root().join(file));
+    let sources = ["extra/confine.c", "extra/filters.c", "extra/landlock.c", "extra/agent.c", "ground.c"];
+    let sources = sources.map(|file| root().join("probe").join(file));
     let built = Command::new("cc").args(["-std=c11", "-O2", "-o"]).arg(&program).args(sources).status().unwrap();
     assert!(built.success());
     program

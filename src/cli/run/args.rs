@@ -266,7 +266,7 @@ fn cold(text: &str) -> Result<Setting> {
     format!("{COLD}={text}").parse()
 }
 
-/// The name of an environment: what is in environments/ is what there is, and guests with a kernel or boot parameters.
+/// The name of an environment: what is in environments/ is what there is, also with a kernel, boot parameters or a profile.
 #[derive(Clone)]
 pub struct EnvironmentName;
 
@@ -276,7 +276,12 @@ impl TypedValueParser for EnvironmentName {
     fn parse_ref(&self, command: &Command, flag: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
         let names = PossibleValuesParser::new(Environment::names());
         match value.to_str().map(|name| (name, Environment::find(name))) {
-            Some((name, Ok(found))) if found.is_guest => Ok(name.to_string()),
+            Some((name, Ok(_))) => Ok(name.to_string()),
+            // What is wrong with the file.
+            Some((name, Err(error))) if name.contains(':') => {
+                let text = format!("environment {name}: {error:#}\n");
+                Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, text))
+            }
             _ => names.parse_ref(command, flag, value),
         }
     }

@@ -1,0 +1,23 @@
+/* confine.h: what the files of the launcher share. */
+#ifndef SYSCOST_CONFINE_H
+#define SYSCOST_CONFINE_H
+
+/* Ends the process with the protocol's error line, by errno. What this kernel or machine lacks is not a failure of the operation,
+   whatever the errno. */
+_Noreturn void cannot(const char *call);
+
+/* Ends the process with the text of the call unless it is as it should be. */
+#define DO(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) < 0) cannot(#call);                                                                                 \
+    } while (0)
+
+/* Starts `body(data)` in a child that no tracer of the program follows. Returns its process ID. */
+int start_untraced(int (*body)(void *), void *data);
+
+/* LAYERS: enters so many nested Landlock domains, in which everything is allowed (landlock.c). */
+void landlock(char **arguments);
+
+/* Runs BPF programs at all system calls of the machine while the program works on a request (agent.c). */
+void agent(char **arguments);
+#endif
