@@ -178,8 +178,9 @@ fn text(path: &Path) -> Result<CString> {
 fn last_line(printed: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(printed);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-    let own = line.strip_prefix("error ").and_then(|rest| rest.split_once(' '));
-    Some(own.filter(|(errno, _)| errno.parse::<u32>().is_ok()).map_or(line, |(_, reason)| reason).to_string())
+    let own = line.strip_prefix("error E").and_then(|rest| rest.split_once(' '));
+    let is_errno = |errno: &str| errno.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit());
+    Some(own.filter(|(errno, _)| is_errno(errno)).map_or(line, |(_, reason)| reason).to_string())
 }
 
 #[cfg(test)]
@@ -203,10 +204,10 @@ mod tests {
     fn the_reason_of_a_refusal_is_what_was_printed_last() {
         assert_eq!(last_line(b"x\n bwrap: No permissions \n\n").as_deref(), Some("bwrap: No permissions"));
         assert_eq!(
-            last_line(b"error 1 unshare: Operation not permitted\n").unwrap(),
+            last_line(b"error EPERM unshare: Operation not permitted\n").unwrap(),
             "unshare: Operation not permitted"
         );
-        assert_eq!(last_line(b"error in x\n").unwrap(), "error in x");
+        assert_eq!(last_line(b"error Ended early\n").unwrap(), "error Ended early");
         assert_eq!(last_line(b"\n"), None);
     }
 }

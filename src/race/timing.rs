@@ -8,6 +8,7 @@ use crate::model::{Ending, TimedRun};
 use crate::runner::Interrupt;
 use crate::trace::{self, LaunchError};
 use anyhow::{Context, Result};
+use std::fs::File;
 use std::time::{Duration, Instant};
 
 /// How often a wait looks whether it should end.
@@ -31,15 +32,16 @@ pub fn time(
     let pid = i32::try_from(held.pid)?;
     let mut begun = Instant::now();
     let mut started = held.release(false).context("the held command has ended")?;
-    if launch.enters && has_entered(&mut started, interrupt) {
-        let filled = site.map_or(Ok(()), |site| site.fill_inside(pid.unsigned_abs(), interrupt));
+    let mut mounts = None;
+    if launch.enters {
+        mounts = enter(&mut started, pid, site, interrupt).inspect_err(|_| end(&started, pid))?;
         begun = Instant::now();
-        filled
-            .and_then(|()| started.release().context("the held command has ended"))
-            .inspect_err(|_| end(&started, pid))?;
+        // If it could not enter, it has ended, with a status.
+        let _ = started.release();
     }
     let interrupted = !ended(&started, interrupt);
     let wall = begun.elapsed();
+    drop(mounts);
     let ending = wait_for_end(pid, libc::WNOWAIT)?;
     let usage = reap(pid)?;
     if let Some((step, errno)) = started.failure() {
@@ -57,7 +59,18 @@ pub fn time(
     Ok((!interrupted && !interrupt.is_set()).then_some(run))
 }
 
-/// Waits until our launcher has made the environment; false if it has ended or should end.
+/// Waits until our launcher has made the environment, and fills it. The mounts in it stay while the file is open, so that unmounting
+/// is no part of what is timed; `None` if it could not enter.
+fn enter(started: &mut Started, pid: i32, site: Option<&Site>, interrupt: &Interrupt) -> Result<Option<File>> {
+    if !has_entered(started, interrupt) {
+        return Ok(None);
+    }
+    let mounts = File::open(format!("/proc/{pid}/ns/mnt")).context("cannot keep the mounts of an environment")?;
+    site.map_or(Ok(()), |site| site.fill_inside(pid.unsigned_abs(), interrupt))?;
+    Ok(Some(mounts))
+}
+
+/// Whether it has entered; false if it has ended or should end.
 fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
     while !interrupt.is_set() {
         if let Some(entered) = started.has_entered_within(LOOK) {

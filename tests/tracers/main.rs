@@ -6,6 +6,7 @@ mod common;
 mod advice;
 mod bpf_support;
 mod race;
+mod race_env;
 mod support;
 mod trace;
 mod trace_bpf;
