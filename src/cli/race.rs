@@ -155,7 +155,7 @@ impl RaceArgs {
             return Ok(self.commands.iter().chain(&self.versus).cloned().collect());
         }
         ensure!(!self.shell, "--shell with --env: give the code as one argument");
-        Ok(vec![shell_words::join(&self.commands)])
+        Ok(vec![race::joined(&self.commands)])
     }
 
     /// The command in each environment, and the directory in which they are made, which must outlive the race.

@@ -172,6 +172,15 @@ fn words(text: &str) -> Result<Vec<OsString>> {
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
+/// A command's text of its words, with quotes where they are needed.
+pub fn joined(words: &[String]) -> String {
+    let is_plain = |word: &str| {
+        !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "'\"\\".contains(c) || SYNTAX.contains(c))
+    };
+    let quoted = |word: &String| if is_plain(word) { word.clone() } else { shell_words::quote(word).into_owned() };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
 /// The first character of `text` that only a shell would heed.
 fn shell_syntax(text: &str) -> Option<char> {
     let (mut quote, mut characters) = (None, text.chars());
@@ -230,6 +239,15 @@ mod tests {
         let prepared = Commands { prepare: vec!["a".into(); 3], ..commands(&["ls", "ls -l"], &[]) };
         assert_eq!(said(prepared), "--prepare: 3 for 2 commands: give one, or one for each");
         assert!("n".parse::<Parameter>().is_err() && "n=".parse::<Parameter>().is_err());
+    }
+
+    #[test]
+    fn joined_words_are_the_same_words() {
+        let all = ["dd", "if=/dev/zero", "", "a b", "it's", "$HOME", r"back\slash", "{}", "-n"].map(String::from);
+        assert_eq!(joined(&all[..2]), "dd if=/dev/zero");
+        let again: Vec<String> =
+            words(&joined(&all)).unwrap().into_iter().map(|word| word.into_string().unwrap()).collect();
+        assert_eq!(again, all);
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod rounds;
 mod site;
 mod timing;
 
-pub use command::{Command, Commands, Parameter};
+pub use command::{Command, Commands, Parameter, joined};
 pub use inside::{enter, own_user, timed};
 pub use options::{FEWEST_ROUNDS, Options};
 
