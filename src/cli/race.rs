@@ -5,18 +5,18 @@ use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::progress::Progress;
-use super::run::{check_destination, positive};
+use super::run::{EnvironmentName, check_destination, positive};
 use super::terminal;
 use super::why::costs::Wanted;
 use crate::attribute::breakdown::priced_by_call;
 use crate::attribute::costs::Costs;
-use crate::compare::{RaceFound, race};
+use crate::compare::RaceFound;
 use crate::model::{Profile, Race};
-use crate::race::{Command, Commands, FEWEST_ROUNDS, Options, Parameter};
+use crate::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter};
 use crate::report::{Format, race_document, write_answer, write_json};
-use crate::runner::Interrupt;
+use crate::runner::{Environment, Interrupt, RunDirectory};
 use crate::trace::LaunchError;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
@@ -30,12 +30,22 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RaceArgs {
-    /// The command that the others are compared with, each as one argument; more are as with --versus.
+    /// The command that the others are compared with, each as one argument; more are as with --versus. With --env they are the words of
+    /// one command.
     #[arg(value_name = "COMMAND", required = true)]
     commands: Vec<String>,
     /// A command to compare with the first; repeatable.
     #[arg(long, value_name = "COMMAND")]
     versus: Vec<String>,
+    /// Run one command in each of these environments and compare them with the first, or with 'native' if that is not among them;
+    /// 'syscost list --envs' names them. What a program that does nothing takes there more than natively is subtracted. The command
+    /// runs as the current user, also under sudo.
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, conflicts_with_all = ["versus", "parameters"])]
+    environments: Vec<String>,
+    /// With --env: start each execution in a fresh copy of the working directory, made untimed below TMPDIR. Environments with a file
+    /// system of their own (tmpfs, overlay, ...) imply it, for all. Absolute paths still lead to the original.
+    #[arg(long, requires = "environments")]
+    fresh_copy: bool,
     /// Values for {NAME} in the commands, one race each: a list, or a range as of 'run --param'. A single command is compared with
     /// itself at the first value. Repeatable.
     #[arg(long = "parameter", short = 'P', value_name = "NAME=VALUE[,VALUE...]")]
@@ -89,20 +99,24 @@ Examples:
   syscost race 'make -j4' --versus 'ninja' --prepare 'make clean' --runs 10
   syscost race --shell 'cat f | wc' --versus 'wc < f'
   syscost race ./main --versus ./branch --fail-over 5% --out race.json
+  syscost race --env seccomp-docker,podman,strace -- git status
 
 Exit status: 0 all rounds were run, 1 a command failed or took longer than --fail-over allows, 2 usage, 126 or 127 a command cannot be run, 130 interrupted.";
 
-/// Races, and shows what it found. Errors: `trace::LaunchError` if a command cannot be run; why one failed; what cannot be written.
+/// Races, and shows what it found. Errors: `trace::LaunchError` if a command cannot be run; why one failed, or an environment cannot be
+/// entered; what cannot be written.
 pub fn run(args: &RaceArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
-    let commands = launched(&args.commands())?;
+    let environments = args.timed_environments()?;
+    let commands = launched(&usage(args.commands())?)?;
     let interrupt = Interrupt::on_signals()?;
+    let (_directory, commands) = args.entered(commands, &environments, &interrupt)?;
     let progress = Progress::new(notes.quiet || args.show_output);
     let tell = |line: &str| notes.tell(&line);
-    let raced = crate::race::run(&commands, &args.options(), &interrupt, &progress, &tell);
+    let raced = race::run(&commands, &args.options(), &interrupt, &progress, &tell);
     progress.done();
     let raced = raced?;
-    let mut found = race(&raced, args.threshold);
+    let mut found = crate::compare::race(&raced, args.threshold);
     args.price(&raced, &mut found, notes);
     write_answer(&found, || race_document(&found), (args.format, terminal::screen()), out)?;
     out.flush()?;
@@ -119,14 +133,44 @@ fn launched(commands: &Commands) -> Result<Vec<Command>> {
 }
 
 impl RaceArgs {
-    fn commands(&self) -> Commands {
-        Commands {
-            texts: self.commands.iter().chain(&self.versus).cloned().collect(),
+    /// Errors: a usage error if one cannot start a command.
+    fn timed_environments(&self) -> Result<Vec<Environment>> {
+        if self.environments.is_empty() { Ok(Vec::new()) } else { usage(race::timed(&self.environments)) }
+    }
+
+    fn commands(&self) -> Result<Commands> {
+        Ok(Commands {
+            texts: self.texts()?,
             parameters: self.parameters.clone(),
             prepare: self.prepare.clone(),
             shell: self.shell,
             show_output: self.show_output,
+            user: if self.environments.is_empty() { None } else { race::own_user() },
+        })
+    }
+
+    /// Whole commands; with --env the words of one, unless a single argument holds them all.
+    fn texts(&self) -> Result<Vec<String>> {
+        if self.environments.is_empty() || self.commands.len() == 1 {
+            return Ok(self.commands.iter().chain(&self.versus).cloned().collect());
         }
+        ensure!(!self.shell, "--shell with --env: give the code as one argument");
+        Ok(vec![race::joined(&self.commands)])
+    }
+
+    /// The command in each environment, and the directory in which they are made, which must outlive the race.
+    fn entered(
+        &self,
+        commands: Vec<Command>,
+        environments: &[Environment],
+        interrupt: &Interrupt,
+    ) -> Result<(Option<RunDirectory>, Vec<Command>)> {
+        if environments.is_empty() {
+            return Ok((None, commands));
+        }
+        let mut directory = RunDirectory::create()?;
+        let entered = race::enter(&commands[0], environments, self.fresh_copy, &mut directory, interrupt)?;
+        Ok((Some(directory), entered))
     }
 
     fn options(&self) -> Options {
@@ -179,7 +223,7 @@ impl RaceArgs {
         }
         let grown = found.grown(limit);
         let one = |index: usize| {
-            notes.tell(&format!("'{}' takes longer by more than {}%", found.results[index].command, 100.0 * limit))
+            notes.tell(&format!("'{}' takes longer by more than {}%", found.results[index].name(), 100.0 * limit))
         };
         grown.iter().for_each(|index| one(*index));
         Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })

@@ -58,7 +58,11 @@ impl TargetArgs {
             (_, Some(name)) => Target::container(name, time),
             _ if self.all => Ok(Target::Running { what: Running::System, time }),
             _ if !self.pids.is_empty() => Target::processes(&self.pids, time),
-            _ => Ok(Target::Command(Command { words: self.command.clone(), user: self.user.clone(), silent: false })),
+            _ => Ok(Target::Command(Command {
+                words: self.command.clone(),
+                user: self.user.clone(),
+                ..Command::default()
+            })),
         }
     }
 }

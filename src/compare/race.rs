@@ -2,13 +2,16 @@
 //! `cli::race` calls it.
 //!
 //! Commands are compared round by round, so that what slowed a whole round down cancels; rounds that were disturbed for one of
-//! them are left out by the trimmed mean. Verdicts are by the same rules as those on operations (`judge`).
+//! them are left out by the trimmed mean. In environments, each one's own start-up is subtracted before (`net`). Verdicts are by the same rules as those on operations (`judge`).
+
+mod net;
 
 use super::judge::marked;
 use super::profiles::{ProfileColumn, ProfileComparison, ProfileRow, Span, compare_profiles};
 use super::verdict::{Ratio, RatioOf};
-use crate::model::{Contender, Profile, Race, TimedRun};
-use crate::stats::{median, trimmed};
+use crate::model::{Contender, InEnvironment, Profile, Race, TimedRun};
+use crate::stats::{self, BetweenRuns, median, trimmed, trimmed_ratio};
+use net::{Net, in_seconds, net};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,6 +28,8 @@ pub struct RaceFound {
     pub margin: f64,
     pub rounds: usize,
     pub seed: u64,
+    /// Whether each execution started in a fresh copy of the working directory.
+    pub fresh_copies: bool,
     /// A process that does nothing but start has at least this much memory; smaller peaks cannot be seen.
     pub least_memory_byte: u64,
     /// One for each command. Names and units of its fields are those of hyperfine's exports where it has them: seconds.
@@ -38,6 +43,9 @@ pub struct RaceResult {
     pub command: String,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
+    /// What it took in an environment, if environments are compared.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub inside: Option<InsideResult>,
     pub mean: f64,
     pub stddev: Option<f64>,
     pub median: f64,
@@ -45,9 +53,9 @@ pub struct RaceResult {
     pub trimmed_mean: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
-    /// Means.
-    pub user: f64,
-    pub system: f64,
+    /// Means; null if the kernel's accounting does not include the command, as that of the lists below, which then are empty.
+    pub user: Option<f64>,
+    pub system: Option<f64>,
     pub min: f64,
     pub max: f64,
     /// Wall times of all rounds, in their order.
@@ -61,6 +69,23 @@ pub struct RaceResult {
     pub system_calls: Option<u64>,
     /// Why not.
     pub not_counted: Option<String>,
+}
+
+/// What a command took in an environment, in seconds. The other times of a result include the environment's start-up.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct InsideResult {
+    pub environment: String,
+    /// What a program that does nothing takes there more than natively, and the ends of its 95% interval; null for fewer than 5 rounds,
+    /// as the next two.
+    pub start_up: Option<[f64; 3]>,
+    /// Wall time without the start-up.
+    pub net: Option<[f64; 3]>,
+    /// User and system time without that of the start-up; null if the kernel's accounting does not include the command.
+    pub net_cpu: Option<[f64; 3]>,
+    /// Wall times of the program that does nothing, in all rounds.
+    pub empty_times: Vec<f64>,
+    /// Its peak memory, the median: smaller peaks of the command cannot be seen.
+    pub empty_memory_byte: u64,
 }
 
 /// A command compared with another, by their index in `results`.
@@ -98,14 +123,16 @@ pub fn race(race: &Race, margin: f64) -> RaceFound {
         margin,
         rounds: race.contenders.first().map_or(0, |own| own.runs.len()),
         seed: race.seed,
+        fresh_copies: race.is_copied,
         least_memory_byte: race.least_rss_kib * 1024,
-        results: race.contenders.iter().map(result).collect(),
+        results: race.contenders.iter().map(|own| result(&race.contenders, own)).collect(),
         versus: heads.map(|(base, head)| versus(&race.contenders, base, head, margin)).collect(),
     }
 }
 
-fn result(own: &Contender) -> RaceResult {
-    let of = |value: fn(&TimedRun) -> u64| -> Vec<f64> { own.runs.iter().map(|run| value(run) as f64 / 1e9).collect() };
+fn result(all: &[Contender], own: &Contender) -> RaceResult {
+    let of = |value: fn(&TimedRun) -> u64| seconds_of(&own.runs, value);
+    let accounted = if own.is_accounted() { &own.runs[..] } else { &[] };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let times = of(|run| run.wall_ns);
     let average = mean(&times);
@@ -115,19 +142,20 @@ fn result(own: &Contender) -> RaceResult {
     RaceResult {
         command: own.command.clone(),
         parameters: own.parameters.clone(),
+        inside: own.environment.as_ref().map(|there| inside(there, net(all, own))),
         mean: average,
         stddev: (times.len() > 1).then(|| (squares / (times.len() as f64 - 1.0)).sqrt()),
         median: median(times.clone()).unwrap_or(f64::NAN),
         trimmed_mean: end(0),
         low: end(1),
         high: end(2),
-        user: mean(&of(|run| run.user_ns)),
-        system: mean(&of(|run| run.system_ns)),
+        user: own.is_accounted().then(|| mean(&of(|run| run.user_ns))),
+        system: own.is_accounted().then(|| mean(&of(|run| run.system_ns))),
         min: times.iter().copied().fold(f64::INFINITY, f64::min),
         max: times.iter().copied().fold(0.0, f64::max),
-        cpu_times: of(TimedRun::cpu_ns),
-        memory_usage_byte: own.runs.iter().map(|run| run.peak_rss_kib * 1024).collect(),
-        page_faults: own.runs.iter().map(|run| run.faults).collect(),
+        cpu_times: seconds_of(accounted, TimedRun::cpu_ns),
+        memory_usage_byte: accounted.iter().map(|run| run.peak_rss_kib * 1024).collect(),
+        page_faults: accounted.iter().map(|run| run.faults).collect(),
         exit_codes: own.runs.iter().map(|run| run.status).collect(),
         system_calls: own.counted.as_ref().ok().map(|profile| profile.all_calls().calls),
         not_counted: own.counted.as_ref().err().cloned(),
@@ -135,17 +163,35 @@ fn result(own: &Contender) -> RaceResult {
     }
 }
 
+fn seconds_of(runs: &[TimedRun], value: fn(&TimedRun) -> u64) -> Vec<f64> {
+    runs.iter().map(|run| value(run) as f64 / 1e9).collect()
+}
+
+fn inside(there: &InEnvironment, net: Net) -> InsideResult {
+    let peaks = there.empty.iter().map(|run| run.peak_rss_kib * 1024).collect();
+    InsideResult {
+        environment: there.name.clone(),
+        start_up: in_seconds(&net.start_up.unwrap_or_default()),
+        net: in_seconds(&net.wall),
+        net_cpu: net.cpu.and_then(|cpu| in_seconds(&cpu)),
+        empty_times: seconds_of(&there.empty, |run| run.wall_ns),
+        empty_memory_byte: Span::of(peaks).median,
+    }
+}
+
 fn versus(all: &[Contender], base: usize, head: usize, margin: f64) -> Versus {
     let (old, new) = (&all[base], &all[head]);
-    let pairs = || new.runs.iter().zip(&old.runs);
-    let ratio = |of: fn(&TimedRun) -> u64| {
-        let logs = pairs().map(|(new, old)| (of(new) as f64).ln() - (of(old) as f64).ln());
-        let found = trimmed(logs.collect())?.as_log_ratio();
-        Some((found, RatioOf::Time { as_measured: found.ratio(), relative: None }))
-    };
-    let found = [ratio(|run| run.wall_ns), ratio(TimedRun::cpu_ns), ratio(|run| run.peak_rss_kib)];
-    let [wall, cpu, memory] = marked(found, margin);
-    let seconds = |(new, old): (&TimedRun, &TimedRun)| (new.wall_ns as f64 - old.wall_ns as f64) / 1e9;
+    let is_inside = new.environment.is_some();
+    let times = [old, new].map(|own| net(all, own));
+    let memory = |own: &Contender| own.runs.iter().map(|run| run.peak_rss_kib as f64).collect::<Vec<_>>();
+    let memory = (!is_inside).then(|| of_logs(&memory(new), &memory(old))).flatten();
+    // What is left after a subtraction may be below 0.
+    let ratio = |new: &[f64], old: &[f64]| if is_inside { trimmed_ratio(new, old) } else { of_logs(new, old) };
+    let cpu = times[1].cpu.as_ref().zip(times[0].cpu.as_ref()).and_then(|(new, old)| ratio(new, old));
+    let found = [ratio(&times[1].wall, &times[0].wall), cpu, memory];
+    let of = |found: BetweenRuns| (found, RatioOf::Time { as_measured: found.ratio(), relative: None });
+    let [wall, cpu, memory] = marked(found.map(|found| found.map(of)), margin);
+    let differences: Vec<f64> = times[1].wall.iter().zip(&times[0].wall).map(|(new, old)| new - old).collect();
     let calls = old.counted.as_ref().ok().zip(new.counted.as_ref().ok()).map(|(old, new)| side_by_side(old, new));
     Versus {
         base,
@@ -153,11 +199,17 @@ fn versus(all: &[Contender], base: usize, head: usize, margin: f64) -> Versus {
         wall,
         cpu,
         memory,
-        difference: trimmed(pairs().map(seconds).collect()).map(|own| own.with_ends()),
+        difference: in_seconds(&differences),
         explained: calls.as_ref().and_then(as_traced),
         calls,
-        page_faults: page_faults(old, new),
+        page_faults: if is_inside { None } else { page_faults(old, new) },
     }
+}
+
+/// The ratio by which each round differs, on average of its logarithm.
+fn of_logs(new: &[f64], old: &[f64]) -> Option<BetweenRuns> {
+    let logs = new.iter().zip(old).map(|(new, old)| new.ln() - old.ln());
+    trimmed(logs.collect()).map(stats::Trimmed::as_log_ratio)
 }
 
 /// The calls that differ, those that take most of the difference first.
@@ -198,6 +250,13 @@ impl RaceFound {
     pub fn grown(&self, limit: f64) -> Vec<usize> {
         let grown = |versus: &&Versus| versus.wall.is_some_and(|wall| wall.low > 1.0 + limit);
         self.versus.iter().filter(grown).map(|versus| versus.head).collect()
+    }
+}
+
+impl RaceResult {
+    /// What it differs from the others by: its environment, or the command.
+    pub fn name(&self) -> &str {
+        self.inside.as_ref().map_or(&self.command, |inside| &inside.environment)
     }
 }
 
@@ -248,6 +307,7 @@ mod tests {
             shell: false,
             parameters: BTreeMap::new(),
             base,
+            environment: None,
             runs: wall_ms.iter().map(run).collect(),
             counted: Ok(Profile { groups: vec![group], complete: true, ..Profile::default() }),
         }

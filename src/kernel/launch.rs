@@ -34,6 +34,10 @@ pub struct Launch {
     pub silent: bool,
     /// Whether the command is killed if this process is.
     pub bound: bool,
+    /// Where the command works; `None` for this process's working directory.
+    pub directory: Option<CString>,
+    /// Whether the program is our own launcher (probe/extra/confine.c), which waits once more after it has made its environment.
+    pub enters: bool,
 }
 
 /// A user and the groups that come with it.
@@ -54,11 +58,18 @@ pub enum Step {
     Filter,
     User,
     Execute,
+    Directory,
 }
 
 /// What releases a held child.
 const GO: u8 = b'g';
 const FILTER: u8 = b'f';
+/// What a launcher reports once it has made its environment; no number of a step.
+const ENTERED: u8 = b'e';
+
+/// The descriptors on which a launcher waits and reports.
+const WAITING: i32 = 3;
+const REPORTING: i32 = 4;
 
 /// A child that waits to be released. If this is dropped before that, the child ends.
 pub struct Held {
@@ -72,6 +83,7 @@ pub struct Held {
 /// A child that was released.
 pub struct Started {
     descriptor: OwnedFd,
+    go: File,
     failure: File,
 }
 
@@ -135,6 +147,18 @@ impl Ends {
     }
 }
 
+impl Ends {
+    /// Leaves both pipes to a launcher, on descriptors that it knows. First above those, which may be the pipes' own.
+    #[allow(unsafe_code)]
+    fn hand_over(self) -> bool {
+        // SAFETY: fcntl(2) and dup2(2) take numbers and are safe after a fork.
+        let onto = |end: i32, known: i32| unsafe { libc::dup2(end, known) == known };
+        let above = |end: i32| unsafe { libc::fcntl(end, libc::F_DUPFD_CLOEXEC, REPORTING + 1) };
+        let (waiting, failing) = (above(self.waiting), above(self.failing));
+        onto(waiting, WAITING) && onto(failing, REPORTING)
+    }
+}
+
 /// A child that makes `calls` calls of getppid when it is released, and ends; for calibrating a tracer.
 ///
 /// # Errors
@@ -162,7 +186,7 @@ impl Held {
     /// If the child has ended.
     pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
         self.go.write_all(&[if filter { FILTER } else { GO }])?;
-        Ok(Started { descriptor: self.descriptor, failure: self.failure })
+        Ok(Started { descriptor: self.descriptor, go: self.go, failure: self.failure })
     }
 }
 
@@ -176,6 +200,21 @@ impl Started {
         self.ends_within(Duration::ZERO)
     }
 
+    /// Whether a launcher has made its environment, so long or until a signal; `None` if that is not known yet.
+    pub fn has_entered_within(&mut self, time: Duration) -> Option<bool> {
+        let mut report = [0u8];
+        let is_known = super::process::wait_readable(&self.failure, time);
+        is_known.then(|| self.failure.read(&mut report).is_ok_and(|read| read == 1 && report[0] == ENTERED))
+    }
+
+    /// Releases the command that a launcher holds.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn release(&mut self) -> std::io::Result<()> {
+        self.go.write_all(&[GO])
+    }
+
     /// Waits until it has ended, so long or until a signal.
     pub fn ends_within(&self, time: Duration) -> bool {
         super::process::wait_readable(&self.descriptor, time)
@@ -185,7 +224,7 @@ impl Started {
     pub fn failure(&mut self) -> Option<(Step, Errno)> {
         let mut report = [0u8; 5];
         self.failure.read_exact(&mut report).ok()?;
-        let step = [Step::Filter, Step::User, Step::Execute][usize::from(report[0]).min(2)];
+        let step = [Step::Filter, Step::User, Step::Execute, Step::Directory][usize::from(report[0]).min(3)];
         Some((step, Errno::from_raw(i32::from_ne_bytes([report[1], report[2], report[3], report[4]]))))
     }
 }
@@ -210,7 +249,7 @@ impl Plan<'_> {
     #[allow(unsafe_code)]
     fn live(&self, ends: Ends) -> i32 {
         self.restore_signals();
-        let step = self.become_command(ends.wait() == FILTER);
+        let step = self.become_command(ends.wait() == FILTER, ends);
         let errno = Errno::last_raw().to_ne_bytes();
         let report = [step as u8, errno[0], errno[1], errno[2], errno[3]];
         // SAFETY: write(2) is safe after a fork; the buffer is our own.
@@ -227,7 +266,7 @@ impl Plan<'_> {
 
     /// Returns what failed, with errno set.
     #[allow(unsafe_code)]
-    fn become_command(&self, filter: bool) -> Step {
+    fn become_command(&self, filter: bool, ends: Ends) -> Step {
         if filter && !super::seccomp::install() {
             return Step::Filter;
         }
@@ -238,6 +277,12 @@ impl Plan<'_> {
             die_with_parent();
         }
         if self.launch.silent && !become_silent() {
+            return Step::Execute;
+        }
+        if !self.launch.directory.as_deref().is_none_or(work_in) {
+            return Step::Directory;
+        }
+        if self.launch.enters && !ends.hand_over() {
             return Step::Execute;
         }
         // SAFETY: all three vectors end with a null pointer and point to strings that end with a zero byte.
@@ -272,6 +317,12 @@ impl Plan<'_> {
             unsafe { libc::signal(signal, handler) };
         }
     }
+}
+
+#[allow(unsafe_code)]
+fn work_in(directory: &std::ffi::CStr) -> bool {
+    // SAFETY: chdir(2) reads a string that ends with a zero byte, and is async-signal-safe.
+    unsafe { libc::chdir(directory.as_ptr()) == 0 }
 }
 
 /// Makes standard input, output and error /dev/null.

@@ -46,7 +46,7 @@ pub use profile::{
     CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, INTERRUPT, KERNEL_THREAD, ObjectCount, ObjectKind,
     PAGE_FAULT, ProcessGroup, ProcessPath, Profile, ProfileRun, SlowCall, StackCount, TracerFacts, USER_MODE, Usage,
 };
-pub use race::{Contender, Race, TimedRun};
+pub use race::{Contender, InEnvironment, Race, TimedRun};
 pub use record::{
     Block, Counted, CpuTime, EnvironmentFacts, Failure, FailureKind, Figure, Measurement, ModeSamples, OrError,
     Outcome, Record, Role, Run, Slot, Source, Tool,

@@ -14,6 +14,8 @@ pub struct Race {
     /// False if it was interrupted.
     pub complete: bool,
     pub contenders: Vec<Contender>,
+    /// Whether each execution started in a fresh copy of the working directory.
+    pub is_copied: bool,
     /// A process that does nothing but start has at least this much memory.
     pub least_rss_kib: u64,
 }
@@ -28,10 +30,22 @@ pub struct Contender {
     pub parameters: BTreeMap<String, String>,
     /// The contender that it is compared with, by index; `None` for one that others are compared with.
     pub base: Option<usize>,
+    /// Where it was started, if environments are compared.
+    pub environment: Option<InEnvironment>,
     /// One for each round, in their order: the n-th run of each contender was in the n-th round.
     pub runs: Vec<TimedRun>,
     /// Its system calls, counted in runs of their own; or why that was not possible.
     pub counted: Result<Profile, String>,
+}
+
+/// The environment that a command was started in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InEnvironment {
+    pub name: String,
+    /// Whether CPU time and memory of the runs include the command's own.
+    pub is_accounted: bool,
+    /// A program that does nothing, in the same rounds: what it takes more than natively is the environment's start-up.
+    pub empty: Vec<TimedRun>,
 }
 
 /// One execution of a command.
@@ -48,6 +62,13 @@ pub struct TimedRun {
     pub faults: u64,
     /// Exit status; 128 + N for signal N.
     pub status: i32,
+}
+
+impl Contender {
+    /// Whether CPU time and memory of its runs are its own.
+    pub fn is_accounted(&self) -> bool {
+        self.environment.as_ref().is_none_or(|there| there.is_accounted)
+    }
 }
 
 impl TimedRun {

@@ -1,5 +1,6 @@
 //! From what the user typed to commands that can be started: parameters filled in, words split, programs found.
 
+use super::inside::Inside;
 use crate::kernel::launch::Launch;
 use crate::trace;
 use anyhow::{Result, anyhow, bail};
@@ -32,6 +33,8 @@ pub struct Commands {
     pub shell: bool,
     /// Whether the commands' output is shown.
     pub show_output: bool,
+    /// Who they run as; without it, the user who called `sudo`, if any.
+    pub user: Option<String>,
 }
 
 /// A command that can be started.
@@ -43,6 +46,8 @@ pub struct Command {
     pub traced: trace::Command,
     pub launch: Launch,
     pub prepare: Option<Launch>,
+    /// The environment that it is started in, if environments are compared.
+    pub inside: Option<Inside>,
 }
 
 impl std::str::FromStr for Parameter {
@@ -130,16 +135,16 @@ impl Commands {
     ) -> Result<Command> {
         let text = filled(text, values);
         let words = if self.shell { by_shell(&text) } else { words(&text)? };
-        let traced = trace::Command { words, user: None, silent: !self.show_output };
+        let traced = self.traced(words);
         let launch = bound(&traced)?;
         let prepare = self.prepare.get(if self.prepare.len() == 1 { 0 } else { which });
-        let prepare = prepare.map(|code| trace::Command {
-            words: by_shell(&filled(code, values)),
-            user: None,
-            silent: !self.show_output,
-        });
+        let prepare = prepare.map(|code| self.traced(by_shell(&filled(code, values))));
         let prepare = prepare.as_ref().map(bound).transpose()?;
-        Ok(Command { text, shell: self.shell, parameters: values.clone(), base, traced, launch, prepare })
+        Ok(Command { text, shell: self.shell, parameters: values.clone(), base, traced, launch, prepare, inside: None })
+    }
+
+    fn traced(&self, words: Vec<OsString>) -> trace::Command {
+        trace::Command { words, user: self.user.clone(), silent: !self.show_output, directory: None }
     }
 }
 
@@ -165,6 +170,15 @@ fn words(text: &str) -> Result<Vec<OsString>> {
         bail!("an empty command");
     }
     Ok(words.into_iter().map(OsString::from).collect())
+}
+
+/// A command's text of its words, with quotes where they are needed.
+pub fn joined(words: &[String]) -> String {
+    let is_plain = |word: &str| {
+        !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "'\"\\".contains(c) || SYNTAX.contains(c))
+    };
+    let quoted = |word: &String| if is_plain(word) { word.clone() } else { shell_words::quote(word).into_owned() };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// The first character of `text` that only a shell would heed.
@@ -225,6 +239,15 @@ mod tests {
         let prepared = Commands { prepare: vec!["a".into(); 3], ..commands(&["ls", "ls -l"], &[]) };
         assert_eq!(said(prepared), "--prepare: 3 for 2 commands: give one, or one for each");
         assert!("n".parse::<Parameter>().is_err() && "n=".parse::<Parameter>().is_err());
+    }
+
+    #[test]
+    fn joined_words_are_the_same_words() {
+        let all = ["dd", "if=/dev/zero", "", "a b", "it's", "$HOME", r"back\slash", "{}", "-n"].map(String::from);
+        assert_eq!(joined(&all[..2]), "dd if=/dev/zero");
+        let again: Vec<String> =
+            words(&joined(&all)).unwrap().into_iter().map(|word| word.into_string().unwrap()).collect();
+        assert_eq!(again, all);
     }
 
     #[test]

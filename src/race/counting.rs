@@ -4,13 +4,16 @@ use super::command::Command;
 use super::options::Options;
 use super::rounds::prepare;
 use crate::model::Profile;
-use crate::runner::Interrupt;
+use crate::runner::{Interrupt, NATIVE};
 use crate::session::{Stage, Watch};
 use crate::trace::{self, Detail, More, Target, TraceOptions};
 use anyhow::{Result, anyhow};
 
 /// Runs of each: where they differ, the counts are ranges.
 const RUNS: usize = 2;
+
+/// With other calls those of what starts the command would be counted.
+const ELSEWHERE: &str = "counted in native only";
 
 /// The profile of each command, or why there is none.
 pub fn count(
@@ -25,6 +28,7 @@ pub fn count(
         match (options.count, interrupt.is_set()) {
             (false, _) => Err("not asked for".to_string()),
             (_, true) => Err("interrupted".to_string()),
+            _ if command.inside.as_ref().is_some_and(|inside| inside.name != NATIVE) => Err(ELSEWHERE.to_string()),
             _ => profile(command, interrupt).map_err(|error| format!("{error:#}")),
         }
     };

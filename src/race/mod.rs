@@ -5,20 +5,23 @@
 
 mod command;
 mod counting;
+mod inside;
 mod options;
 mod rounds;
+mod site;
 mod timing;
 
-pub use command::{Command, Commands, Parameter};
+pub use command::{Command, Commands, Parameter, joined};
+pub use inside::{enter, own_user, timed};
 pub use options::{FEWEST_ROUNDS, Options};
 
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
-use crate::model::{Contender, Failure, Race, Tool};
+use crate::model::{Contender, Failure, InEnvironment, Profile, Race, TimedRun, Tool};
 use crate::runner::Interrupt;
 use crate::session::Watch;
 use anyhow::Result;
-use rounds::Ready;
+use rounds::{Ready, entries};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Runs the race. `tell` gets what the user should know beforehand.
@@ -35,23 +38,18 @@ pub fn run(
     let (begun, now) = (Instant::now(), SystemTime::now());
     let host = facts(&Sources::default(), None);
     let least_rss_kib = timing::least_rss_kib()?;
-    let round = rounds::warm_up(commands, options, interrupt)?;
+    let entries = entries(commands);
+    let round = rounds::warm_up(&entries, options, interrupt)?;
     let counted = counting::count(commands, options, interrupt, watch);
-    let ready = Ready { commands, options, begun, round };
+    let ready = Ready { entries: &entries, options, begun, round };
     ready.warn(tell);
     let seed = options.seed.unwrap_or(now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64));
-    let runs = ready.rounds(seed, interrupt, watch)?;
+    let mut runs = ready.rounds(seed, interrupt, watch)?;
     if runs.first().is_none_or(Vec::is_empty) {
         return Err(Failure::interrupted().into());
     }
-    let contender = |((command, runs), counted): ((&Command, _), _)| Contender {
-        command: command.text.clone(),
-        shell: command.shell,
-        parameters: command.parameters.clone(),
-        base: command.base,
-        runs,
-        counted,
-    };
+    let mut empty = runs.split_off(commands.len()).into_iter();
+    let contender = |((command, runs), counted)| contender(command, runs, counted, empty.next());
     Ok(Race {
         tool: Tool::default(),
         host,
@@ -59,6 +57,31 @@ pub fn run(
         seed,
         complete: !interrupt.is_set(),
         contenders: commands.iter().zip(runs).zip(counted).map(contender).collect(),
+        is_copied: commands.iter().any(|command| command.inside.as_ref().is_some_and(|inside| inside.site.is_copied)),
         least_rss_kib,
     })
+}
+
+/// `empty` are the runs of the program that does nothing, in the command's environment.
+fn contender(
+    command: &Command,
+    runs: Vec<TimedRun>,
+    counted: Result<Profile, String>,
+    empty: Option<Vec<TimedRun>>,
+) -> Contender {
+    let inside = command.inside.as_ref().zip(empty);
+    let environment = inside.map(|(inside, empty)| InEnvironment {
+        name: inside.name.clone(),
+        is_accounted: inside.is_accounted,
+        empty,
+    });
+    Contender {
+        command: command.text.clone(),
+        shell: command.shell,
+        parameters: command.parameters.clone(),
+        base: command.base,
+        environment,
+        runs,
+        counted,
+    }
 }

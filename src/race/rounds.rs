@@ -1,6 +1,7 @@
-//! The rounds: one run of each command, in a new random order each time.
+//! The rounds: one run of each command, in a new random order each time; in environments, also one of a program that does nothing.
 
 use super::command::Command;
+use super::inside::Inside;
 use super::options::{FEWEST_ROUNDS, Options, TIME_EACH, USUAL_ROUNDS};
 use super::timing::time;
 
@@ -13,55 +14,97 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use std::time::{Duration, Instant};
 
+/// What is timed once in each round.
+pub enum Entry<'a> {
+    Command(&'a Command),
+    /// The program that does nothing, in an environment.
+    Empty(&'a Inside),
+}
+
 /// A race about to start: what the commands take is known from their warm-up.
 pub struct Ready<'a> {
-    pub commands: &'a [Command],
+    pub entries: &'a [Entry<'a>],
     pub options: &'a Options,
     pub begun: Instant,
     /// What a round took in the warm-up; `None` without one.
     pub round: Option<Duration>,
 }
 
-/// Runs each command as often as asked for, untimed, and returns how long the last round took.
+/// The commands, and then what is timed with them in their environments.
+pub fn entries(commands: &[Command]) -> Vec<Entry<'_>> {
+    let empty = commands.iter().filter_map(|command| command.inside.as_ref()).map(Entry::Empty);
+    commands.iter().map(Entry::Command).chain(empty).collect()
+}
+
+/// Runs each entry as often as asked for, untimed, and returns how long the last round took.
 ///
 /// # Errors
 /// A command that cannot be run, or that fails.
-pub fn warm_up(commands: &[Command], options: &Options, interrupt: &Interrupt) -> Result<Option<Duration>> {
+pub fn warm_up(entries: &[Entry], options: &Options, interrupt: &Interrupt) -> Result<Option<Duration>> {
     let mut last = None;
     for _ in 0..options.warmup {
         let begun = Instant::now();
-        for command in commands {
-            once(command, options, interrupt)?;
+        for entry in entries {
+            once(entry, options, interrupt)?;
         }
         last = Some(begun.elapsed());
     }
     Ok(last)
 }
 
-/// Prepares and runs a command; `None` if that was interrupted.
-fn once(command: &Command, options: &Options, interrupt: &Interrupt) -> Result<Option<TimedRun>> {
+/// Prepares and runs an entry; `None` if that was interrupted.
+fn once(entry: &Entry, options: &Options, interrupt: &Interrupt) -> Result<Option<TimedRun>> {
     if interrupt.is_set() {
         return Ok(None);
     }
+    match entry {
+        Entry::Command(command) => timed(command, options, interrupt),
+        Entry::Empty(inside) => nothing(inside, interrupt),
+    }
+}
+
+fn timed(command: &Command, options: &Options, interrupt: &Interrupt) -> Result<Option<TimedRun>> {
     prepare(command, interrupt)?;
-    let run = time(&command.traced, &command.launch, interrupt)?;
+    let site = command.inside.as_ref().map(|inside| &inside.site);
+    let run = time(&command.traced, &command.launch, site, interrupt)?;
     match run {
         Some(run) if run.status != 0 && !options.ignore_failure => bail!(
-            "'{}' failed with status {}: --show-output shows why, --ignore-failure times it all the same",
+            "'{}' failed with status {}{}: --show-output shows why, --ignore-failure times it all the same",
             command.text,
-            run.status
+            run.status,
+            command.inside.as_ref().map(place).unwrap_or_default()
         ),
         run => Ok(run),
     }
 }
 
-/// Runs what prepares the command.
+/// ` in podman, which lacks the network`
+fn place(inside: &Inside) -> String {
+    let lacks = inside.lacks.as_ref().map(|lacks| format!(", which lacks {lacks}")).unwrap_or_default();
+    format!(" in {}{lacks}", inside.name)
+}
+
+fn nothing(inside: &Inside, interrupt: &Interrupt) -> Result<Option<TimedRun>> {
+    inside.site.clear()?;
+    match time(&inside.empty, &inside.empty_launch, None, interrupt)? {
+        Some(run) if run.status != 0 => {
+            bail!("environment {}: a program that does nothing failed with status {}", inside.name, run.status)
+        }
+        run => Ok(run),
+    }
+}
+
+/// Prepares the place of the command, and runs what prepares the command itself.
 ///
 /// # Errors
 /// If it fails.
 pub fn prepare(command: &Command, interrupt: &Interrupt) -> Result<()> {
+    if let Some(inside) = &command.inside {
+        inside.site.clear()?;
+        inside.site.fill(interrupt)?;
+    }
     let Some(launch) = &command.prepare else { return Ok(()) };
-    match time(&command.traced, launch, interrupt)? {
+    match time(&command.traced, launch, None, interrupt)? {
         Some(run) if run.status != 0 => bail!("--prepare failed with status {}: --show-output shows why", run.status),
         _ => Ok(()),
     }
@@ -74,7 +117,8 @@ impl Ready<'_> {
             (Some(runs), _) => (runs, None),
             (None, Some(time)) => (FEWEST_ROUNDS, Some(self.begun + time)),
             (None, None) => {
-                let time = TIME_EACH * u32::try_from(self.commands.len()).unwrap_or(u32::MAX);
+                let commands = self.entries.iter().filter(|entry| matches!(entry, Entry::Command(_))).count();
+                let time = TIME_EACH * u32::try_from(commands).unwrap_or(u32::MAX);
                 (USUAL_ROUNDS, Some(Instant::now() + time))
             }
         }
@@ -93,12 +137,12 @@ impl Ready<'_> {
         }
     }
 
-    /// The runs of each command, one for each complete round.
+    /// The runs of each entry, one for each complete round.
     pub fn rounds(&self, seed: u64, interrupt: &Interrupt, watch: &dyn Watch) -> Result<Vec<Vec<TimedRun>>> {
         watch.stage(Stage::Measuring);
         let (mut random, (fewest, end)) = (ChaCha8Rng::seed_from_u64(seed), self.limit());
-        let mut runs: Vec<Vec<TimedRun>> = vec![Vec::new(); self.commands.len()];
-        let mut order: Vec<usize> = (0..self.commands.len()).collect();
+        let mut runs: Vec<Vec<TimedRun>> = vec![Vec::new(); self.entries.len()];
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
         let begun = Instant::now();
         for done in 0.. {
             watch.at(share(done, fewest, begun, end), "");
@@ -113,11 +157,11 @@ impl Ready<'_> {
         Ok(runs)
     }
 
-    /// One run of each command, by command; `None` if the round was interrupted.
+    /// One run of each entry, by entry; `None` if the round was interrupted.
     fn round(&self, order: &[usize], interrupt: &Interrupt) -> Result<Option<Vec<TimedRun>>> {
         let mut runs = vec![TimedRun::default(); order.len()];
         for &index in order {
-            match once(&self.commands[index], self.options, interrupt)? {
+            match once(&self.entries[index], self.options, interrupt)? {
                 Some(run) => runs[index] = run,
                 None => return Ok(None),
             }

@@ -1,5 +1,6 @@
 //! One execution of a command, timed.
 
+use super::site::Site;
 use crate::kernel::launch::{Launch, Started, hold_null_calls};
 use crate::kernel::tracee::{reap, wait_for_end};
 use crate::kernel::usage::Used;
@@ -7,6 +8,7 @@ use crate::model::{Ending, TimedRun};
 use crate::runner::Interrupt;
 use crate::trace::{self, LaunchError};
 use anyhow::{Context, Result};
+use std::fs::File;
 use std::time::{Duration, Instant};
 
 /// How often a wait looks whether it should end.
@@ -15,17 +17,31 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How long a command may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs it; `None` if that was interrupted.
+/// Runs it, in its site if it has one; `None` if that was interrupted. The clock starts when what is timed is released: the program
+/// that is executed, or the one that our launcher holds.
 ///
 /// # Errors
 /// [`LaunchError`] if it cannot be executed.
-pub fn time(command: &trace::Command, launch: &Launch, interrupt: &Interrupt) -> Result<Option<TimedRun>> {
+pub fn time(
+    command: &trace::Command,
+    launch: &Launch,
+    site: Option<&Site>,
+    interrupt: &Interrupt,
+) -> Result<Option<TimedRun>> {
     let held = launch.hold().context("cannot start a process")?;
     let pid = i32::try_from(held.pid)?;
-    let begun = Instant::now();
+    let mut begun = Instant::now();
     let mut started = held.release(false).context("the held command has ended")?;
+    let mut mounts = None;
+    if launch.enters {
+        mounts = enter(&mut started, pid, site, interrupt).inspect_err(|_| end(&started, pid))?;
+        begun = Instant::now();
+        // If it could not enter, it has ended, with a status.
+        let _ = started.release();
+    }
     let interrupted = !ended(&started, interrupt);
     let wall = begun.elapsed();
+    drop(mounts);
     let ending = wait_for_end(pid, libc::WNOWAIT)?;
     let usage = reap(pid)?;
     if let Some((step, errno)) = started.failure() {
@@ -41,6 +57,33 @@ pub fn time(command: &trace::Command, launch: &Launch, interrupt: &Interrupt) ->
         status: status(ending),
     };
     Ok((!interrupted && !interrupt.is_set()).then_some(run))
+}
+
+/// Waits until our launcher has made the environment, and fills it. The mounts in it stay while the file is open, so that unmounting
+/// is no part of what is timed; `None` if it could not enter.
+fn enter(started: &mut Started, pid: i32, site: Option<&Site>, interrupt: &Interrupt) -> Result<Option<File>> {
+    if !has_entered(started, interrupt) {
+        return Ok(None);
+    }
+    let mounts = File::open(format!("/proc/{pid}/ns/mnt")).context("cannot keep the mounts of an environment")?;
+    site.map_or(Ok(()), |site| site.fill_inside(pid.unsigned_abs(), interrupt))?;
+    Ok(Some(mounts))
+}
+
+/// Whether it has entered; false if it has ended or should end.
+fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
+    while !interrupt.is_set() {
+        if let Some(entered) = started.has_entered_within(LOOK) {
+            return entered;
+        }
+    }
+    false
+}
+
+/// Ends what was not released.
+fn end(started: &Started, pid: i32) {
+    started.signal(libc::SIGKILL);
+    let _ = reap(pid);
 }
 
 /// Waits for its end, which an interrupt asks for.

@@ -1,5 +1,7 @@
 //! A race: what each command took, what differs certainly and why, and the system calls that changed. Called by `cli::race`.
 
+mod inside;
+
 use crate::compare::{ProfileComparison, ProfileRow, RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
 use crate::document::{Block, Document};
 use crate::prose::{counted, some};
@@ -28,7 +30,8 @@ impl JsonDocument for RaceFound {
 
 /// The table of commands, what it shows, and a table of the calls that differ for each comparison.
 pub fn race_document(found: &RaceFound) -> Document {
-    let mut blocks = vec![Block::Table(commands(found)), Block::Notes(answers(found))];
+    let table = if is_inside(found) { inside::environments(found) } else { commands(found) };
+    let mut blocks = vec![Block::Table(table), Block::Notes(answers(found))];
     blocks.extend(found.versus.iter().filter_map(|versus| Some(Block::Table(calls(found, versus)?))));
     Document { blocks, records: records(found) }
 }
@@ -42,7 +45,7 @@ fn calls(found: &RaceFound, versus: &Versus) -> Option<Table> {
 }
 
 fn label(found: &RaceFound, index: usize) -> String {
-    cut(&found.results[index].command, COMMAND)
+    cut(found.results[index].name(), COMMAND)
 }
 
 /// A row of the table: a command, and what it is compared by.
@@ -56,6 +59,11 @@ fn lines(found: &RaceFound) -> Vec<Line<'_>> {
     found.results.iter().enumerate().map(|(index, own)| Line { own, versus: versus(index) }).collect()
 }
 
+/// Whether environments are compared, and not commands.
+fn is_inside(found: &RaceFound) -> bool {
+    found.results.iter().any(|own| own.inside.is_some())
+}
+
 fn commands(found: &RaceFound) -> Table {
     let unit = TimeUnit::of(found.results.iter().map(|own| own.median).fold(0.0, f64::max));
     let time = |title: &str, of: fn(&RaceResult) -> f64| {
@@ -64,30 +72,36 @@ fn commands(found: &RaceFound) -> Table {
     let specs = [
         Spec::left("command", |line: &Line| line.own.command.as_str().into()).wrapping(),
         time("wall", |own| own.trimmed_mean.unwrap_or(own.median)),
-        Spec::right("±", |line: &Line| half_width(line.own)),
+        Spec::right("±", |line: &Line| half_width(own_interval(line.own))),
         time("min", |own| own.min).expendable(4),
         time("max", |own| own.max).expendable(5),
-        time("user", |own| own.user).expendable(2),
-        time("sys", |own| own.system).expendable(2),
-        Spec::right("peak MB", |line: &Line| memory(found, line.own)).expendable(3),
-        Spec::right("calls", |line: &Line| {
-            line.own.system_calls.map_or(Cell::default(), |calls| Cell::number(thousands(calls as f64), calls as f64))
-        }),
+        time("user", |own| own.user.unwrap_or_default()).expendable(2),
+        time("sys", |own| own.system.unwrap_or_default()).expendable(2),
+        Spec::right("peak MB", |line: &Line| memory(found.least_memory_byte, line.own)).expendable(3),
+        Spec::right("calls", |line: &Line| calls_made(line.own)),
         Spec::left("time ratio", |line: &Line| verdict(line.versus.and_then(|versus| versus.wall.as_ref()))),
     ];
     Table::of(&specs, &lines(found)).without_empty()
 }
 
-fn half_width(own: &RaceResult) -> Cell {
-    let (Some(middle), Some(low), Some(high)) = (own.trimmed_mean, own.low, own.high) else { return Cell::default() };
+fn calls_made(own: &RaceResult) -> Cell {
+    own.system_calls.map_or(Cell::default(), |calls| Cell::number(thousands(calls as f64), calls as f64))
+}
+
+fn own_interval(own: &RaceResult) -> Option<[f64; 3]> {
+    Some([own.trimmed_mean?, own.low?, own.high?])
+}
+
+fn half_width(interval: Option<[f64; 3]>) -> Cell {
+    let Some([middle, low, high]) = interval.filter(|interval| interval[0] > 0.0) else { return Cell::default() };
     let share = 100.0 * (high - low) / 2.0 / middle;
     Cell::number(format!("{}%", percent(share)), share)
 }
 
 /// The median of the peaks; `<` where no less could be seen.
-fn memory(found: &RaceFound, own: &RaceResult) -> Cell {
+fn memory(least_byte: u64, own: &RaceResult) -> Cell {
     let bytes = Span::of(own.memory_usage_byte.clone()).median;
-    let below = if bytes as f64 <= STARTING * found.least_memory_byte as f64 { "< " } else { "" };
+    let below = if bytes as f64 <= STARTING * least_byte as f64 { "< " } else { "" };
     Cell::number(format!("{below}{}", three_figures(bytes as f64 / 1e6)), bytes as f64)
 }
 
@@ -100,14 +114,19 @@ fn answers(found: &RaceFound) -> Vec<String> {
     let rounds = counted(found.rounds, "round");
     let interrupted = if found.complete { "" } else { ", then interrupted" };
     let few = if found.rounds < crate::stats::FEWEST_TRIMMED { "; too few for an interval" } else { "" };
+    let what = if is_inside(found) { inside::WHAT } else { "wall: " };
     lines.push(format!(
-        "{rounds} in random order{interrupted}{few}. wall: the mean without the highest and lowest fifth; ±: 95%."
+        "{rounds} in random order{interrupted}{few}. {what}the mean without the highest and lowest fifth; ±: 95%."
     ));
-    let uncounted = found.results.iter().filter_map(|own| Some((own, own.not_counted.as_ref()?)));
+    lines.extend(inside::cautions(found));
+    // In environments, calls are those of the first that they can be counted in.
+    let counted_one = is_inside(found) && found.results.iter().any(|own| own.system_calls.is_some());
+    let uncounted = found.results.iter().filter(|_| !counted_one);
+    let uncounted = uncounted.filter_map(|own| Some((own, own.not_counted.as_ref()?)));
     lines.extend(
         uncounted
             .take(1)
-            .map(|(own, why)| format!("System calls of {} were not counted: {why}.", cut(&own.command, COMMAND))),
+            .map(|(own, why)| format!("System calls of {} were not counted: {why}.", cut(own.name(), COMMAND))),
     );
     lines.extend(found.results.iter().filter_map(failures));
     lines
@@ -117,12 +136,12 @@ fn failures(own: &RaceResult) -> Option<String> {
     let failed: Vec<i32> = own.exit_codes.iter().copied().filter(|status| *status != 0).collect();
     let status = failed.first()?;
     let runs = counted(own.exit_codes.len(), "run");
-    Some(format!("{} failed in {} of {runs}, first with status {status}.", cut(&own.command, COMMAND), failed.len()))
+    Some(format!("{} failed in {} of {runs}, first with status {status}.", cut(own.name(), COMMAND), failed.len()))
 }
 
 /// Which is faster, by how much, and what of it the calls that changed explain.
 fn answer(found: &RaceFound, versus: &Versus) -> String {
-    let Some(wall) = &versus.wall else { return "No comparison.".to_string() };
+    let Some(wall) = &versus.wall else { return inside::no_ratio(found, versus) };
     let certain = |ratio: &Ratio| ratio.mark.is_better() || ratio.mark.is_worse();
     let mut text = in_wall_time(found, versus, wall);
     if let Some(cpu) = versus.cpu.as_ref().filter(|cpu| certain(cpu) && !certain(wall)) {
@@ -222,7 +241,7 @@ fn fell_or_rose(row: &ProfileRow) -> Option<String> {
     (base != head).then(|| format!("{} {}{part}", row.call, moved(base, head)))
 }
 
-/// One record for each command; the names of its times are those of hyperfine's CSV.
+/// One record for each command or environment; the names of its times are those of hyperfine's CSV.
 fn records(found: &RaceFound) -> Records {
     let ratio = |of: fn(&Ratio) -> f64| move |line: &Line| line.versus.and_then(|versus| versus.wall.as_ref()).map(of);
     let specs = [
@@ -253,6 +272,7 @@ fn records(found: &RaceFound) -> Records {
                 let wall = line.versus.and_then(|versus| versus.wall.as_ref())?;
                 Some(row::word(&Verdict::Ratio(*wall)).to_string())
             }),
+        inside::records(),
     ];
     Records::of(&specs, &lines(found))
 }

@@ -4,10 +4,10 @@ mod command;
 mod header;
 mod name;
 mod profile;
+mod start;
 
 use super::cache::Cache;
-use super::files::{CONFINE, write_program};
-use super::holes::replaced;
+use super::files::write_program;
 use super::language::on_path;
 use crate::kernel::limits::advice;
 use crate::kernel::output::output;
@@ -26,6 +26,7 @@ pub use header::image_architecture;
 #[cfg(test)]
 pub use header::least_image;
 pub use name::Kernel;
+pub use start::{FILES_DIRECTORY, Files};
 
 include!("../probe_build.rs");
 
@@ -71,6 +72,12 @@ pub struct Environment {
     pub append: String,
     #[serde(default = "unchanged")]
     pub run: Vec<String>,
+    /// How a command of the user's is started, if not as `run`.
+    pub command: Option<Vec<String>>,
+    pub files: Option<Files>,
+    #[serde(default)]
+    pub unaccounted: bool,
+    pub lacks: Option<String>,
     #[serde(default)]
     pub translates: bool,
     /// Whether podman keeps what it starts until it is asked to remove it, by the label `syscost={run}`.
@@ -177,36 +184,6 @@ impl Environment {
     /// Whether our own launcher starts its programs.
     pub fn is_launched(&self) -> bool {
         self.run.first().is_some_and(|word| word == "{confine}")
-    }
-
-    /// The command that starts `program` in the worker's directory `at`; `run` is the run's and `cache` that of builds.
-    pub fn started(&self, program: Command, run: &Path, cache: &Path, at: &Path) -> Command {
-        if !self.has_starter() {
-            return program;
-        }
-        let (confine, filter) = (run.join(CONFINE), self.filter_argument());
-        let holes = [
-            ("{dir}", at.as_os_str()),
-            ("{run}", run.as_os_str()),
-            ("{cache}", cache.as_os_str()),
-            ("{confine}", confine.as_os_str()),
-            ("{filter}", filter.as_ref()),
-            // Within a word, for a shell there: without arguments, which a word cannot hold.
-            (PROGRAM, program.get_program()),
-        ];
-        let words: Vec<OsString> = self
-            .run
-            .iter()
-            .flat_map(|word| match word.as_str() {
-                PROGRAM => {
-                    std::iter::once(program.get_program()).chain(program.get_args()).map(OsStr::to_owned).collect()
-                }
-                word => vec![replaced(word, &holes)],
-            })
-            .collect();
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
-        command
     }
 
     /// Checks that what it needs is there.
@@ -360,21 +337,6 @@ mod tests {
         let error = Environment::find("toaster").unwrap_err().to_string();
         let all = Environment::names().join(", ");
         assert_eq!(error, format!("there is no environment 'toaster'; available: {all}"));
-    }
-
-    #[test]
-    fn a_starter_is_put_before_the_program_with_its_arguments() {
-        let environment = Environment {
-            run: ["box", "--bind={dir}", "{run}", "{cache}", "{confine}", "{program}", "--end"]
-                .map(str::to_string)
-                .to_vec(),
-            ..Environment::find(NATIVE).unwrap()
-        };
-        let mut program = Command::new("/r/probe");
-        program.args(["--launch", "{dir}"]);
-        let command = environment.started(program, Path::new("/r"), Path::new("/c"), Path::new("/r/w1"));
-        let words: Vec<&OsStr> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
-        assert_eq!(words, ["box", "--bind=/r/w1", "/r", "/c", "/r/confine", "/r/probe", "--launch", "{dir}", "--end"]);
     }
 
     #[test]

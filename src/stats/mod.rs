@@ -36,7 +36,7 @@ pub use percentiles::{FEWEST_BEYOND, beyond, longest, median_call, percentile, t
 pub use power::{Wanted, least_change, runs_needed};
 pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log};
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
-pub use trimmed::{FEWEST_TRIMMED, Trimmed, trimmed};
+pub use trimmed::{FEWEST_TRIMMED, Trimmed, trimmed, trimmed_ratio};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
 use crate::model::{Measurement, Nanos};

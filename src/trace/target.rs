@@ -140,6 +140,8 @@ pub struct Command {
     pub user: Option<String>,
     /// Whether its standard input, output and error are /dev/null.
     pub silent: bool,
+    /// Where it works; `None` for this process's working directory.
+    pub directory: Option<PathBuf>,
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -162,6 +164,7 @@ impl LaunchError {
             Step::Execute => return LaunchError::running(program, errno),
             Step::User => "become the user to run the command as".to_string(),
             Step::Filter => "install the seccomp filter".to_string(),
+            Step::Directory => "change to the command's working directory".to_string(),
         };
         LaunchError { what, errno, advice: if step == Step::Filter { "; try without --counts" } else { "" } }
     }
@@ -189,6 +192,8 @@ impl Command {
             ignored: ignored_signals(),
             silent: self.silent,
             bound: false,
+            directory: self.directory.as_ref().map(|path| text(path.as_os_str())).transpose()?,
+            enters: false,
         })
     }
 

@@ -6,6 +6,7 @@ mod common;
 mod advice;
 mod bpf_support;
 mod race;
+mod race_env;
 mod seccomp;
 mod support;
 mod trace;

@@ -23,12 +23,16 @@ const MOST_WAITS: usize = 4;
 /// Parts under this share of the time have no row.
 const LEAST: f64 = 0.005;
 
+/// Below predictions.
+const MEASURED: &str = "These are predictions; 'syscost race --env NAMES -- COMMAND' measures.";
+
 /// The screen. All of it is in the records for programs.
 pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
     let mut tables = parts(profile, found);
     tables.extend([calls(profile, found), savings(profile, found)]);
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.versus.iter().map(|change| format!("{}: {}", change.there, verdict::wall(change))));
+        last.notes.extend((!found.versus.is_empty()).then(|| MEASURED.to_string()));
         last.notes.extend(found.bounds.iter().map(|bound| format!("{}.", bounds::line(bound))));
         let warnings = found.warnings.iter().take(MOST_WARNINGS);
         last.notes.extend(warnings.map(|warning| format!("Warning: {}.", warnings::warning(warning))));

@@ -1,0 +1,136 @@
+//! The commands that start programs in an environment: the probe and snippets, or a command of the user's, which cannot be built
+//! for it. Called by `runner::workers` and `race`.
+
+use super::super::files::CONFINE;
+use super::super::holes::replaced;
+use super::{Environment, PROGRAM};
+use anyhow::{Result, bail};
+use serde::Deserialize;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::Command;
+
+/// Where the files of an environment with a file system of its own come from. They are a copy of a command's working directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Files {
+    /// They are below it from the beginning: in the directory `files` of the worker's.
+    Below,
+    /// They are copied into it.
+    Inside,
+}
+
+/// The directory with these files, in a worker's directory.
+pub const FILES_DIRECTORY: &str = "files";
+
+/// The directories that words of a command may name.
+pub struct Places<'a> {
+    pub run: &'a Path,
+    pub cache: &'a Path,
+    /// The worker's own.
+    pub directory: &'a Path,
+    /// Where a command works.
+    pub work: &'a Path,
+}
+
+impl Environment {
+    /// The command that starts `program` in the worker's directory `at`; `run` is the run's and `cache` that of builds.
+    pub fn started(&self, program: Command, run: &Path, cache: &Path, at: &Path) -> Command {
+        self.filled(&self.run, program, &Places { run, cache, directory: at, work: at })
+    }
+
+    /// The command that starts `program`, which works in the directory `work`.
+    pub fn started_command(&self, program: Command, run: &Path, directory: &Path, work: &Path) -> Command {
+        let words = self.command.as_ref().unwrap_or(&self.run);
+        self.filled(words, program, &Places { run, cache: run, directory, work })
+    }
+
+    /// Checks that a command which was not built for it can be started in it, and timed.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_starts_commands(&self) -> Result<()> {
+        let name = &self.name;
+        if self.is_guest {
+            bail!("environment {name}: a command in a machine of its own cannot be timed against others");
+        }
+        if self.relays {
+            bail!(
+                "environment {name}: it slows the machine only during requests to the probe, and cannot do so during a command"
+            );
+        }
+        let is_other_build = !self.is_built_natively() || self.is_dynamic;
+        if self.command.is_none() && is_other_build {
+            bail!(
+                "environment {name}: it builds the probe otherwise, and cannot start a command that is built already"
+            );
+        }
+        Ok(())
+    }
+
+    /// `words` with the program and its arguments in their place.
+    fn filled(&self, words: &[String], program: Command, places: &Places) -> Command {
+        if words == [PROGRAM] {
+            return program;
+        }
+        let (confine, filter) = (places.run.join(CONFINE), self.filter_argument());
+        let holes = [
+            ("{dir}", places.directory.as_os_str()),
+            ("{work}", places.work.as_os_str()),
+            ("{run}", places.run.as_os_str()),
+            ("{cache}", places.cache.as_os_str()),
+            ("{confine}", confine.as_os_str()),
+            ("{filter}", filter.as_ref()),
+            // Within a word, for a shell there: without arguments, which a word cannot hold.
+            (PROGRAM, program.get_program()),
+        ];
+        let with_arguments = || std::iter::once(program.get_program()).chain(program.get_args()).map(OsStr::to_owned);
+        let word = |word: &String| match word.as_str() {
+            PROGRAM => with_arguments().collect(),
+            word => vec![replaced(word, &holes)],
+        };
+        let words: Vec<OsString> = words.iter().flat_map(word).collect();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::NATIVE;
+    use super::*;
+
+    #[test]
+    fn a_starter_is_put_before_the_program_with_its_arguments() {
+        let environment = Environment {
+            run: ["box", "--bind={dir}", "{run}", "{cache}", "{confine}", "{program}", "--end"]
+                .map(str::to_string)
+                .to_vec(),
+            ..Environment::find(NATIVE).unwrap()
+        };
+        let mut program = Command::new("/r/probe");
+        program.args(["--launch", "{dir}"]);
+        let command = environment.started(program, Path::new("/r"), Path::new("/c"), Path::new("/r/w1"));
+        let words: Vec<&OsStr> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
+        assert_eq!(words, ["box", "--bind=/r/w1", "/r", "/c", "/r/confine", "/r/probe", "--launch", "{dir}", "--end"]);
+    }
+
+    #[test]
+    fn a_command_is_started_where_its_environment_can_start_one() {
+        let refused = |name: &str| Environment::find(name).unwrap().check_starts_commands().unwrap_err().to_string();
+        assert!(refused("m32").contains("it builds the probe otherwise"));
+        assert!(refused("musl").contains("it builds the probe otherwise"));
+        assert!(refused("linux-6.1").contains("cannot be timed"));
+        let starts = |name: &&str| Environment::find(name).unwrap().check_starts_commands().is_ok();
+        let able: Vec<&str> = Environment::names().into_iter().filter(starts).collect();
+        for name in ["native", "seccomp-docker", "bwrap", "podman", "gvisor", "overlay", "strace", "qemu-x86_64"] {
+            assert!(able.contains(&name), "{name}: {able:?}");
+        }
+        let places = ["/r", "/r/w1", "/home"].map(Path::new);
+        let command =
+            Environment::find("bwrap").unwrap().started_command(Command::new("ls"), places[0], places[1], places[2]);
+        let words: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
+        assert_eq!(words[words.len() - 3..], ["--chdir", "/home", "ls"]);
+    }
+}
