@@ -257,6 +257,7 @@ static uint64_t wait_for_all(pid_t first, int *status) {
         spent += spent_ns(&usage);
         if (pid != first) continue;
         *status = ended;
+        program_ended();
         kill(-1, SIGKILL);
     }
 }
@@ -270,7 +271,6 @@ static void run(int keeps_errors, int counts) {
     if (pid == 0 && counts) count_command(become, NULL, ROOT);
     if (pid == 0) become(keeps_errors ? "" : NULL), _exit(127);
     uint64_t spent = wait_for_all(pid, &status);
-    program_ended();
     if (shared->error) errno = shared->error, refuse(command.file);
     if (keeps_errors) say_errors();
     printf("ran %d %llu\n", shell_status(status), counts ? 0ull : (unsigned long long)(spent - shared->spent_ns));
@@ -285,6 +285,7 @@ int serve_program(void) {
     mount_in_root();
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) refuse("mmap");
+    if (!fgets(line, sizeof line, stdin)) return 0; /* the channel's first line */
     printf("ready pid=%ld\n", (long)getpid());
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {
