@@ -293,4 +293,28 @@ mod tests {
         assert!(has("/bin/") && has("/ld-"));
         assert!(gathered.calls["execve"] >= 2 && gathered.connected.is_empty(), "{:?}", gathered.calls);
     }
+
+    #[test]
+    fn the_files_of_git_status_are_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path().canonicalize().unwrap();
+        let (repository, keep) = (here.join("repository"), here.join("keep"));
+        std::fs::create_dir(&keep).unwrap();
+        let git = |arguments: &[&str]| {
+            let mut git = std::process::Command::new("git");
+            git.arg("-C").arg(&here).args(arguments).output().is_ok_and(|output| output.status.success())
+        };
+        if !git(&["init", "-q", "repository"]) {
+            return println!("SKIPPED: git is not installed");
+        }
+        std::fs::write(repository.join("file"), "text").unwrap();
+        assert!(git(&["-C", "repository", "add", "file"]));
+        let path = repository.to_str().unwrap();
+        let Some(gathered) = gathered(&["git", "-C", path, "status", "--short"], &keep) else { return };
+        assert_eq!(gathered.ending, Ending::Exited(0));
+        for file in [".git/index", ".git/HEAD", ".git/config", "file"] {
+            let entry = gathered.entries.get(&repository.join(file));
+            assert!(entry.is_some_and(|entry| entry.kind == Kind::File && !entry.only_listed), "{file}: {entry:?}");
+        }
+    }
 }

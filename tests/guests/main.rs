@@ -7,3 +7,4 @@ mod bisect_kernels;
 mod explain_kernel;
 mod guest;
 mod kernel_images;
+mod program;

@@ -24,25 +24,27 @@ const DISPLAYS: [&str; 2] = [".X11-unix", "wayland"];
 /// # Errors
 /// Whom it needs.
 pub fn check(gathered: &Gathered) -> Result<()> {
-    for peer in &gathered.connected {
-        match peer {
-            Peer::Network(address) => {
-                bail!("the command connects to {address}: an emulated kernel has no network; run it without")
-            }
-            Peer::Loopback(address) => bail!(
-                "the command connects to {address}, a server that it did not start: start it within the command, as in \
-                 'sh -c \"server & client\"'"
-            ),
-            Peer::Local(name) if DISPLAYS.iter().any(|display| name.contains(display)) => {
-                bail!("the command connects to the display server at {name}: an emulated kernel has no display")
-            }
-            Peer::Local(name) if OPTIONAL.iter().any(|optional| name.starts_with(optional)) => {}
-            Peer::Local(name) => {
-                bail!("the command connects to the socket {name}, and its server is not in the emulated kernel")
-            }
+    gathered.connected.iter().try_for_each(peer_check)?;
+    check_size(&gathered.entries, MOST_BYTES)
+}
+
+fn peer_check(peer: &Peer) -> Result<()> {
+    match peer {
+        Peer::Network(address) => {
+            bail!("the command connects to {address}: the emulated machine has no network; try it with other arguments")
+        }
+        Peer::Loopback(address) => bail!(
+            "the command connects to {address}, a server that it did not start: start that within the command, as in \
+             'sh -c \"server & client\"'"
+        ),
+        Peer::Local(name) if DISPLAYS.iter().any(|display| name.contains(display)) => {
+            bail!("the command connects to the display server at {name}: the emulated machine has no display")
+        }
+        Peer::Local(name) if OPTIONAL.iter().any(|optional| name.starts_with(optional)) => Ok(()),
+        Peer::Local(name) => {
+            bail!("the command connects to the socket {name}: its server is not in the emulated machine; start it within the command")
         }
     }
-    check_size(&gathered.entries, MOST_BYTES)
 }
 
 /// What to know beforehand.
@@ -56,7 +58,11 @@ pub fn notes(gathered: &Gathered) -> Vec<String> {
 /// # Errors
 /// That it would be too much.
 pub fn memory_mib(gathered: &Gathered) -> Result<u32> {
-    let (files, command) = (2 * gathered.entries.size() >> 20, 2 * gathered.peak_rss_kib >> 10);
+    memory(gathered.entries.size(), gathered.peak_rss_kib)
+}
+
+fn memory(bytes: u64, rss_kib: u64) -> Result<u32> {
+    let (files, command) = (2 * bytes >> 20, 2 * rss_kib >> 10);
     let memory = LEAST_MEMORY + files + command;
     ensure!(
         memory <= MOST_MEMORY,
@@ -104,4 +110,32 @@ fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(USUAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(peer: Peer) -> Option<String> {
+        peer_check(&peer).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn whom_a_guest_lacks_is_named() {
+        let network = refused(Peer::Network("192.0.2.1:443".parse().unwrap())).unwrap();
+        assert!(network.contains("192.0.2.1:443") && network.contains("no network"), "{network}");
+        let server = refused(Peer::Loopback("127.0.0.1:5432".parse().unwrap())).unwrap();
+        assert!(server.contains("127.0.0.1:5432"), "{server}");
+        let display = refused(Peer::Local("/tmp/.X11-unix/X0".into())).unwrap();
+        assert!(display.contains("no display"), "{display}");
+        assert!(refused(Peer::Local("/run/docker.sock".into())).unwrap().contains("/run/docker.sock"));
+        assert_eq!(refused(Peer::Local("/dev/log".into())), None);
+    }
+
+    #[test]
+    fn memory_grows_with_files_and_processes_up_to_a_limit() {
+        assert_eq!(memory(0, 0).unwrap(), 256);
+        assert_eq!(memory(100 << 20, 50 << 10).unwrap(), 256 + 200 + 100);
+        assert!(memory(0, 3 << 20).unwrap_err().to_string().contains("processes 6144"));
+    }
 }

@@ -131,7 +131,7 @@ fn by_call(kernel: &Executed, counter: &Counter) -> Vec<CallInKernel> {
 fn by_function(kernel: &Executed, names: &Names) -> Vec<FunctionInKernel> {
     let mut sums: HashMap<&str, BTreeMap<&str, u64>> = HashMap::new();
     for ((address, reason), times) in kernel.iter().filter(|((address, _), _)| *address >= KERNEL) {
-        *sums.entry(in_source(names.at(*address).name)).or_default().entry(reason).or_insert(0) += times;
+        *sums.entry(plain_name(names.at(*address).name)).or_default().entry(reason).or_insert(0) += times;
     }
     let row = |(name, reasons): (&str, BTreeMap<&str, u64>)| FunctionInKernel {
         function: name.to_string(),
@@ -143,9 +143,22 @@ fn by_function(kernel: &Executed, names: &Names) -> Vec<FunctionInKernel> {
     rows
 }
 
+/// A function's name as in the source of all kernels: since 6.10, allocating functions have a macro in front of them, and memset
+/// without fast instructions has a name of its own since 6.4.
+fn plain_name(name: &str) -> &str {
+    let name = in_source(name);
+    ["_noprof", "_orig"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_of_two_kernels_have_the_same_names() {
+        let names = ["kmem_cache_alloc_noprof", "memset_orig", "vfs_statx.constprop.0"].map(plain_name);
+        assert_eq!(names, ["kmem_cache_alloc", "memset", "vfs_statx"]);
+    }
 
     #[test]
     fn symbols_mean_what_the_kernel_does_there() {
