@@ -11,6 +11,7 @@
 
 #ifndef __linux__
 _Noreturn void count_entries(void (*live)(const void *), const void *data) { (void)live, (void)data, exit(126); }
+_Noreturn void count_command(void (*live)(const void *), const void *data, const char *root) { (void)root, count_entries(live, data); }
 #else
 #include <errno.h>
 #include <signal.h>
@@ -25,6 +26,7 @@ _Noreturn void count_entries(void (*live)(const void *), const void *data) { (vo
 #include <unistd.h>
 
 #include "ground.h"
+#include "missing.h"
 
 /* PTRACE_GET_SYSCALL_INFO (ptrace(2), Linux 5.3), which C libraries name differently or not at all. */
 #define GET_SYSCALL_INFO 0x420e
@@ -35,7 +37,10 @@ struct stop {
     uint8_t pad[3];
     uint32_t architecture;
     uint64_t instruction_pointer, stack_pointer;
-    uint64_t number, arguments[6]; /* at an entry */
+    union {
+        struct { uint64_t number, arguments[6]; }; /* at an entry */
+        int64_t result;                            /* at an exit */
+    };
     uint64_t rest[4];
 };
 
@@ -46,6 +51,8 @@ static size_t calls_used;
 static size_t tracees = 1, stops;
 static pid_t replying;     /* inside a write to the standard output, or 0 */
 static struct stat output; /* that pipe */
+static int is_command;     /* whether a command is counted, as a whole, */
+static int has_begun;      /* and whether it runs yet */
 
 static void put(const char *line, size_t length) {
     if (write(STDOUT_FILENO, line, length) < 0) _exit(126); /* init is gone */
@@ -92,6 +99,15 @@ static int is_output(pid_t tracee, uint64_t descriptor) {
     return stat(path, &file) == 0 && file.st_dev == output.st_dev && file.st_ino == output.st_ino;
 }
 
+static void at_call_of_command(pid_t tracee, const struct stop *stop) {
+    if (stop->op == AT_EXIT) return missing_at_exit(tracee, stop->result);
+    if (stop->op != AT_ENTRY) return;
+    has_begun |= stop->number == SYS_execve;
+    if (!has_begun) return;
+    count(stop);
+    missing_at_entry(tracee, stop->number, stop->arguments);
+}
+
 /* Whether `tracee` has ended a reply. */
 static int at_call(pid_t tracee) {
     struct stop stop;
@@ -99,6 +115,7 @@ static int at_call(pid_t tracee) {
         if (errno == ESRCH) return 0; /* killed meanwhile: its end comes next */
         refuse("PTRACE_GET_SYSCALL_INFO");
     }
+    if (is_command) return at_call_of_command(tracee, &stop), 0;
     if (stop.op == AT_EXIT && tracee == replying) return replying = 0, 1;
     if (stop.op != AT_ENTRY) return 0;
     count(&stop);
@@ -153,7 +170,10 @@ static _Noreturn void follow(pid_t first) {
         if (tracee < 0 && errno != EINTR) _exit(126);
         if (tracee < 0) continue;
         int replied = handle(tracee, status);
-        if (tracee == first && !WIFSTOPPED(status)) end_like(status);
+        if (tracee == first && !WIFSTOPPED(status)) {
+            if (is_command) say_missing(), say_counts();
+            end_like(status);
+        }
         if (!replied) continue;
         settle();
         say_counts();
@@ -180,5 +200,11 @@ _Noreturn void count_entries(void (*live)(const void *), const void *data) {
     ptrace(PTRACE_INTERRUPT, first, 0, 0);
     close(go[0]), close(go[1]);
     follow(first);
+}
+
+_Noreturn void count_command(void (*live)(const void *), const void *data, const char *root) {
+    is_command = 1;
+    missing_below(root);
+    count_entries(live, data);
 }
 #endif

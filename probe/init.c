@@ -14,6 +14,7 @@
  *       > @3 trace op id.getppid             or `trace run ...`: a line of kernel entries follows each reply (entries.h)
  *       < @3 ready pid=65 ...
  *       < @3 entries c000003e:0=1 ...
+ *       > @4 program                         runs a command of the user's (program.c)
  *       > @0 kill 1                          kills it; `ended` follows
  *       > @0 read /proc/cmdline              the lines of a file
  *       < @0 : console=ttyS0 quiet
@@ -25,6 +26,9 @@
  *       < @0 end
  *       > @0 kallsyms ffffffff81000 ...      only those of these pages, by number: all take seconds
  *       < @0 : ffffffff81000000 _text
+ *       < @0 end
+ *       > @0 symbols __x64_sys_ asm_exc_ ...  the kernel's symbols whose names begin so, functions or not
+ *       < @0 : ffffffff81c00d60 asm_exc_page_fault
  *       < @0 end
  *       > @0 poweroff
  *
@@ -38,6 +42,7 @@
 #include "init.h"
 #include "entries.h"
 #include "ground.h"
+#include "program.h"
 
 #include <string.h>
 
@@ -71,6 +76,7 @@ enum { MOST_CHANNELS = 4096, MOST_OF_LINE = 8192 };
 /* What a channel's first line may begin with. */
 #define RUN "run "
 #define TRACE "trace "
+#define PROGRAM "program"
 
 struct lines {
     char text[MOST_OF_LINE];
@@ -255,6 +261,7 @@ static int (*launch_channel)(char **arguments);
 
 /* Becomes what the first line asks for. */
 static void live(const void *line) {
+    if (strcmp(line, PROGRAM) == 0) exit(serve_program());
     if (strncmp(line, RUN, strlen(RUN)) != 0) exit(serve_channel());
     char path[MOST_OF_LINE];
     snprintf(path, sizeof path, "/%s", (const char *)line + strlen(RUN));
@@ -398,6 +405,25 @@ static void serve_kallsyms(char *text) {
     else say_error(path);
 }
 
+static char beginnings[MOST_OF_LINE]; /* of names, with spaces between */
+
+static int has_beginning(char *line) {
+    char *type = strchr(line, ' ');
+    if (!type || strlen(type) < 4) return 0;
+    for (const char *one = beginnings; *one; one += strcspn(one, " "), one += *one == ' ') {
+        if (strncmp(type + 3, one, strcspn(one, " ")) != 0) continue;
+        memmove(type, type + 2, strlen(type + 2) + 1);
+        return 1;
+    }
+    return 0;
+}
+
+static void serve_symbols(const char *text) {
+    write_file("0", "/proc/sys/kernel/kptr_restrict");
+    snprintf(beginnings, sizeof beginnings, "%s", text);
+    say_file("/proc/kallsyms", has_beginning);
+}
+
 static void serve_write(char *text) {
     char *path = strchr(text, ' ');
     if (!path) return say(0, "error - not of the form 'write TEXT PATH'");
@@ -425,6 +451,7 @@ static void command(char *text) {
     else if (strcmp(text, "read") == 0) say_file(word, every);
     else if (strcmp(text, "write") == 0) serve_write(word);
     else if (strcmp(text, "kallsyms") == 0) serve_kallsyms(word);
+    else if (strcmp(text, "symbols") == 0) serve_symbols(word);
     else if (strcmp(text, "close") == 0) close_channel(channel);
     else if (strcmp(text, "kill") == 0) kill_channel(channel);
     else say(0, "error - there is no command '%s'", text);

@@ -5,6 +5,7 @@
 
 mod document;
 mod kernel;
+mod program;
 mod running;
 
 use document::{OneJson, VariantsJson};
@@ -26,6 +27,7 @@ use crate::runner::Environment;
 use crate::session::{Job, Keep, RunOptions, Session};
 use crate::summary::{Row, RowFigure, summarize};
 use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
 use std::io::Write;
 use std::time::Duration;
 
@@ -36,8 +38,12 @@ pub struct ExplainArgs {
     /// An operation's id, e.g. call.getpid, or its last part if unique, e.g. getpid (see 'syscost list'). Several are compared
     /// in one table.
     /// With one emulated kernel also a C snippet, e.g. 'c:getppid()'.
-    #[arg(value_name = "OPERATION", required = true, add = complete::operations())]
+    #[arg(value_name = "OPERATION", required_unless_present = "command", add = complete::operations())]
     pub operations: Vec<String>,
+    /// A command in place of an operation, with an emulated kernel or several: its instructions there, in user mode and in the
+    /// kernel, by system call and by kernel function. It runs here once, to see which files it needs.
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["operations", "variants", "params", "setups", "preludes", "view"])]
+    pub command: Vec<OsString>,
     /// Compare all operations of the same family in one table.
     #[arg(long)]
     pub variants: bool,
@@ -84,7 +90,8 @@ Examples:
   syscost explain file.fstat --env linux-6.1 --versus linux-6.12
   syscost explain file.fstat --env linux-6.1 --view flame > fstat.svg
   syscost explain 'c:access(\"/etc/hosts\", R_OK)' --env linux-6.1
-  syscost explain file.fstat --env linux-6.1 --versus linux-6.12 --format json > fstat.json && syscost report fstat.json";
+  syscost explain file.fstat --env linux-6.1 --versus linux-6.12 --format json > fstat.json && syscost report fstat.json
+  syscost explain --env linux-6.1 --versus linux-6.12 -- git status";
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse().ok().and_then(|value| Duration::try_from_secs_f64(value).ok());
@@ -97,6 +104,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// If the operation is unknown or fails, or `out` cannot be written.
 pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let args = &usage(with_environment(args))?;
+    if !args.command.is_empty() {
+        return program::run(args, screen, out);
+    }
     usage(check(args))?;
     let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);

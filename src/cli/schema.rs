@@ -18,7 +18,8 @@ pub struct SchemaArgs {
 }
 
 const KINDS: &str = "summary result row comparison comparison-plan profile-comparison history profile \
-     profile-summary attribution attribution-instructions list kernels kernel-steps explain-kernel explain-kernel-versus fleet-check \
+     profile-summary attribution attribution-instructions list kernels kernel-steps explain-kernel explain-kernel-versus \
+     explain-program fleet-check \
      languages studies environments doctor noise top race";
 
 pub fn run(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
@@ -44,6 +45,7 @@ mod tests {
     use crate::compare::{Comparison, KernelSteps, Plan, ProfileComparison, RaceFound};
     use crate::fleet::FleetCheck;
     use crate::model::explained::{KernelExplanation, KernelVersus};
+    use crate::model::program::ProgramInKernels;
     use crate::model::{Profile, Run};
     use crate::report::rows;
     use crate::report::top::TopDocument;
@@ -72,6 +74,7 @@ mod tests {
             "kernel-steps" => json_schema::<KernelSteps>(),
             "explain-kernel" => store::schema::<KernelExplanation>(),
             "explain-kernel-versus" => store::schema::<KernelVersus>(),
+            "explain-program" => json_schema::<ProgramInKernels>(),
             "fleet-check" => json_schema::<FleetCheck>(),
             "languages" => json_schema::<LanguageList>(),
             "environments" => json_schema::<EnvironmentList>(),

@@ -6,6 +6,7 @@
 mod iteration;
 pub mod kernel;
 mod listing;
+pub mod program;
 mod recording;
 mod route;
 mod symbols;

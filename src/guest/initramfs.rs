@@ -1,53 +1,110 @@
 //! An archive that a kernel unpacks as its first file system: cpio in the "newc" format, uncompressed (the kernel's
 //! Documentation/driver-api/early-userspace/buffer-format.rst). Pure. Called by `machine`.
 
-/// Modes with the type of file.
-const DIRECTORY: u32 = 0o040_755;
-const PROGRAM: u32 = 0o100_755;
+use std::ffi::OsStr;
+use std::io::{Result, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Types of files in a mode.
+const DIRECTORY: u32 = 0o040_000;
+const FILE: u32 = 0o100_000;
+const LINK: u32 = 0o120_000;
 const CONSOLE: u32 = 0o020_600;
 
+/// Beside its contents, what is kept of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Permissions, without the type.
+    pub mode: u32,
+    pub owner: (u32, u32),
+    /// In seconds since 1970-01-01 UTC; the format has 32 bits for it.
+    pub modified_s: u32,
+}
+
+const PROGRAM: Facts = Facts { mode: 0o755, owner: (0, 0), modified_s: 0 };
+
 /// An archive with what a kernel needs to start `/init`: directories to mount on, and the console, which the kernel opens.
-pub struct Initramfs {
-    bytes: Vec<u8>,
+pub struct Initramfs<W: Write> {
+    out: W,
+    written: u64,
     entries: u32,
 }
 
-impl Initramfs {
+/// What an entry of the archive is about.
+struct Header<'a> {
+    name: &'a [u8],
+    mode: u32,
+    facts: Facts,
+    device: (u32, u32),
+}
+
+impl<W: Write> Initramfs<W> {
     /// One without programs.
-    pub fn new() -> Initramfs {
-        let mut new = Initramfs { bytes: Vec::new(), entries: 0 };
+    pub fn new(out: W) -> Result<Initramfs<W>> {
+        let mut new = Initramfs { out, written: 0, entries: 0 };
         for directory in ["dev", "proc", "sys", "tmp", "run"] {
-            new.add(directory, DIRECTORY, (0, 0), &[]);
+            new.directory(Path::new(directory), PROGRAM)?;
         }
-        new.add("dev/console", CONSOLE, (5, 1), &[]);
-        new
+        new.add(&Header { name: b"dev/console", mode: CONSOLE, facts: Facts::default(), device: (5, 1) }, &[])?;
+        Ok(new)
     }
 
     /// Adds a program in the root directory.
-    pub fn program(&mut self, name: &str, contents: &[u8]) {
-        self.add(name, PROGRAM, (0, 0), contents);
+    pub fn program(&mut self, name: &str, contents: &[u8]) -> Result<()> {
+        self.file(Path::new(name), PROGRAM, contents)
     }
 
-    pub fn finish(mut self) -> Vec<u8> {
-        self.add("TRAILER!!!", 0, (0, 0), &[]);
-        self.bytes
+    /// Adds a directory, a file or a symbolic link at a relative path, whose directory must be there already.
+    pub fn directory(&mut self, path: &Path, facts: Facts) -> Result<()> {
+        self.plain(path, DIRECTORY, facts, &[])
+    }
+
+    pub fn file(&mut self, path: &Path, facts: Facts, contents: &[u8]) -> Result<()> {
+        self.plain(path, FILE, facts, contents)
+    }
+
+    pub fn link(&mut self, path: &Path, facts: Facts, target: &OsStr) -> Result<()> {
+        self.plain(path, LINK, Facts { mode: 0o777, ..facts }, target.as_bytes())
+    }
+
+    /// Ends the archive.
+    pub fn finish(mut self) -> Result<W> {
+        self.add(&Header { name: b"TRAILER!!!", mode: 0, facts: Facts::default(), device: (0, 0) }, &[])?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn plain(&mut self, path: &Path, kind: u32, facts: Facts, contents: &[u8]) -> Result<()> {
+        let name = path.as_os_str().as_bytes();
+        self.add(&Header { name, mode: kind | facts.mode, facts, device: (0, 0) }, contents)
     }
 
     /// Magic, 13 numbers of 8 hexadecimal digits, the name with a zero byte, the contents; both padded to 4 bytes.
-    fn add(&mut self, name: &str, mode: u32, (major, minor): (u32, u32), contents: &[u8]) {
+    fn add(&mut self, header: &Header, contents: &[u8]) -> Result<()> {
         self.entries += 1;
+        let Header { name, mode, facts: Facts { owner: (user, group), modified_s, .. }, device } = *header;
+        let (links, check) = (1, 0);
         let (size, name_size) = (contents.len() as u32, name.len() as u32 + 1);
-        let (owner, links, time, check) = (0, 1, 0, 0);
-        let numbers = [self.entries, mode, owner, owner, links, time, size, 0, 0, major, minor, name_size, check]
-            .map(|n| format!("{n:08X}"));
-        self.bytes.extend_from_slice(format!("070701{}{name}\0", numbers.concat()).as_bytes());
-        self.pad();
-        self.bytes.extend_from_slice(contents);
-        self.pad();
+        let numbers =
+            [self.entries, mode, user, group, links, modified_s, size, 0, 0, device.0, device.1, name_size, check]
+                .map(|n| format!("{n:08X}"));
+        self.put(format!("070701{}", numbers.concat()).as_bytes())?;
+        self.put(name)?;
+        self.put(&[0])?;
+        self.pad()?;
+        self.put(contents)?;
+        self.pad()
     }
 
-    fn pad(&mut self) {
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.written += bytes.len() as u64;
+        self.out.write_all(bytes)
+    }
+
+    fn pad(&mut self) -> Result<()> {
+        let missing = self.written.next_multiple_of(4) - self.written;
+        self.put(&[0; 4][..missing as usize])
     }
 }
 
@@ -57,9 +114,9 @@ mod tests {
 
     #[test]
     fn entries_are_aligned_and_end_with_the_trailer() {
-        let mut archive = Initramfs::new();
-        archive.program("init", b"12345");
-        let bytes = archive.finish();
+        let mut archive = Initramfs::new(Vec::new()).unwrap();
+        archive.program("init", b"12345").unwrap();
+        let bytes = archive.finish().unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert_eq!(bytes.len() % 4, 0);
         let starts: Vec<usize> = text.match_indices("070701").map(|(at, _)| at).collect();
@@ -69,5 +126,18 @@ mod tests {
         assert!(init.starts_with("07070100000007000081ED000000000000000000000001000000000000000500000000"), "{init}");
         assert!(init.ends_with("init\0\x0012345\0\0\0"), "{init:?}");
         assert!(text[starts[7]..].contains("TRAILER!!!\0"));
+    }
+
+    #[test]
+    fn files_keep_their_owners_and_times() {
+        let mut archive = Initramfs::new(Vec::new()).unwrap();
+        let facts = Facts { mode: 0o640, owner: (1000, 10), modified_s: 0x6000_0000 };
+        archive.link(Path::new("way"), facts, OsStr::new("to/it")).unwrap();
+        archive.file(Path::new("file"), facts, b"x").unwrap();
+        let bytes = archive.finish().unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains("0000A1FF000003E80000000A00000001600000000000000500000000"), "{text}");
+        assert!(text.contains("way\0to/it\0\0\0"), "{text:?}");
+        assert!(text.contains("000081A0000003E80000000A000000016000000000000001"), "{text}");
     }
 }

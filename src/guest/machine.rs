@@ -5,6 +5,7 @@ use super::console::{Console, INIT};
 use super::disk;
 use super::images;
 use super::initramfs::Initramfs;
+use super::program::{CommandFiles, Program};
 use super::traced::Traced;
 use crate::kernel::output::output;
 use crate::kernel::owner::{Trust, doubt, doubt_place};
@@ -15,6 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::fs;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
@@ -31,11 +33,13 @@ pub struct Options {
     /// More programs, each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They speak the
     /// protocol on descriptors 3 and 4, as those of languages do.
     pub programs: Vec<(String, PathBuf)>,
+    /// What [`Guest::program`] runs.
+    pub command: Option<Rc<CommandFiles>>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { append: String::new(), memory_mib: 256, arguments: Vec::new(), programs: Vec::new() }
+        Options { append: String::new(), memory_mib: 256, arguments: Vec::new(), programs: Vec::new(), command: None }
     }
 }
 
@@ -128,6 +132,23 @@ impl Guest {
         Traced::begin(self.channel(&format!("trace {greeting}"))?, self.timeout)
     }
 
+    /// The command that the guest was booted with, which runs when it is asked to; a run may take `timeout`.
+    ///
+    /// # Errors
+    /// Why the guest did not answer.
+    pub fn program(&self, timeout: Duration) -> Result<Program, Failure> {
+        Ok(Program::new(self.channel("program")?, timeout))
+    }
+
+    /// The kernel's symbols whose names begin with one of these, with their addresses.
+    ///
+    /// # Errors
+    /// If the kernel does not report them, or the guest did not answer.
+    pub fn symbols(&self, beginnings: &[&str]) -> Result<Vec<(u64, String)>, Failure> {
+        let lines = self.ask(&format!("symbols {}", beginnings.join(" ")))?;
+        Ok(lines.iter().filter_map(|line| function(line)).collect())
+    }
+
     /// The lines of a file in the guest.
     ///
     /// # Errors
@@ -179,8 +200,7 @@ fn function(line: &str) -> Option<(u64, String)> {
 fn command(workers: &Workers, environment: &Environment, probe: &Path, options: &Options) -> Result<Vec<OsString>> {
     let directory = workers.directory();
     let initramfs = directory.join("initramfs");
-    fs::write(&initramfs, archive(probe, &options.programs)?)
-        .with_context(|| format!("cannot write {}", initramfs.display()))?;
+    write_archive(&initramfs, probe, options)?;
     let kernel = kernel(environment)?;
     let disk = environment.disk.as_ref().map(|words| disk::make(words, &directory)).transpose()?.unwrap_or_default();
     let (append, memory) = (format!("{} {}", environment.append, options.append), options.memory_mib.to_string());
@@ -242,16 +262,23 @@ fn machine(environment: &Environment) -> &str {
     environment.machine.as_deref().unwrap_or(std::env::consts::ARCH)
 }
 
-fn archive(probe: &Path, programs: &[(String, PathBuf)]) -> Result<Vec<u8>> {
-    let mut archive = Initramfs::new();
+/// Writes the initial file system.
+fn write_archive(path: &Path, probe: &Path, options: &Options) -> Result<()> {
+    let cannot = || format!("cannot write {}", path.display());
+    let file = BufWriter::new(fs::File::create(path).with_context(cannot)?);
+    let mut archive = Initramfs::new(file).with_context(cannot)?;
     let init = ("init".to_string(), probe.to_path_buf());
-    for (name, path) in std::iter::once(&init).chain(programs) {
-        archive.program(name, &fs::read(path).with_context(|| format!("cannot read {}", path.display()))?);
+    for (name, path) in std::iter::once(&init).chain(&options.programs) {
+        let contents = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        archive.program(name, &contents).with_context(cannot)?;
     }
     for name in COMPANIONS {
         if let Ok(program) = fs::read(probe.with_file_name(name)) {
-            archive.program(name, &program);
+            archive.program(name, &program).with_context(cannot)?;
         }
     }
-    Ok(archive.finish())
+    if let Some(command) = &options.command {
+        command.write(&mut archive)?;
+    }
+    archive.finish().map(drop).with_context(cannot)
 }

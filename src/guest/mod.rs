@@ -30,10 +30,13 @@ pub mod images;
 mod initramfs;
 mod machine;
 mod monitor;
+mod program;
 mod traced;
 
 pub use channel::Channel;
 pub use count::count;
+pub use initramfs::Facts as FileFacts;
 pub use machine::{Guest, Options, kernel};
 pub use monitor::Monitor;
+pub use program::{CommandFile, CommandFiles, Contents, Missed, Program, Ran};
 pub use traced::Traced;

@@ -28,10 +28,19 @@ impl Traced {
     /// The probe's error, or as [`Channel::line`].
     pub fn request(&self, n: u64, timeout: Duration) -> Result<Counts, Failure> {
         self.channel.request(n, 1, timeout)?;
-        let calls = parse(&self.channel.line(timeout)?)?;
-        let name = |call: &Call| syscall_names::name(call.architecture, call.number, self.own_architecture);
-        Ok(calls.iter().map(|call| (name(call), call.times)).collect())
+        Ok(named(&parse(&self.channel.line(timeout)?)?, self.own_architecture))
     }
+}
+
+fn named(calls: &[Call], own_architecture: u32) -> Counts {
+    let name = |call: &Call| syscall_names::name(call.architecture, call.number, own_architecture);
+    calls.iter().map(|call| (name(call), call.times)).collect()
+}
+
+/// The entries in a line of them whose first one is the program's own.
+pub(super) fn entries(line: &str) -> Result<Counts, Failure> {
+    let calls = parse(line)?;
+    Ok(named(&calls, calls.first().map_or(0, |call| call.architecture)))
 }
 
 /// Calls of one system call.

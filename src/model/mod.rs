@@ -19,6 +19,7 @@ pub mod pattern;
 mod planned;
 mod private;
 mod profile;
+pub mod program;
 mod race;
 mod record;
 mod reply;

@@ -13,6 +13,7 @@ mod cgroup;
 mod choose;
 mod container;
 pub mod errno;
+pub mod gather;
 mod lineage;
 mod mounts;
 mod perf;

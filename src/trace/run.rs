@@ -129,6 +129,14 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, f
     Ok(completed(collected, wall, of_children().since(&before), until.stopped()))
 }
 
+/// Runs a command under a tracer of the caller's.
+///
+/// # Errors
+/// Those of [`run`].
+pub(super) fn follow_held(tracer: &mut dyn Tracer, command: &Command, launch: &Launch) -> Result<Profile> {
+    follow_command(tracer, command, launch, &mut |tracer, until| tracer.follow(until))
+}
+
 fn follow_running(tracer: &mut dyn Tracer, root: Root, time: Option<Duration>, follow: Follow) -> Result<Profile> {
     let before = of_processes(root.processes());
     tracer.attach(root.clone())?;

@@ -8,3 +8,4 @@ mod conditions;
 mod explain_kernel;
 mod guest;
 mod kernel_images;
+mod program;

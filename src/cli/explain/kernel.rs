@@ -102,13 +102,8 @@ const EXPLAINED: &str = "x86_64";
 
 fn check((kernels, format): (&KernelArgs, Format), first: &str, second: Option<&str>) -> Result<()> {
     for name in std::iter::once(first).chain(second) {
-        let environment = Environment::find(name)?;
-        if environment.machine.as_deref().is_some_and(|machine| machine != EXPLAINED) {
-            bail!(
-                "--env {name}: only kernels for {EXPLAINED} are explained; 'syscost run --env' counts this one's instructions"
-            );
-        }
-        if !environment.is_guest {
+        check_machine(name)?;
+        if !Environment::find(name)?.is_guest {
             bail!(
                 "--env {name}: not a kernel to look into; name an emulated one, such as linux-6.1. \
                  'syscost kernel fetch $(uname -r)' gets that of this machine"
@@ -120,6 +115,16 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str, second: Option<&
     }
     if kernels.view == KernelView::Flame && format != Format::Text {
         bail!("--view flame is a drawing; leave out --format");
+    }
+    Ok(())
+}
+
+/// Checks that the kernel is for the processor whose instructions are known.
+pub fn check_machine(name: &str) -> Result<()> {
+    if Environment::find(name)?.machine.as_deref().is_some_and(|machine| machine != EXPLAINED) {
+        bail!(
+            "--env {name}: only kernels for {EXPLAINED} are explained; 'syscost run --env' counts this one's instructions"
+        );
     }
     Ok(())
 }

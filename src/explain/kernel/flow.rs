@@ -8,7 +8,7 @@ pub struct Step {
     pub kind: Kind,
     /// The address behind it.
     pub next: u64,
-    /// Where it goes if it does; `None` if its bytes do not say.
+    /// Where it goes if it does: to itself if it repeats. `None` if its bytes do not say.
     pub target: Option<u64>,
 }
 
@@ -50,7 +50,8 @@ impl Code64 {
 }
 
 fn step(decoded: &Instruction) -> Step {
-    let target = decoded.near_branch_target();
+    let repeats = decoded.is_string_instruction() && (decoded.has_rep_prefix() || decoded.has_repne_prefix());
+    let target = if repeats { decoded.ip() } else { decoded.near_branch_target() };
     Step { kind: kind(decoded), next: decoded.next_ip(), target: (target > 0).then_some(target) }
 }
 

@@ -10,6 +10,8 @@
 //!
 //! The second and the third take the block before them back: it did not run, or runs again.
 
+use super::emulator::Sink;
+
 /// What was executed, as far as there is room.
 pub struct Log {
     addresses: Vec<u64>,
@@ -21,21 +23,6 @@ impl Log {
     /// A log that keeps at most `most` addresses.
     pub fn new(most: usize) -> Log {
         Log { addresses: Vec::new(), most, overflow: false }
-    }
-
-    /// Reads one line; one of another kind is passed over.
-    pub fn line(&mut self, line: &str) {
-        if line.starts_with("Trace ") {
-            let place = line.split_once('[').and_then(|(_, rest)| rest.split('/').nth(1));
-            if let Some(address) = place.and_then(hexadecimal) {
-                self.add(address);
-            }
-        } else if let Some(rest) = line.strip_prefix("Stopped execution of TB chain before ") {
-            let place = rest.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-            self.take_back(place.and_then(|(address, _)| hexadecimal(address)));
-        } else if let Some(address) = line.strip_prefix("cpu_io_recompile: rewound execution of TB to ") {
-            self.take_back(hexadecimal(address.trim()));
-        }
     }
 
     /// The addresses; `None` if there were more than fit.
@@ -51,10 +38,44 @@ impl Log {
         }
     }
 
-    fn take_back(&mut self, address: Option<u64>) {
-        if address.is_some() && self.addresses.last().copied() == address {
+    fn take_back(&mut self, address: u64) {
+        if self.addresses.last().copied() == Some(address) {
             self.addresses.pop();
         }
+    }
+}
+
+impl Sink for Log {
+    fn line(&mut self, line: &str) {
+        match Line::read(line) {
+            Some(Line::Executes(address)) => self.add(address),
+            Some(Line::TakesBack(address)) => self.take_back(address),
+            None => {}
+        }
+    }
+}
+
+/// What a line reports, with the address of the block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    Executes(u64),
+    /// The block before did not run, or runs again.
+    TakesBack(u64),
+}
+
+impl Line {
+    /// `None` for a line of another kind.
+    pub fn read(line: &str) -> Option<Line> {
+        if line.starts_with("Trace ") {
+            let (_, rest) = line.split_once('[')?;
+            return rest.split('/').nth(1).and_then(hexadecimal).map(Line::Executes);
+        }
+        if let Some(rest) = line.strip_prefix("Stopped execution of TB chain before ") {
+            let (address, _) = rest.split_once('[')?.1.split_once(']')?;
+            return hexadecimal(address).map(Line::TakesBack);
+        }
+        let address = line.strip_prefix("cpu_io_recompile: rewound execution of TB to ")?;
+        hexadecimal(address.trim()).map(Line::TakesBack)
     }
 }
 

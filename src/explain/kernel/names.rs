@@ -1,9 +1,11 @@
-//! Names of a guest's functions by address, from its kernel's list of symbols and the probe's file. Pure. Called by the rest of
+//! Names of a guest's functions by address, from its kernel's list of symbols and the probe's file. Called by the rest of
 //! `explain::kernel`.
 
+use crate::model::{Failure, FailureKind};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 
 /// A function: where it starts, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +26,21 @@ pub struct Names {
 pub const KERNEL: u64 = 1 << 63;
 
 impl Names {
+    /// The functions of a program that is loaded where its file says.
+    ///
+    /// # Errors
+    /// If its file cannot be read.
+    pub fn of_program(path: &Path) -> Result<Names, Failure> {
+        let failed = |error: String| Failure::new(FailureKind::Failed, format!("{}: {error}", path.display()));
+        let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+        let file = object::File::parse(&*bytes).map_err(|error| failed(error.to_string()))?;
+        let mut names = Names::default();
+        names.add_probe(&file);
+        Ok(names)
+    }
+
     /// Adds the functions of the probe, an executable that is loaded where its file says.
-    pub fn add_probe(&mut self, file: &object::File) {
+    fn add_probe(&mut self, file: &object::File) {
         let functions = file.symbols().filter(|s| s.kind() == SymbolKind::Text && !s.is_undefined() && s.address() > 0);
         let (mut low, mut high) = (u64::MAX, 0);
         for symbol in functions {

@@ -1,26 +1,18 @@
-//! Records a batch in an emulated kernel, every instruction of it: the only part of `explain::kernel` that talks to a guest.
-//!
-//! qemu logs each block that it executes, into a pipe, and makes blocks of one instruction meanwhile. All else of the guest
-//! goes on as ever, timers too; an iteration that is interrupted loses against those that were not (`cut`).
+//! Records a batch in an emulated kernel, every instruction of it. All else of the guest goes on as ever, timers too; an iteration
+//! that is interrupted loses against those that were not (`cut`).
 
 use super::cut::{self, Cut};
+use super::emulator::{Blocks, Emulator, PAGE};
 use super::explanation;
-use super::flow::Code64;
 use super::log::Log;
 use super::names::{KERNEL, Names};
 use super::tree::tree;
-use crate::guest::{self, Channel, Guest, Monitor, Options};
-use crate::kernel::process::make_fifo;
-use crate::kernel::threads;
+use crate::guest::{self, Channel, Options};
 use crate::model::explained::{Call, EXPLAINED, KernelExplanation};
 use crate::model::{Case, Failure, FailureKind, Planned};
 use crate::runner::Workers;
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver};
+use std::path::PathBuf;
 
 pub struct Wanted<'a> {
     pub planned: &'a Planned,
@@ -44,10 +36,7 @@ pub struct Recorder<'a> {
     environment: String,
     /// The program that iterates: the probe, or the snippet's.
     program: PathBuf,
-    guest: Guest,
-    monitor: Monitor,
-    /// What the emulator logs to.
-    pipe: PathBuf,
+    emulator: Emulator<'a>,
 }
 
 impl<'a> Recorder<'a> {
@@ -59,13 +48,8 @@ impl<'a> Recorder<'a> {
     pub fn boot(workers: &'a Workers, environment: &str, snippet: Option<&Case>) -> Result<Recorder<'a>, Failure> {
         let program = snippet.map_or_else(|| workers.probe_of(environment), |case| workers.program_of(case))?;
         let programs = snippet.iter().map(|_| (SNIPPET.to_string(), program.clone())).collect();
-        let socket = workers.directory().join("monitor");
-        let _ = std::fs::remove_file(&socket);
-        let options = Options { arguments: Monitor::arguments(&socket), programs, ..Options::default() };
-        let guest = Guest::boot(workers, environment, &options)?;
-        let monitor = Monitor::connect(&socket, workers.timeout)?;
-        let pipe = workers.directory().join("executed");
-        Ok(Recorder { workers, environment: environment.to_string(), program, guest, monitor, pipe })
+        let emulator = Emulator::boot(workers, environment, Options { programs, ..Options::default() })?;
+        Ok(Recorder { workers, environment: environment.to_string(), program, emulator })
     }
 
     /// Records one iteration.
@@ -75,14 +59,14 @@ impl<'a> Recorder<'a> {
     pub fn explain(&mut self, wanted: &Wanted) -> Result<KernelExplanation, Failure> {
         let case = &wanted.planned.case;
         let greeting = case.language.as_ref().map(|_| format!("run {SNIPPET}"));
-        let channel = self.guest.channel(&greeting.unwrap_or_else(|| Workers::greeting(case)))?;
+        let channel = self.emulator.guest.channel(&greeting.unwrap_or_else(|| Workers::greeting(case)))?;
         let limit = wanted.limit.unwrap_or(u64::MAX);
         let counted = self.counted(&channel, limit)?;
-        let names = self.program_names()?;
+        let names = Names::of_program(&self.program)?;
         let ((iteration, iterations), mut notes) = self.cut(&channel, &names, limit)?;
         let pages: BTreeSet<u64> = iteration.iter().map(|address| address & !(PAGE - 1)).collect();
-        let code = self.code(&pages)?;
-        let names = self.kernel_names(names, &pages)?;
+        let code = self.emulator.code(&pages)?;
+        let names = self.emulator.kernel_names(names, &pages)?;
         if names.lacks_kernel() && pages.last().is_some_and(|page| *page >= KERNEL) {
             notes.push("the kernel does not tell its functions' names (built without CONFIG_KALLSYMS)".to_string());
         }
@@ -97,7 +81,7 @@ impl<'a> Recorder<'a> {
             what: wanted.what.to_string(),
             params: case.effective_params(),
             environment: self.environment.clone(),
-            kernel: self.guest.release().to_string(),
+            kernel: self.emulator.guest.release().to_string(),
             instructions: tree.total,
             counted,
             iterations,
@@ -138,95 +122,10 @@ impl<'a> Recorder<'a> {
 
     /// What the guest executes from the request for a batch of `n` to its answer; `None` if that is more than is kept.
     fn batch(&mut self, channel: &Channel, n: u64) -> Result<Option<Vec<u64>>, Failure> {
-        let reading = self.start_log()?;
-        let reply = channel.request(n, 1, self.workers.timeout);
-        self.monitor.order("log none")?;
-        // Closes the pipe; qemu 7.2 keeps it open otherwise.
-        self.monitor.order("logfile /dev/null")?;
-        self.one_instruction_a_block("off")?;
-        reply?;
-        reading.recv_timeout(self.workers.timeout).map_err(|_| failed("the emulator's log does not end"))
+        let timeout = self.workers.timeout;
+        let (_, log) = self.emulator.log(Blocks::OneInstruction, Log::new(MOST), || channel.request(n, 1, timeout))?;
+        Ok(log.addresses())
     }
-
-    fn start_log(&mut self) -> Result<Receiver<Option<Vec<u64>>>, Failure> {
-        let _ = std::fs::remove_file(&self.pipe);
-        make_fifo(&self.pipe).map_err(|error| failed(&format!("{}: {error}", self.pipe.display())))?;
-        let reading = read_log(&self.pipe)?;
-        self.monitor.execute("stop", json!({}))?;
-        self.monitor.order(&format!("logfile {}", self.pipe.display()))?;
-        self.one_instruction_a_block("on")?;
-        self.monitor.order("log exec,nochain")?;
-        self.monitor.execute("cont", json!({}))?;
-        Ok(reading)
-    }
-
-    /// The command's name since qemu 8.1, and the one before.
-    fn one_instruction_a_block(&mut self, to: &str) -> Result<(), Failure> {
-        let printed = self.monitor.human(&format!("one-insn-per-tb {to}"))?;
-        if printed.is_empty() { Ok(()) } else { self.monitor.order(&format!("singlestep {to}")) }
-    }
-
-    /// The code on these pages. What cannot be read is not known.
-    fn code(&mut self, pages: &BTreeSet<u64>) -> Result<Code64, Failure> {
-        let mut code = Code64::default();
-        let path = self.workers.directory().join("code");
-        for (start, size) in runs(pages) {
-            let arguments = json!({"val": start.cast_signed(), "size": size, "filename": path.to_string_lossy()});
-            if self.monitor.execute("memsave", arguments).is_ok() {
-                let bytes = std::fs::read(&path).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
-                code.add(start, bytes);
-            }
-        }
-        let _ = std::fs::remove_file(path);
-        Ok(code)
-    }
-
-    fn program_names(&self) -> Result<Names, Failure> {
-        let (mut names, path) = (Names::default(), &self.program);
-        let bytes = std::fs::read(path).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
-        let file = object::File::parse(&*bytes).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
-        names.add_probe(&file);
-        Ok(names)
-    }
-
-    fn kernel_names(&self, mut names: Names, pages: &BTreeSet<u64>) -> Result<Names, Failure> {
-        let numbers: Vec<u64> = pages.iter().filter(|page| **page >= KERNEL).map(|page| page / PAGE).collect();
-        self.guest.functions(&numbers)?.iter().for_each(|(address, name)| names.add(*address, name));
-        Ok(names)
-    }
-}
-
-const PAGE: u64 = 4096;
-
-/// Pages that follow each other, as start and size.
-fn runs(pages: &BTreeSet<u64>) -> Vec<(u64, u64)> {
-    let mut runs: Vec<(u64, u64)> = Vec::new();
-    for page in pages {
-        match runs.last_mut() {
-            Some((start, size)) if start.wrapping_add(*size) == *page => *size += PAGE,
-            _ => runs.push((*page, PAGE)),
-        }
-    }
-    runs
-}
-
-/// Reads the log until the emulator closes it, in a thread: the emulator waits while nobody reads.
-fn read_log(pipe: &Path) -> Result<Receiver<Option<Vec<u64>>>, Failure> {
-    let (sender, receiver) = mpsc::channel();
-    let pipe = pipe.to_path_buf();
-    threads::start(move || {
-        let Ok(file) = File::open(&pipe) else { return };
-        let mut reader = BufReader::with_capacity(1 << 16, file);
-        let (mut log, mut line) = (Log::new(MOST), Vec::new());
-        while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-            log.line(&String::from_utf8_lossy(&line));
-            line.clear();
-        }
-        // Nobody waits any more after a failure.
-        let _ = sender.send(log.addresses());
-    })
-    .map_err(|error| failed(&error.to_string()))?;
-    Ok(receiver)
 }
 
 fn failed(text: &str) -> Failure {
@@ -239,15 +138,4 @@ fn too_long() -> Failure {
 
 fn not_found() -> Failure {
     failed("the operation's loop was not found among the instructions that the emulator logged")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pages_that_follow_each_other_are_read_at_once() {
-        let pages = BTreeSet::from([0x1000, 0x2000, 0x4000, 0xffff_ffff_ffff_f000]);
-        assert_eq!(runs(&pages), [(0x1000, 0x2000), (0x4000, 0x1000), (0xffff_ffff_ffff_f000, 0x1000)]);
-    }
 }

@@ -6,7 +6,7 @@ mod tree;
 mod versus;
 
 pub use flame::{folded, kernel_difference, kernel_flame};
-pub use versus::{kernel_versus_document, versus_functions, versus_groups};
+pub use versus::{kernel_versus_document, signed, versus_functions, versus_groups};
 
 use crate::document::{Block, Document};
 use crate::model::explained::{FunctionSum, GroupSum, KernelExplanation};
@@ -74,7 +74,7 @@ pub fn heading(operation: &str, params: &BTreeMap<String, u64>) -> String {
     operation.to_string() + &params.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>()
 }
 
-fn number(value: u64) -> Cell {
+pub fn number(value: u64) -> Cell {
     Cell::number(thousands(value as f64), value as f64)
 }
 

@@ -41,7 +41,7 @@ fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {
 }
 
 /// `+12`, `-1,234`, `0`.
-fn signed(change: i64) -> Cell {
+pub fn signed(change: i64) -> Cell {
     let sign = match change {
         0 => "",
         1.. => "+",
