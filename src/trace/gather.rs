@@ -51,7 +51,7 @@ pub struct Gathered {
 /// # Errors
 /// [`super::LaunchError`] if it cannot be run, that ptrace was refused, or that it did not end by itself.
 pub fn gather(words: &[std::ffi::OsString], keep: &Path, most: u64) -> Result<Gathered> {
-    let command = Command { words: words.to_vec(), user: None, silent: true };
+    let command = Command { words: words.to_vec(), user: None, directory: None, silent: true };
     let launch = Launch { bound: true, ..command.prepare()? };
     let directory = std::env::current_dir()?;
     let mut tracer = Gatherer::new(Entries::new(keep, most));
