@@ -45,11 +45,11 @@ fn costs() -> Run {
     let record = |(operation, param, ns, entries): &Cost| {
         let mut case = Case::native(operation);
         case.params = param.iter().map(|(name, value)| (name.to_string(), *value)).collect();
-        let figure = Figure { time: Nanos(*ns), as_printed: format!("{ns} ns"), ..Figure::default() };
         Record {
             entries: Some(entries.iter().map(|name| (name.to_string(), 1.0)).collect()),
             entries_status: EntriesStatus::Verified,
-            ..Record::new(case, Outcome::Published(figure))
+            case,
+            ..published(operation, *ns)
         }
     };
     let source = Some(Source { title: "made up".into(), note: String::new() });
@@ -390,9 +390,9 @@ fn faults() -> &'static Path {
 }
 
 /// What the rules say about a program with a fault, or without it, as it was traced.
-fn traced(fault: &str, variant: &str, count: &str) -> Vec<Value> {
+fn traced(fault: &str, variant: &str, count: &str, costs: &Run) -> Vec<Value> {
     let place = Place::new();
-    store::write(&costs(), &place.path().join("costs.json")).unwrap();
+    store::write(costs, &place.path().join("costs.json")).unwrap();
     let program = faults().to_str().unwrap();
     let words = ["--paths", "-o", "p.json", "--report", "/dev/null", "--", program, fault, variant, count];
     let output = place.run(&[&["trace"], &words[..]].concat());
@@ -402,9 +402,9 @@ fn traced(fault: &str, variant: &str, count: &str) -> Vec<Value> {
 }
 
 /// Whether the rule names the process and the call where the fault is, and is silent where it is not.
-fn tells((fault, rule, name): (&str, &str, &str), count: &str) {
+fn tells((fault, rule, name): (&str, &str, &str), count: &str, costs: &Run) {
     let of_rule = |variant: &str| -> Vec<Value> {
-        let all = traced(fault, variant, count);
+        let all = traced(fault, variant, count, costs);
         all.into_iter().filter(|advice| advice["rule"] == rule).collect()
     };
     let faulty = of_rule("faulty");
@@ -436,6 +436,36 @@ fn real_programs_are_told_what_is_wrong_with_them() {
         (("temporary-files", "temporary-files", "unlink"), "500"),
         (("small-maps", "small-maps", "munmap"), "500"),
     ] {
-        tells(fault, count);
+        tells(fault, count, &costs());
     }
+}
+
+/// A crossing that takes all of a call's time, and requests to a ring that take next to none, whatever this machine's are.
+#[test]
+fn a_program_that_could_batch_its_calls_hears_of_it() {
+    let test = "a_program_that_could_batch_its_calls_hears_of_it";
+    if let Err(why) = bpf::available() {
+        return skip(test, &why.to_string());
+    }
+    let place = Place::new();
+    let ring = Command::new(faults()).args(["single-preads", "fixed", "32"]).current_dir(place.path()).output().unwrap();
+    if !ring.status.success() {
+        return skip(test, stderr(&ring).trim());
+    }
+    let mut costs = costs();
+    let cost = |operation: &str, ns, entry: &str| Record {
+        entries: Some([(entry.to_string(), 1.0)].into()),
+        entries_status: EntriesStatus::Verified,
+        ..published(operation, ns)
+    };
+    costs.records.retain(|record| record.case.operation != "id.getppid");
+    let mut request = cost("event.uring_nop", 32.0, "io_uring_enter");
+    request.case.params.insert("batch".into(), 32);
+    costs.records.extend([cost("id.getppid", 10_000.0, "getppid"), request]);
+    tells(("single-preads", "batching", "pread64"), "50000", &costs);
+}
+
+fn published(operation: &str, ns: f64) -> Record {
+    let figure = Figure { time: Nanos(ns), as_printed: format!("{ns} ns"), ..Figure::default() };
+    Record::new(Case::native(operation), Outcome::Published(figure))
 }
