@@ -448,13 +448,14 @@ fn a_program_that_could_batch_its_calls_hears_of_it() {
         return skip(test, &why.to_string());
     }
     let place = Place::new();
-    let ring = Command::new(faults()).args(["single-preads", "fixed", "32"]).current_dir(place.path()).output().unwrap();
+    let ring =
+        Command::new(faults()).args(["single-preads", "fixed", "32"]).current_dir(place.path()).output().unwrap();
     if !ring.status.success() {
         return skip(test, stderr(&ring).trim());
     }
     let mut costs = costs();
     let cost = |operation: &str, ns, entry: &str| Record {
-        entries: Some([(entry.to_string(), 1.0)].into()),
+        entries: Some([(entry.to_string(), 1.0)].into_iter().collect()),
         entries_status: EntriesStatus::Verified,
         ..published(operation, ns)
     };
