@@ -130,15 +130,17 @@ struct pipes {
     int to[2], from[2]; /* the program's input and output */
 };
 
-static int pass_on(int from, int to) {
+/* Passes on what there is, after `before`. 0 at the end. */
+static int pass_on(int from, int to, void (*before)(void)) {
     char bytes[1 << 14];
     ssize_t length = read(from, bytes, sizeof bytes), written;
+    if (length > 0) before();
     for (ssize_t done = 0; done < length; done += written)
         if ((written = write(to, bytes + done, (size_t)(length - done))) < 0) return 0;
     return length > 0;
 }
 
-/* Ends when the program's output does, that is, with the program. */
+/* Ends when the program's output does, that is, with the program. A request may still be worked on when the input has ended. */
 static int relay(void *data) {
     const struct pipes *pipes = data;
     struct pollfd input[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = pipes->from[0], .events = POLLIN}};
@@ -147,12 +149,8 @@ static int relay(void *data) {
     for (;;) {
         if (poll(input, COUNT(input), -1) < 0) continue;
         if (input[1].revents) {
-            detach();
-            if (!pass_on(pipes->from[0], STDOUT_FILENO)) _exit(0);
-        } else if (input[0].revents) {
-            attach();
-            if (pass_on(STDIN_FILENO, pipes->to[1])) continue;
-            detach();
+            if (!pass_on(pipes->from[0], STDOUT_FILENO, detach)) _exit(0);
+        } else if (input[0].revents && !pass_on(STDIN_FILENO, pipes->to[1], attach)) {
             close(pipes->to[1]);
             input[0].fd = -1;
         }

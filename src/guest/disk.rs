@@ -1,9 +1,11 @@
 //! The disk of a guest: an image in the run's directory, with the file system that its environment names. Called by `machine`.
 
 use crate::kernel::output::output;
+use crate::kernel::private;
 use anyhow::{Context, Result, ensure};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Bytes of an image. It has holes where nothing was written.
 const SIZE: u64 = 64 << 20;
@@ -13,12 +15,12 @@ const SIZE: u64 = 64 << 20;
 /// # Errors
 /// If the file cannot be made, or what the command says.
 pub fn make(make: &[String], directory: &Path) -> Result<PathBuf> {
-    // Another guest of the run has a disk of its own.
-    let made = tempfile::Builder::new().prefix("disk-").tempfile_in(directory);
-    let made = made.and_then(|file| file.as_file().set_len(SIZE).map(|()| file));
-    let (_, path) = made.with_context(|| format!("no room for a disk in {}", directory.display()))?.keep()?;
+    // Another guest of the run has a disk of its own. The run's directory is removed with everything in it.
+    let path = private::temporary(directory, "disk-")?.keep().join("image");
+    let made = File::create_new(&path).and_then(|file| file.set_len(SIZE));
+    made.with_context(|| format!("cannot write {}", path.display()))?;
     let Some((program, arguments)) = make.split_first() else { return Ok(path) };
-    let done = output(Command::new(program).args(arguments).arg(&path).stdin(Stdio::null()));
+    let done = output(private::helper(program, directory).args(arguments).arg(&path).stdin(Stdio::null()));
     let done = done.with_context(|| format!("cannot start {program}"))?;
     let said = String::from_utf8_lossy(&done.stderr);
     ensure!(done.status.success(), "{program} made no file system: {}", said.lines().next_back().unwrap_or_default());
