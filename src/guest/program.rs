@@ -79,7 +79,8 @@ impl CommandFiles {
     /// Strings that end with a zero byte each.
     fn command(&self) -> Vec<u8> {
         let paths = [&self.directory, &self.program].map(|path| path.as_os_str().as_bytes().to_vec());
-        let first = [self.user.to_string(), self.group.to_string(), format!("{:o}", self.umask)].map(String::into_bytes);
+        let first =
+            [self.user.to_string(), self.group.to_string(), format!("{:o}", self.umask)].map(String::into_bytes);
         let number = self.arguments.len().to_string().into_bytes();
         let words = self.arguments.iter().chain(&self.environment).map(|word| word.to_bytes().to_vec());
         let strings = first.into_iter().chain(paths).chain([number]).chain(words);
@@ -95,9 +96,8 @@ impl CommandFile {
             Contents::Link(target) => archive.link(at, self.facts, target)?,
             Contents::Empty => archive.file(at, self.facts, &[])?,
             Contents::File(path) => {
-                let bytes = std::fs::read(path).with_context(|| {
-                    format!("the command needs {}, and it cannot be read", self.path.display())
-                })?;
+                let bytes = std::fs::read(path)
+                    .with_context(|| format!("the command needs {}, and it cannot be read", self.path.display()))?;
                 archive.file(at, self.facts, &bytes)?;
             }
         }

@@ -122,7 +122,9 @@ pub fn changes(before: &Split, after: &Split) -> Vec<FunctionInKernels> {
         row.change = row.after.cast_signed() - row.before.cast_signed();
     }
     let mut rows: Vec<FunctionInKernels> = all.into_values().filter(|row| row.change != 0).collect();
-    rows.sort_by(|a, b| b.change.unsigned_abs().cmp(&a.change.unsigned_abs()).then_with(|| a.function.cmp(&b.function)));
+    rows.sort_by(|a, b| {
+        b.change.unsigned_abs().cmp(&a.change.unsigned_abs()).then_with(|| a.function.cmp(&b.function))
+    });
     rows
 }
 
@@ -134,7 +136,10 @@ mod tests {
     fn functions_of_one_kernel_only_change_by_all_they_have() {
         let function = |name: &str, own| FunctionInKernel { function: name.into(), own, mostly_for: "open".into() };
         let split = |functions| Split { functions, ..Split::default() };
-        let rows = changes(&split(vec![function("a", 10), function("b", 5)]), &split(vec![function("b", 5), function("c", 30)]));
+        let rows = changes(
+            &split(vec![function("a", 10), function("b", 5)]),
+            &split(vec![function("b", 5), function("c", 30)]),
+        );
         let rows: Vec<_> = rows.iter().map(|row| (row.function.as_str(), row.before, row.after, row.change)).collect();
         assert_eq!(rows, [("c", 0, 30, 30), ("a", 10, 0, -10)]);
     }

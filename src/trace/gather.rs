@@ -86,7 +86,7 @@ struct Gatherer {
 impl Gatherer {
     fn new(entries: Entries) -> Gatherer {
         Gatherer {
-            follower: Follower::new(Stops::Calls, None),
+            follower: Follower::new(Stops::Calls, None).bound(),
             root: 0,
             has_begun: false,
             own_architecture: 0,
@@ -191,7 +191,8 @@ impl Tracer for Gatherer {
         let pid = root.processes().first().and_then(|pid| i32::try_from(*pid).ok());
         self.root = pid.ok_or_else(|| anyhow!("there is no command"))?;
         let attached = self.follower.attach(self.root);
-        attached.map_err(|errno| anyhow!("ptrace was refused ({errno}): the command's files cannot be gathered without it"))
+        attached
+            .map_err(|errno| anyhow!("ptrace was refused ({errno}): the command's files cannot be gathered without it"))
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {

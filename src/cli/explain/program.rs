@@ -23,8 +23,9 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
         RunOptions { cpu: args.cpu.unwrap_or_default(), timeout: TIMEOUT, verify: false, ..RunOptions::default() };
     let session = usage(Session::open(options))?;
     let notes = Notes { quiet: false };
-    let found =
-        measure(session.workers(), &args.command, &environments, Repeats::default(), &mut |line: &str| notes.tell(&line))?;
+    let found = measure(session.workers(), &args.command, &environments, Repeats::default(), &mut |line: &str| {
+        notes.tell(&line)
+    })?;
     let document = || program_document(&found, args.kernels.all);
     write_answer(&found, document, (args.format, screen), out)
 }
@@ -33,8 +34,7 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
 fn environments(args: &ExplainArgs) -> Result<Vec<String>> {
     let kernels = &args.kernels;
     let append = |name: &str, more: Option<&str>| format!("{name} {}", more.unwrap_or_default()).trim().to_string();
-    let mut all: Vec<String> =
-        args.environments.iter().map(|name| append(name, kernels.append.as_deref())).collect();
+    let mut all: Vec<String> = args.environments.iter().map(|name| append(name, kernels.append.as_deref())).collect();
     let Some(first) = args.environments.first() else {
         bail!("a command is explained in an emulated kernel: add --env linux-6.1, say, or --kernel")
     };

@@ -123,8 +123,7 @@ impl<'a> Recorder<'a> {
     /// What the guest executes from the request for a batch of `n` to its answer; `None` if that is more than is kept.
     fn batch(&mut self, channel: &Channel, n: u64) -> Result<Option<Vec<u64>>, Failure> {
         let timeout = self.workers.timeout;
-        let (_, log) =
-            self.emulator.log(Blocks::OneInstruction, Log::new(MOST), || channel.request(n, 1, timeout))?;
+        let (_, log) = self.emulator.log(Blocks::OneInstruction, Log::new(MOST), || channel.request(n, 1, timeout))?;
         Ok(log.addresses())
     }
 }

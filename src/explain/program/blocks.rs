@@ -239,7 +239,8 @@ mod tests {
 
     #[test]
     fn blocks_belong_to_the_call_that_the_kernel_was_entered_for() {
-        let counter = counted(&[1, 0x40, ENTRY_AT, 7, READ, 8, FAULT, 9, BACK, 8, ENTRY_AT, 7, READ, SWITCH, 6, 0x50, 5]);
+        let counter =
+            counted(&[1, 0x40, ENTRY_AT, 7, READ, 8, FAULT, 9, BACK, 8, ENTRY_AT, 7, READ, SWITCH, 6, 0x50, 5]);
         let expected = [("[after a switch]", 2), ("[page fault]", 2), ("read", 9)];
         assert_eq!(blocks_by_reason(&counter), expected.map(|(name, n)| (name.to_string(), n)).into());
         let entries: BTreeMap<&str, u64> = counter.entries().collect();

@@ -42,14 +42,17 @@ fn peer_check(peer: &Peer) -> Result<()> {
         }
         Peer::Local(name) if OPTIONAL.iter().any(|optional| name.starts_with(optional)) => Ok(()),
         Peer::Local(name) => {
-            bail!("the command connects to the socket {name}: its server is not in the emulated machine; start it within the command")
+            bail!(
+                "the command connects to the socket {name}: its server is not in the emulated machine; start it within the command"
+            )
         }
     }
 }
 
 /// What to know beforehand.
 pub fn notes(gathered: &Gathered) -> Vec<String> {
-    let devices = gathered.devices.iter().map(|device| format!("it uses {}, which the guest may not have", device.display()));
+    let devices =
+        gathered.devices.iter().map(|device| format!("it uses {}, which the guest may not have", device.display()));
     devices.collect()
 }
 
@@ -74,7 +77,8 @@ fn memory(bytes: u64, rss_kib: u64) -> Result<u32> {
 /// The command with its files.
 pub fn command_files(gathered: &Gathered) -> CommandFiles {
     let launch = &gathered.launch;
-    let (user, group) = launch.user.as_ref().map_or((getuid().as_raw(), getgid().as_raw()), |user| (user.uid, user.gid));
+    let (user, group) =
+        launch.user.as_ref().map_or((getuid().as_raw(), getgid().as_raw()), |user| (user.uid, user.gid));
     let files = gathered.entries.iter().filter(|(path, _)| *path != Path::new("/"));
     CommandFiles {
         user,

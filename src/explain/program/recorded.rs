@@ -54,7 +54,9 @@ fn mark(symbol: &str) -> Option<Mark> {
         return Some(Mark::Call(syscall_name(call).to_string()));
     }
     match symbol {
-        "entry_SYSCALL_64" | "entry_INT80_compat" | "entry_SYSENTER_compat" | "entry_SYSCALL_compat" => Some(Mark::Entry),
+        "entry_SYSCALL_64" | "entry_INT80_compat" | "entry_SYSENTER_compat" | "entry_SYSCALL_compat" => {
+            Some(Mark::Entry)
+        }
         "restore_regs_and_return_to_kernel" => Some(Mark::Resumes),
         "__switch_to_asm" => Some(Mark::Switches),
         "asm_exc_page_fault" => Some(Mark::Interruption("[page fault]")),
@@ -85,7 +87,8 @@ fn syscall_name(function: &str) -> &str {
 /// That the run was not in the log, or that the guest did not answer.
 pub fn split(emulator: &mut Emulator, counter: &Counter, instructions: u64) -> Result<Split, Failure> {
     let edges = counter.edges().ok_or_else(|| failed("the command was not found in what the emulator logged"))?;
-    let pages: BTreeSet<u64> = edges.keys().flat_map(|edge| [page(edge.block), page(edge.block).wrapping_add(PAGE)]).collect();
+    let pages: BTreeSet<u64> =
+        edges.keys().flat_map(|edge| [page(edge.block), page(edge.block).wrapping_add(PAGE)]).collect();
     let code = emulator.code(&pages)?;
     let kernel = instructions_by_address(edges, counter, &code);
     let used: BTreeSet<u64> = kernel.keys().map(|(address, _)| page(*address)).collect();
@@ -136,7 +139,11 @@ fn by_function(kernel: &Executed, names: &Names) -> Vec<FunctionInKernel> {
     let row = |(name, reasons): (&str, BTreeMap<&str, u64>)| FunctionInKernel {
         function: name.to_string(),
         own: reasons.values().sum(),
-        mostly_for: reasons.iter().max_by_key(|(_, times)| **times).map(|(reason, _)| (*reason).to_string()).unwrap_or_default(),
+        mostly_for: reasons
+            .iter()
+            .max_by_key(|(_, times)| **times)
+            .map(|(reason, _)| (*reason).to_string())
+            .unwrap_or_default(),
     };
     let mut rows: Vec<FunctionInKernel> = sums.into_iter().map(row).collect();
     rows.sort_by(|a, b| b.own.cmp(&a.own).then_with(|| a.function.cmp(&b.function)));

@@ -124,7 +124,11 @@ fn functions(kernel: &ProgramInKernel, most: usize) -> Table {
 
 fn shortened(mut table: Table, rows: usize, most: usize) -> Table {
     table.truncate(most);
-    if rows > most { table.noted(vec![format!("{} are not shown; --all lists them", counted(rows - most, "row"))]) } else { table }
+    if rows > most {
+        table.noted(vec![format!("{} are not shown; --all lists them", counted(rows - most, "row"))])
+    } else {
+        table
+    }
 }
 
 /// A call in two kernels: name, instructions before and after.
@@ -152,11 +156,7 @@ fn calls_of_two(before: &ProgramInKernel, after: &ProgramInKernel, most: usize) 
     shortened(Table::of(&specs, &rows), number, most)
 }
 
-fn changes(
-    found: &ProgramInKernels,
-    (before, after): (&ProgramInKernel, &ProgramInKernel),
-    most: usize,
-) -> Table {
+fn changes(found: &ProgramInKernels, (before, after): (&ProgramInKernel, &ProgramInKernel), most: usize) -> Table {
     let specs = [
         Spec::left("function", |row: &FunctionInKernels| row.function.as_str().into()),
         Spec::left("mostly for", |row: &FunctionInKernels| row.mostly_for.as_str().into()),
@@ -179,7 +179,9 @@ fn notes(found: &ProgramInKernels) -> Vec<String> {
         }
         if !kernel.missed.is_empty() {
             let missed = some(&kernel.missed, MOST_NAMED);
-            notes.push(format!("{name}: it asked for files that the run here did not use, and that it did not find there: {missed}"));
+            notes.push(format!(
+                "{name}: it asked for files that the run here did not use, and that it did not find there: {missed}"
+            ));
         }
         notes.extend(kernel.split.unknown.iter().map(|why| format!("{name}: no split by mode: {why}")));
         notes.extend(unlike(kernel));
@@ -192,9 +194,8 @@ fn unlike(kernel: &ProgramInKernel) -> Option<String> {
     let recorded = kernel.split.user? + kernel.split.kernel_mode?;
     let ratio = recorded as f64 / kernel.instructions.max(1) as f64;
     let name = &kernel.environment;
-    ((ratio - 1.0).abs() > ALIKE).then(|| {
-        format!("{name}: the run that was split by mode executed {} instructions", thousands(recorded as f64))
-    })
+    ((ratio - 1.0).abs() > ALIKE)
+        .then(|| format!("{name}: the run that was split by mode executed {} instructions", thousands(recorded as f64)))
 }
 
 #[cfg(test)]
@@ -225,9 +226,13 @@ mod tests {
         let found =
             ProgramInKernels { command: vec!["ls".into()], native, kernels, changes, ..ProgramInKernels::default() };
         let document = program_document(&found, false);
-        let tables: Vec<&Table> =
-            document.blocks.iter().filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None }).collect();
-        let cells = |table: &Table, row: usize| table.rows()[row].iter().map(|cell| cell.text.clone()).collect::<Vec<_>>();
+        let tables: Vec<&Table> = document
+            .blocks
+            .iter()
+            .filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None })
+            .collect();
+        let cells =
+            |table: &Table, row: usize| table.rows()[row].iter().map(|cell| cell.text.clone()).collect::<Vec<_>>();
         assert_eq!(cells(tables[0], 1), ["linux-b", "1,100", "x1.100", "-0.1% +0.9%", "650", "450", "2"]);
         assert_eq!(cells(tables[1], 0), ["openat", "300", "450", "+150"]);
         assert_eq!(cells(tables[2], 0), ["path_openat", "openat", "300", "450", "+150"]);

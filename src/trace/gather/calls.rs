@@ -10,12 +10,24 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// Uses the path at `argument`, relative to the directory at `at` or the working one.
-    Path { at: Option<u8>, argument: u8, use_: Use },
+    Path {
+        at: Option<u8>,
+        argument: u8,
+        use_: Use,
+    },
     /// Lists an open directory.
-    Lists { descriptor: i32 },
+    Lists {
+        descriptor: i32,
+    },
     /// Connects to the address there, or takes it.
-    Connects { address: u64, length: usize },
-    Binds { address: u64, length: usize },
+    Connects {
+        address: u64,
+        length: usize,
+    },
+    Binds {
+        address: u64,
+        length: usize,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +126,9 @@ const COMMON_PLACES: [&str; 5] = ["/dev/shm", "/dev/pts", "/dev/fd", "/dev/std",
 /// Whether it is a device that a guest may not have.
 pub fn is_rare_device(path: &Path) -> bool {
     let text = path.to_string_lossy();
-    path.starts_with("/dev") && text != "/dev" && text != "/dev/"
+    path.starts_with("/dev")
+        && text != "/dev"
+        && text != "/dev/"
         && !COMMON_DEVICES.contains(&&*text)
         && !COMMON_PLACES.iter().any(|place| text.starts_with(place))
 }
@@ -182,7 +196,10 @@ mod tests {
         assert_eq!(peer(&with(libc::AF_INET, &[1, 187, 192, 0, 2, 1, 0, 0])), network);
         let own = [&[0, 80, 0, 0, 0, 0][..], &[0; 15], &[1]].concat();
         assert_eq!(peer(&with(libc::AF_INET6, &own)), Some(Peer::Loopback("[::1]:80".parse().unwrap())));
-        assert_eq!((peer(&[]), peer(&with(libc::AF_INET, &[1])), peer(&with(libc::AF_NETLINK, &[0; 9]))), (None, None, None));
+        assert_eq!(
+            (peer(&[]), peer(&with(libc::AF_INET, &[1])), peer(&with(libc::AF_NETLINK, &[0; 9]))),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -197,7 +197,9 @@ fn kind(path: &Path, facts: &Metadata) -> Kind {
 }
 
 fn copied(from: &Path, to: &Path) -> Result<()> {
-    fs::copy(from, to).map(drop).with_context(|| format!("cannot copy {} before the command changes it", from.display()))
+    fs::copy(from, to)
+        .map(drop)
+        .with_context(|| format!("cannot copy {} before the command changes it", from.display()))
 }
 
 fn too_much(most: u64) -> anyhow::Error {
@@ -210,7 +212,8 @@ fn too_much(most: u64) -> anyhow::Error {
 /// That they do not, with the largest ones.
 pub fn check_size(entries: &Entries, most: u64) -> Result<()> {
     let size = entries.size();
-    let mut files: Vec<_> = entries.iter().filter(|(_, entry)| entry.kind == Kind::File && !entry.only_listed).collect();
+    let mut files: Vec<_> =
+        entries.iter().filter(|(_, entry)| entry.kind == Kind::File && !entry.only_listed).collect();
     files.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.size));
     let largest = files.iter().take(3).map(|(path, entry)| format!("{} {} MiB", path.display(), entry.size >> 20));
     ensure!(
