@@ -17,7 +17,7 @@ use super::kernel::emulator::{Blocks, Emulator};
 use super::kernel::names::Names;
 use crate::guest::{Missed, Options, Program, Ran};
 use crate::model::program::{NativeRun, ProgramInKernel, ProgramInKernels, Split, changes};
-use crate::model::{Ending, Failure, FailureKind};
+use crate::model::{Ending, Failure};
 use crate::runner::Workers;
 use crate::trace::gather::{Entries, Gathered, Kind, gather};
 use anyhow::{Context, Result, anyhow};
@@ -166,8 +166,4 @@ fn missed(paths: &[PathBuf], entries: &Entries) -> Vec<String> {
     let is_here = |path: &Path| path.is_absolute() && !entries.is_special(path) && path.symlink_metadata().is_ok();
     let here = paths.iter().filter(|path| is_here(path) && !is_new(path));
     here.map(|path| path.to_string_lossy().into_owned()).collect()
-}
-
-fn failed(text: &str) -> Failure {
-    Failure::new(FailureKind::Failed, text)
 }
