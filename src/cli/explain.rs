@@ -20,10 +20,9 @@ use crate::kernel::affinity::Wanted;
 use crate::kernel::counters::AvailableEvents;
 use crate::model::code::{Cost, Variant};
 use crate::model::pattern;
-use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS, Unit};
+use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS};
 use crate::plan::{self, Choices, Code, Setting, Subject, Surroundings};
 use crate::report::{self, Format, Screen, write_answer};
-use crate::runner::Environment;
 use crate::session::{Job, Keep, RunOptions, Session};
 use crate::summary::{Row, RowFigure, summarize};
 use anyhow::{Context, Result, bail};
@@ -105,7 +104,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
 pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let args = &usage(with_environment(args))?;
     if !args.command.is_empty() {
-        return program::run(args, screen, out);
+        let (kernels, cpu) = (&args.kernels, args.cpu.unwrap_or_default());
+        let asked = program::Asked { command: &args.command, environments: &args.environments, kernels, cpu };
+        return program::run(&asked, (args.format, screen), out);
     }
     usage(check(args))?;
     let mut session = usage(Session::open(options(args)))?;
@@ -140,7 +141,7 @@ fn with_environment(args: &ExplainArgs) -> Result<ExplainArgs> {
 
 /// The emulated kernel to look into; `check` has seen that it is alone.
 fn emulated(args: &ExplainArgs) -> Option<&str> {
-    args.environments.iter().find(|name| is_emulated(name)).map(String::as_str)
+    args.environments.iter().find(|name| kernel::is_emulated(name)).map(String::as_str)
 }
 
 /// The operation or snippet to look at there.
@@ -162,11 +163,6 @@ fn wanted<'a>(subject: &'a Subject, planned: &'a Planned) -> explain::kernel::Wa
         }
         Subject::Snippet(_) => explain::kernel::Wanted { planned, what: "a C snippet", limit: None },
     }
-}
-
-/// Whether it is an emulated kernel, which can be looked into.
-fn is_emulated(name: &str) -> bool {
-    Environment::find(name).is_ok_and(|found| found.is_guest && found.unit == Unit::Instructions)
 }
 
 #[derive(Default)]
@@ -199,7 +195,7 @@ fn choices(args: &ExplainArgs) -> Choices<'_> {
 }
 
 fn check(args: &ExplainArgs) -> Result<()> {
-    let emulated = args.environments.iter().find(|name| is_emulated(name));
+    let emulated = args.environments.iter().find(|name| kernel::is_emulated(name));
     if let Some(name) = emulated.filter(|_| args.environments.len() > 1 || args.variants || args.operations.len() > 1) {
         bail!("--env {name}: explain looks into one kernel, for one operation; --versus names another kernel");
     }

@@ -86,6 +86,8 @@ pub struct Follower {
     stopped: Option<i32>,
     /// When this one ends, following ends, and it is left for its parent to reap.
     leader: Option<i32>,
+    /// Whether tracees are killed if this thread ends.
+    bound: bool,
     /// Tracees to poll one by one, so that busy ones do not starve the others.
     round: VecDeque<i32>,
     until_round: usize,
@@ -109,10 +111,17 @@ impl Follower {
             unannounced: HashSet::new(),
             stopped: None,
             leader,
+            bound: leader.is_some(),
             round: VecDeque::new(),
             until_round: ROUND,
             flags: 0,
         }
+    }
+
+    /// The same, but its tracees are killed if this thread ends.
+    pub fn bound(mut self) -> Follower {
+        self.bound = true;
+        self
     }
 
     /// Attaches to one thread and everything that it will start. It runs until it stops by itself.
@@ -121,7 +130,7 @@ impl Follower {
     /// `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
     pub fn attach(&mut self, tid: i32) -> Result<(), Errno> {
         let more = match self.stops {
-            Stops::Calls if self.leader.is_none() => Options::empty(),
+            Stops::Calls if !self.bound => Options::empty(),
             Stops::Calls => Options::PTRACE_O_EXITKILL,
             Stops::Filter => Options::PTRACE_O_TRACESECCOMP | Options::PTRACE_O_EXITKILL,
         };

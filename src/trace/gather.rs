@@ -86,7 +86,7 @@ struct Gatherer {
 impl Gatherer {
     fn new(entries: Entries) -> Gatherer {
         Gatherer {
-            follower: Follower::new(Stops::Calls, None),
+            follower: Follower::new(Stops::Calls, None).bound(),
             root: 0,
             has_begun: false,
             own_architecture: 0,

@@ -10,13 +10,13 @@ use syscost::explain::program::{Repeats, measure};
 use syscost::kernel::affinity::Placement;
 use syscost::runner::{Interrupt, RunDirectory, Workers};
 
-/// Calls getppid 10,000 times, and executes 505 instructions in user mode for each; 4 more begin and end it.
+/// Calls getppid 4,000 times, and executes 1,255 instructions in user mode for each; 4 more begin and end it.
 const MIXTURE: &str = r#"__asm__(
-    ".globl _start\n_start: mov $10000, %r12d\n"
-    "1: mov $250, %ecx\n2: dec %ecx\n jne 2b\n mov $110, %eax\n syscall\n dec %r12d\n jne 1b\n"
+    ".globl _start\n_start: mov $4000, %r12d\n"
+    "1: mov $625, %ecx\n2: dec %ecx\n jne 2b\n mov $110, %eax\n syscall\n dec %r12d\n jne 1b\n"
     "mov $60, %eax\n xor %edi, %edi\n syscall\n");"#;
-const CALLS: u64 = 10_000;
-const USER: u64 = CALLS * 505 + 4;
+const CALLS: u64 = 4_000;
+const USER: u64 = CALLS * 1_255 + 4;
 
 fn mixture(directory: &Path) -> Option<PathBuf> {
     let (source, program) = (directory.join("mixture.c"), directory.join("mixture"));

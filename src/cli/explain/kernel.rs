@@ -3,7 +3,7 @@
 use crate::cli::error::usage;
 use crate::explain::kernel::{Recorder, Wanted, versus};
 use crate::model::explained::KernelExplanation;
-use crate::model::{Case, Planned};
+use crate::model::{Case, Planned, Unit};
 use crate::report::{
     Format, KernelView, Screen, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document, svg,
     write_document, write_lines,
@@ -117,6 +117,11 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str, second: Option<&
         bail!("--view flame is a drawing; leave out --format");
     }
     Ok(())
+}
+
+/// Whether it is an emulated kernel, which can be looked into.
+pub fn is_emulated(name: &str) -> bool {
+    Environment::find(name).is_ok_and(|found| found.is_guest && found.unit == Unit::Instructions)
 }
 
 /// Checks that the kernel is for the processor whose instructions are known.

@@ -1,38 +1,47 @@
 //! `syscost explain --env linux-6.1 -- COMMAND`: a command in emulated kernels.
 
-use super::{ExplainArgs, is_emulated};
+use super::kernel::{KernelArgs, check_machine, is_emulated};
 use crate::cli::error::usage;
 use crate::cli::messages::Notes;
 use crate::explain::program::{Repeats, measure};
-use crate::report::{Screen, program_document, write_answer};
+use crate::kernel::affinity::Wanted;
+use crate::report::{Format, Screen, program_document, write_answer};
 use crate::session::{RunOptions, Session};
 use anyhow::{Result, bail};
+use std::ffi::OsString;
 use std::io::Write;
 use std::time::Duration;
 
 /// How long a guest may take for one answer, but for a run of the command.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
+/// What the flags ask for.
+pub struct Asked<'a> {
+    pub command: &'a [OsString],
+    pub environments: &'a [String],
+    pub kernels: &'a KernelArgs,
+    pub cpu: Wanted,
+}
+
 /// Runs the command in each kernel, and shows what it executes there.
 ///
 /// # Errors
 /// Bad flags, or why the command cannot run here or there.
-pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
+pub fn run(args: &Asked, (format, screen): (Format, Screen), out: &mut dyn Write) -> Result<()> {
     let environments = usage(environments(args))?;
-    let options =
-        RunOptions { cpu: args.cpu.unwrap_or_default(), timeout: TIMEOUT, verify: false, ..RunOptions::default() };
+    let options = RunOptions { cpu: args.cpu, timeout: TIMEOUT, verify: false, ..RunOptions::default() };
     let session = usage(Session::open(options))?;
     let notes = Notes { quiet: false };
-    let found = measure(session.workers(), &args.command, &environments, Repeats::default(), &mut |line: &str| {
+    let found = measure(session.workers(), args.command, &environments, Repeats::default(), &mut |line: &str| {
         notes.tell(&line)
     })?;
     let document = || program_document(&found, args.kernels.all);
-    write_answer(&found, document, (args.format, screen), out)
+    write_answer(&found, document, (format, screen), out)
 }
 
 /// The kernels of --env and --versus, with their boot parameters.
-fn environments(args: &ExplainArgs) -> Result<Vec<String>> {
-    let kernels = &args.kernels;
+fn environments(args: &Asked) -> Result<Vec<String>> {
+    let kernels = args.kernels;
     let append = |name: &str, more: Option<&str>| format!("{name} {}", more.unwrap_or_default()).trim().to_string();
     let mut all: Vec<String> = args.environments.iter().map(|name| append(name, kernels.append.as_deref())).collect();
     let Some(first) = args.environments.first() else {
@@ -43,7 +52,7 @@ fn environments(args: &ExplainArgs) -> Result<Vec<String>> {
         all.push(append(&base, kernels.versus_append.as_deref()));
     }
     for name in &all {
-        super::kernel::check_machine(name)?;
+        check_machine(name)?;
         if !is_emulated(name) {
             bail!("--env {name}: a command is explained in an emulated kernel, such as linux-6.1");
         }

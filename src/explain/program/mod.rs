@@ -17,13 +17,13 @@ use super::kernel::emulator::{Blocks, Emulator};
 use super::kernel::names::Names;
 use crate::guest::{Missed, Options, Program, Ran};
 use crate::model::program::{NativeRun, ProgramInKernel, ProgramInKernels, Split, changes};
-use crate::model::{Ending, Failure, FailureKind};
+use crate::model::{Ending, Failure};
 use crate::runner::Workers;
-use crate::trace::gather::{Gathered, gather};
+use crate::trace::gather::{Entries, Gathered, Kind, gather};
 use anyhow::{Context, Result, anyhow};
 use blocks::Counter;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ pub fn measure(
     };
     for environment in environments {
         let options = Options { memory_mib, command: Some(Rc::clone(&files)), ..Options::default() };
-        let lab = Lab { workers, environment, options, native: &all.native, repeats };
+        let lab = Lab { workers, environment, options, native: &all.native, entries: &gathered.entries, repeats };
         all.kernels.push(lab.measure(report).with_context(|| format!("environment {environment}"))?);
     }
     if let [first, .., last] = &all.kernels[..] {
@@ -95,6 +95,7 @@ struct Lab<'a> {
     environment: &'a str,
     options: Options,
     native: &'a NativeRun,
+    entries: &'a Entries,
     repeats: Repeats,
 }
 
@@ -112,7 +113,7 @@ impl Lab<'_> {
                 found.kernel = emulator.guest.release().to_string();
                 let Missed { calls, paths } = program.count()?;
                 found.calls = calls.into_iter().collect();
-                found.missed = missed(&paths);
+                found.missed = missed(&paths, self.entries);
                 found.split = self.split(&mut emulator, &program);
             }
         }
@@ -159,13 +160,10 @@ impl Lab<'_> {
     }
 }
 
-/// Of the paths that were not found there, those that are here.
-fn missed(paths: &[std::path::PathBuf]) -> Vec<String> {
-    let own = |path: &Path| ["/proc", "/sys", "/dev"].iter().any(|special| path.starts_with(special));
-    let here = paths.iter().filter(|path| !own(path) && path.is_absolute() && path.symlink_metadata().is_ok());
+/// Of the paths that were not found there, those that are here, and were here before the command ran.
+fn missed(paths: &[PathBuf], entries: &Entries) -> Vec<String> {
+    let is_new = |path: &Path| entries.get(path).is_some_and(|entry| entry.kind == Kind::Absent);
+    let is_here = |path: &Path| path.is_absolute() && !entries.is_special(path) && path.symlink_metadata().is_ok();
+    let here = paths.iter().filter(|path| is_here(path) && !is_new(path));
     here.map(|path| path.to_string_lossy().into_owned()).collect()
-}
-
-fn failed(text: &str) -> Failure {
-    Failure::new(FailureKind::Failed, text)
 }

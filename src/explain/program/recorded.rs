@@ -1,14 +1,13 @@
 //! From counted blocks to instructions by call and by function. Reads the guest's symbols and code.
 
 use super::blocks::{Counter, Edge, Mark, Marks};
-use super::failed;
 use super::walk::executed;
 use crate::explain::kernel::emulator::{Emulator, PAGE};
 use crate::explain::kernel::flow::Code64;
 use crate::explain::kernel::names::{KERNEL, Names, in_source};
 use crate::guest::Guest;
-use crate::model::Failure;
 use crate::model::program::{CallInKernel, FunctionInKernel, Split};
+use crate::model::{Failure, FailureKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The kernel's half of the addresses, for the emulator.
@@ -155,6 +154,10 @@ fn by_function(kernel: &Executed, names: &Names) -> Vec<FunctionInKernel> {
 fn plain_name(name: &str) -> &str {
     let name = in_source(name);
     ["_noprof", "_orig"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+}
+
+fn failed(text: &str) -> Failure {
+    Failure::new(FailureKind::Failed, text)
 }
 
 #[cfg(test)]
