@@ -1,6 +1,6 @@
 //! From what the user typed to commands that can be started: parameters filled in, words split, programs found.
 
-use super::inside::Inside;
+use super::site::Inside;
 use crate::kernel::launch::Launch;
 use crate::trace;
 use anyhow::{Result, anyhow, bail};
@@ -177,7 +177,8 @@ pub fn joined(words: &[String]) -> String {
     let is_plain = |word: &str| {
         !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "'\"\\".contains(c) || SYNTAX.contains(c))
     };
-    let quoted = |word: &String| if is_plain(word) { word.clone() } else { shell_words::quote(word).into_owned() };
+    let quoted =
+        |word: &String| if is_plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) };
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 

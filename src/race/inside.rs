@@ -5,7 +5,7 @@
 //! programs that are part of what is timed.
 
 use super::command::Command;
-use super::site::{Site, check_copied};
+use super::site::{Inside, Site, check_copied};
 use crate::kernel::launch::Launch;
 use crate::kernel::output::output;
 use crate::kernel::private::RUN_VARIABLE;
@@ -25,19 +25,6 @@ const HOLD: &str = "SYSCOST_HOLD=1";
 
 /// Programs that do nothing, in the run's directory, the smallest first: not every build has the first.
 const EMPTY: [&str; 2] = ["tiny-static", "tiny-dynamic"];
-
-/// A command's environment.
-pub struct Inside {
-    pub name: String,
-    /// Whether the kernel's accounting of what is started includes the command.
-    pub is_accounted: bool,
-    /// What a command may miss there.
-    pub lacks: Option<String>,
-    pub site: Site,
-    /// The program that does nothing.
-    pub empty: trace::Command,
-    pub empty_launch: Launch,
-}
 
 /// The environments of a race: the first is what the others are compared with. Without `native` it is put first: start-up is what an
 /// environment adds to it.

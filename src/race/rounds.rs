@@ -1,8 +1,8 @@
 //! The rounds: one run of each command, in a new random order each time; in environments, also one of a program that does nothing.
 
 use super::command::Command;
-use super::inside::Inside;
 use super::options::{FEWEST_ROUNDS, Options, TIME_EACH, USUAL_ROUNDS};
+use super::site::Inside;
 use super::timing::time;
 
 use crate::model::TimedRun;

@@ -1,10 +1,12 @@
 //! Where a command runs in an environment: a private directory that is cleared before each execution, if asked for with a fresh copy
-//! of the working directory. Called by `rounds`.
+//! of the working directory. Made by `inside`, used by `rounds`.
 
+use crate::kernel::launch::Launch;
 use crate::kernel::output::output;
 use crate::kernel::private;
 use crate::model::Failure;
 use crate::runner::{FILES_DIRECTORY, Files, Interrupt};
+use crate::trace;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -13,6 +15,19 @@ use std::path::{Path, PathBuf};
 
 /// More is not copied before each execution.
 const MOST_MIB: u64 = 256;
+
+/// A command's environment.
+pub struct Inside {
+    pub name: String,
+    /// Whether the kernel's accounting of what is started includes the command.
+    pub is_accounted: bool,
+    /// What a command may miss there.
+    pub lacks: Option<String>,
+    pub site: Site,
+    /// The program that does nothing.
+    pub empty: trace::Command,
+    pub empty_launch: Launch,
+}
 
 /// The place of one command in one environment.
 pub struct Site {

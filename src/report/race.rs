@@ -1,5 +1,6 @@
 //! A race: what each command took, what differs certainly and why, and the system calls that changed. Called by `cli::race`.
 
+mod cells;
 mod inside;
 
 use crate::compare::{ProfileComparison, ProfileRow, RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
@@ -7,19 +8,14 @@ use crate::document::{Block, Document};
 use crate::prose::{counted, some};
 use crate::report::comparison::profiles::{calls_side_by_side, part_name};
 use crate::report::comparison::row;
-use crate::report::numbers::{TimeUnit, percent, thousands, three_figures};
+use crate::report::numbers::{TimeUnit, percent, thousands};
 use crate::report::{Cell, JsonDocument, Records, Spec, Table};
 use crate::write::markup::cut;
+use cells::{COMMAND, Line, calls_made, half_width, label, lines, memory, verdict};
 
 /// Calls that a table and a sentence name.
 const MOST_ROWS: usize = 8;
 const MOST_NAMED: usize = 2;
-
-/// Characters of a command in a sentence.
-const COMMAND: usize = 40;
-
-/// Starting a command takes a little more memory than a process that does nothing.
-const STARTING: f64 = 1.05;
 
 /// Share of the difference from which on the calls that changed are called its cause.
 const CAUSE: f64 = 0.5;
@@ -42,21 +38,6 @@ fn calls(found: &RaceFound, versus: &Versus) -> Option<Table> {
     let heading = format!("System calls, {} against {}", label(found, versus.head), label(found, versus.base));
     let counts = format!("{} differ, {} do not.", counted(calls.rows.len(), "call"), calls.left_out);
     Some(calls_side_by_side(&most).titled(heading).noted(vec![counts]))
-}
-
-fn label(found: &RaceFound, index: usize) -> String {
-    cut(found.results[index].name(), COMMAND)
-}
-
-/// A row of the table: a command, and what it is compared by.
-struct Line<'a> {
-    own: &'a RaceResult,
-    versus: Option<&'a Versus>,
-}
-
-fn lines(found: &RaceFound) -> Vec<Line<'_>> {
-    let versus = |index: usize| found.versus.iter().find(|versus| versus.head == index);
-    found.results.iter().enumerate().map(|(index, own)| Line { own, versus: versus(index) }).collect()
 }
 
 /// Whether environments are compared, and not commands.
@@ -84,29 +65,8 @@ fn commands(found: &RaceFound) -> Table {
     Table::of(&specs, &lines(found)).without_empty()
 }
 
-fn calls_made(own: &RaceResult) -> Cell {
-    own.system_calls.map_or(Cell::default(), |calls| Cell::number(thousands(calls as f64), calls as f64))
-}
-
 fn own_interval(own: &RaceResult) -> Option<[f64; 3]> {
     Some([own.trimmed_mean?, own.low?, own.high?])
-}
-
-fn half_width(interval: Option<[f64; 3]>) -> Cell {
-    let Some([middle, low, high]) = interval.filter(|interval| interval[0] > 0.0) else { return Cell::default() };
-    let share = 100.0 * (high - low) / 2.0 / middle;
-    Cell::number(format!("{}%", percent(share)), share)
-}
-
-/// The median of the peaks; `<` where no less could be seen.
-fn memory(least_byte: u64, own: &RaceResult) -> Cell {
-    let bytes = Span::of(own.memory_usage_byte.clone()).median;
-    let below = if bytes as f64 <= STARTING * least_byte as f64 { "< " } else { "" };
-    Cell::number(format!("{below}{}", three_figures(bytes as f64 / 1e6)), bytes as f64)
-}
-
-fn verdict(ratio: Option<&Ratio>) -> Cell {
-    ratio.map_or(Cell::default(), |ratio| row::verdict(&Verdict::Ratio(*ratio)))
 }
 
 fn answers(found: &RaceFound) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! One command in several environments: the table of these, and what to know of their start-up. Called by `race`.
 
-use super::{COMMAND, Line, calls_made, half_width, label, lines, memory, verdict};
+use super::cells::{COMMAND, Line, calls_made, half_width, label, lines, memory, verdict};
 use crate::compare::{InsideResult, RaceFound, RaceResult, Versus};
 use crate::prose::some;
 use crate::report::numbers::TimeUnit;
