@@ -4,8 +4,8 @@
 //! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
 mod document;
-mod kernel;
-mod program;
+pub(super) mod kernel;
+pub(super) mod program;
 mod running;
 
 use document::{OneJson, VariantsJson};

@@ -3,6 +3,8 @@
 use super::compare::percent;
 use super::error::usage;
 use super::exit::Exit;
+use super::explain::kernel::is_emulated;
+use super::explain::program;
 use super::messages::Notes;
 use super::progress::Progress;
 use super::run::{EnvironmentName, check_destination, positive};
@@ -11,9 +13,10 @@ use super::why::costs::Wanted;
 use crate::attribute::breakdown::priced_by_call;
 use crate::attribute::costs::Costs;
 use crate::compare::RaceFound;
+use crate::kernel::affinity;
 use crate::model::{Profile, Race};
 use crate::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter};
-use crate::report::{Format, race_document, write_answer, write_json};
+use crate::report::{Format, JsonDocument, program_document, race_document, write_answer, write_json};
 use crate::runner::{Environment, Interrupt, RunDirectory};
 use crate::trace::LaunchError;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -39,7 +42,7 @@ pub struct RaceArgs {
     versus: Vec<String>,
     /// Run one command in each of these environments and compare them with the first, or with 'native' if that is not among them;
     /// 'syscost list --envs' names them. What a program that does nothing takes there more than natively is subtracted. The command
-    /// runs as the current user, also under sudo.
+    /// runs as the current user, also under sudo. Emulated kernels (linux-6.1, ...) count instructions, as 'explain' does.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, conflicts_with_all = ["versus", "parameters"])]
     environments: Vec<String>,
     /// With --env: start each execution in a fresh copy of the working directory, made untimed below TMPDIR. Environments with a file
@@ -100,6 +103,7 @@ Examples:
   syscost race --shell 'cat f | wc' --versus 'wc < f'
   syscost race ./main --versus ./branch --fail-over 5% --out race.json
   syscost race --env seccomp-docker,podman,strace -- git status
+  syscost race --env linux-6.1,linux-6.12 -- git status          (instructions)
 
 Exit status: 0 all rounds were run, 1 a command failed or took longer than --fail-over allows, 2 usage, 126 or 127 a command cannot be run, 130 interrupted.";
 
@@ -107,6 +111,9 @@ Exit status: 0 all rounds were run, 1 a command failed or took longer than --fai
 /// entered; what cannot be written.
 pub fn run(args: &RaceArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
+    if usage(args.counts_instructions())? {
+        return args.count_instructions(notes, out);
+    }
     let environments = args.timed_environments()?;
     let commands = launched(&usage(args.commands())?)?;
     let interrupt = Interrupt::on_signals()?;
@@ -133,6 +140,36 @@ fn launched(commands: &Commands) -> Result<Vec<Command>> {
 }
 
 impl RaceArgs {
+    /// Whether the environments are kernels in emulated machines. Errors: some are and some are not, or a flag is for times.
+    fn counts_instructions(&self) -> Result<bool> {
+        let emulated = self.environments.iter().filter(|name| is_emulated(name)).count();
+        if emulated == 0 {
+            return Ok(false);
+        }
+        ensure!(
+            emulated == self.environments.len(),
+            "--env: emulated kernels count instructions, and the others take time: race them apart"
+        );
+        let timed = self.runs.is_some() || self.time.is_some() || self.fail_over.is_some() || !self.prepare.is_empty();
+        ensure!(
+            !timed && !self.fresh_copy,
+            "--env {}: instructions are counted, in a copy of the command's files: leave out --runs, --time, --fail-over, --prepare \
+             and --fresh-copy",
+            self.environments[0]
+        );
+        Ok(true)
+    }
+
+    /// The command in emulated kernels, as 'explain' has it.
+    fn count_instructions(&self, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+        let command = launched(&usage(self.commands())?)?.swap_remove(0);
+        let found = program::counted(&command.traced.words, &self.environments, affinity::Wanted::default(), notes)?;
+        write_answer(&found, || program_document(&found, false), (self.format, terminal::screen()), out)?;
+        out.flush()?;
+        self.store(&found)?;
+        Ok(Exit::Success)
+    }
+
     /// Errors: a usage error if one cannot start a command.
     fn timed_environments(&self) -> Result<Vec<Environment>> {
         if self.environments.is_empty() { Ok(Vec::new()) } else { usage(race::timed(&self.environments)) }
@@ -205,7 +242,7 @@ impl RaceArgs {
         }
     }
 
-    fn store(&self, found: &RaceFound) -> Result<()> {
+    fn store(&self, found: &impl JsonDocument) -> Result<()> {
         let Some(path) = &self.out else { return Ok(()) };
         let mut text = Vec::new();
         write_json(found, &mut text)?;

@@ -5,6 +5,7 @@ use crate::cli::error::usage;
 use crate::cli::messages::Notes;
 use crate::explain::program::{Repeats, measure};
 use crate::kernel::affinity::Wanted;
+use crate::model::program::ProgramInKernels;
 use crate::report::{Format, Screen, program_document, write_answer};
 use crate::session::{RunOptions, Session};
 use anyhow::{Result, bail};
@@ -29,14 +30,17 @@ pub struct Asked<'a> {
 /// Bad flags, or why the command cannot run here or there.
 pub fn run(args: &Asked, (format, screen): (Format, Screen), out: &mut dyn Write) -> Result<()> {
     let environments = usage(environments(args))?;
-    let options = RunOptions { cpu: args.cpu, timeout: TIMEOUT, verify: false, ..RunOptions::default() };
-    let session = usage(Session::open(options))?;
-    let notes = Notes { quiet: false };
-    let found = measure(session.workers(), args.command, &environments, Repeats::default(), &mut |line: &str| {
-        notes.tell(&line)
-    })?;
+    let found = counted(args.command, &environments, args.cpu, Notes { quiet: false })?;
     let document = || program_document(&found, args.kernels.all);
     write_answer(&found, document, (format, screen), out)
+}
+
+/// The command in each of these kernels. Errors: as of [`run`].
+pub fn counted(command: &[OsString], environments: &[String], cpu: Wanted, notes: Notes) -> Result<ProgramInKernels> {
+    usage(environments.iter().try_for_each(|name| check_machine(name)))?;
+    let options = RunOptions { cpu, timeout: TIMEOUT, verify: false, ..RunOptions::default() };
+    let session = usage(Session::open(options))?;
+    measure(session.workers(), command, environments, Repeats::default(), &mut |line: &str| notes.tell(&line))
 }
 
 /// The kernels of --env and --versus, with their boot parameters.
@@ -52,7 +56,6 @@ fn environments(args: &Asked) -> Result<Vec<String>> {
         all.push(append(&base, kernels.versus_append.as_deref()));
     }
     for name in &all {
-        check_machine(name)?;
         if !is_emulated(name) {
             bail!("--env {name}: a command is explained in an emulated kernel, such as linux-6.1");
         }
