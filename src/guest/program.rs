@@ -8,7 +8,7 @@ use crate::kernel::ptrace::Counts;
 use crate::model::{Failure, FailureKind};
 use anyhow::{Context, Result};
 use std::ffi::{CString, OsString};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -95,13 +95,17 @@ impl CommandFile {
             Contents::Directory => archive.directory(at, self.facts)?,
             Contents::Link(target) => archive.link(at, self.facts, target)?,
             Contents::Empty => archive.file(at, self.facts, &[])?,
-            Contents::File(path) => {
-                let bytes = std::fs::read(path)
-                    .with_context(|| format!("the command needs {}, and it cannot be read", self.path.display()))?;
-                archive.file(at, self.facts, &bytes)?;
-            }
+            Contents::File(path) => archive.file(at, self.facts, &self.read(path)?)?,
         }
         Ok(())
+    }
+
+    /// What this user may not read was not read by the command either: it has asked for its facts alone.
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        match std::fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Vec::new()),
+            read => read.with_context(|| format!("the command needs {}, and it cannot be read", self.path.display())),
+        }
     }
 }
 

@@ -65,7 +65,7 @@ pub fn memory_mib(gathered: &Gathered) -> Result<u32> {
 }
 
 fn memory(bytes: u64, rss_kib: u64) -> Result<u32> {
-    let (files, command) = (2 * bytes >> 20, 2 * rss_kib >> 10);
+    let (files, command) = ((2 * bytes) >> 20, (2 * rss_kib) >> 10);
     let memory = LEAST_MEMORY + files + command;
     ensure!(
         memory <= MOST_MEMORY,
