@@ -65,7 +65,7 @@ pub fn enter(
     interrupt: &Interrupt,
 ) -> Result<Vec<Command>> {
     let home = env::current_dir().context("the working directory does not exist any more")?;
-    let is_copied = is_copied || environments.iter().any(|environment| environment.files.is_some());
+    let is_copied = is_copied || environments.iter().any(|environment| environment.files().is_some());
     if is_copied {
         check_copied(&home, run.path())?;
     }
@@ -75,7 +75,7 @@ pub fn enter(
             run.note_containers()?;
         }
         let directory = run.worker_directory()?;
-        let (home, files) = (home.clone(), environment.files);
+        let (home, files) = (home.clone(), environment.files());
         let site = Site { run: run.path().to_path_buf(), directory, home, is_copied, files };
         let own = Entrance { environment, number: run.number(), site: &site };
         own.check(interrupt)?;

@@ -74,7 +74,6 @@ pub struct Environment {
     pub run: Vec<String>,
     /// How a command of the user's is started, if not as `run`.
     pub command: Option<Vec<String>>,
-    pub files: Option<Files>,
     #[serde(default)]
     pub unaccounted: bool,
     pub lacks: Option<String>,

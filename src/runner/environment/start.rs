@@ -5,20 +5,27 @@ use super::super::files::CONFINE;
 use super::super::holes::replaced;
 use super::{Environment, PROGRAM};
 use anyhow::{Result, bail};
-use serde::Deserialize;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
 
 /// Where the files of an environment with a file system of its own come from. They are a copy of a command's working directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files {
     /// They are below it from the beginning: in the directory `files` of the worker's.
     Below,
     /// They are copied into it.
     Inside,
 }
+
+/// The ways of our launcher that make a file system in its working directory.
+const OWN_FILES: [(&str, Files); 5] = [
+    ("overlay", Files::Below),
+    ("fuse", Files::Below),
+    ("tmpfs", Files::Inside),
+    ("loop", Files::Inside),
+    ("idmapped", Files::Inside),
+];
 
 /// The directory with these files, in a worker's directory.
 pub const FILES_DIRECTORY: &str = "files";
@@ -43,6 +50,12 @@ impl Environment {
     pub fn started_command(&self, program: Command, run: &Path, directory: &Path, work: &Path) -> Command {
         let words = self.command.as_ref().unwrap_or(&self.run);
         self.filled(words, program, &Places { run, cache: run, directory, work })
+    }
+
+    /// Where its files come from, if it has a file system of its own.
+    pub fn files(&self) -> Option<Files> {
+        let way = self.run.get(1).filter(|_| self.is_launched())?;
+        OWN_FILES.iter().find(|(name, _)| name == way).map(|(_, files)| *files)
     }
 
     /// Checks that a command which was not built for it can be started in it, and timed.
@@ -127,6 +140,10 @@ mod tests {
         for name in ["native", "seccomp-docker", "bwrap", "podman", "gvisor", "overlay", "strace", "qemu-x86_64"] {
             assert!(able.contains(&name), "{name}: {able:?}");
         }
+        let files = |name: &str| Environment::find(name).unwrap().files();
+        assert_eq!([files("overlay"), files("fuse")], [Some(Files::Below); 2]);
+        assert_eq!([files("tmpfs"), files("loop-xfs")], [Some(Files::Inside); 2]);
+        assert_eq!(["native", "seccomp", "bwrap", "namespaces"].map(files), [None; 4]);
         let places = ["/r", "/r/w1", "/home"].map(Path::new);
         let command =
             Environment::find("bwrap").unwrap().started_command(Command::new("ls"), places[0], places[1], places[2]);
