@@ -137,7 +137,7 @@ mod tests {
         let bytes = archive.finish().unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert!(text.contains("0000A1FF000003E80000000A000000016000000000000005"), "{text}");
-        assert!(text.contains("way\0to/it\0\0\0"), "{text:?}");
+        assert!(text.contains("way\0\0\0to/it\0"), "{text:?}");
         assert!(text.contains("000081A0000003E80000000A000000016000000000000001"), "{text}");
     }
 }
