@@ -25,8 +25,15 @@ static const struct { long number; int argument, is_at; } calls[] = {
 #ifdef SYS_open
     {SYS_open, 0, 0}, {SYS_stat, 0, 0}, {SYS_lstat, 0, 0}, {SYS_access, 0, 0}, {SYS_readlink, 0, 0},
 #endif
-    {SYS_openat, 1, 1}, {SYS_newfstatat, 1, 1}, {SYS_faccessat, 1, 1}, {SYS_readlinkat, 1, 1}, {SYS_statx, 1, 1},
-    {SYS_execve, 0, 0}, {SYS_chdir, 0, 0},
+#ifdef SYS_newfstatat
+    {SYS_newfstatat, 1, 1},
+#elif defined SYS_fstatat64
+    {SYS_fstatat64, 1, 1},
+#endif
+#ifdef SYS_statx
+    {SYS_statx, 1, 1},
+#endif
+    {SYS_openat, 1, 1}, {SYS_faccessat, 1, 1}, {SYS_readlinkat, 1, 1}, {SYS_execve, 0, 0}, {SYS_chdir, 0, 0},
 };
 
 static struct { pid_t tracee; char *path; } inside[MOST_INSIDE];

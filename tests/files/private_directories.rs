@@ -36,10 +36,12 @@ const ONLY: &[(&str, &[(&str, usize)])] = &[
             // Workers start in a directory of their own (`Child::start`).
             ("src/guest/machine.rs", 1),
             ("src/kernel/private.rs", 1),
+            // What the user wants raced, in an environment.
+            ("src/race/inside.rs", 1),
             ("src/runner/builds.rs", 2),
             // The probe and the janitor, by their paths.
             ("src/runner/catalogue.rs", 1),
-            ("src/runner/environment.rs", 1),
+            ("src/runner/environment/start.rs", 1),
             ("src/runner/janitor.rs", 1),
             ("src/runner/workers.rs", 2),
             // What the user wants traced.

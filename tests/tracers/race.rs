@@ -50,7 +50,7 @@ fn an_ordinary_user_gets_counts_and_prices() {
     assert!(raced.status.success(), "{}", stderr(&raced));
     expect_valid("race-1", &json(&raced).to_string());
     let versus = &json(&raced)["versus"][0];
-    assert_eq!(versus["calls"]["columns"][0]["tracer"], "seccomp", "{versus:#}");
+    assert_eq!(versus["calls"]["columns"][0]["tracer"], "ptrace", "{versus:#}");
     let explained = versus["explained"]["seconds"].as_f64().unwrap();
     let range = versus["explained"]["range"].as_array().unwrap();
     assert!(
