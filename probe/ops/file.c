@@ -291,7 +291,7 @@ static void make_folding(const char *name) {
     int marked = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     CHECK(marked >= 0);
     if (ioctl(marked, FS_IOC_GETFLAGS, &flags) != 0 || (flags |= FS_CASEFOLD_FL, ioctl(marked, FS_IOC_SETFLAGS, &flags) != 0))
-        fail(ENOTSUP, "ioctl(FS_IOC_SETFLAGS, FS_CASEFOLD_FL), in a directory of a file system that can ignore case");
+        fail(ENOTSUP, "parameter folds: ioctl(FS_IOC_SETFLAGS, FS_CASEFOLD_FL), in a directory of a file system that can ignore case");
     close(marked);
 }
 

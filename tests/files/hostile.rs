@@ -119,7 +119,7 @@ fn written(argument: &clap::Arg, value: &str) -> Vec<String> {
     argument.get_long().map(|long| format!("--{long}")).into_iter().chain([value.to_string()]).collect()
 }
 
-/// Every format of a command with every value of each of its other choices.
+/// Formats of a command with values of each of its other choices, two of the three at a time.
 fn trials(command: &clap::Command) -> Vec<Trial> {
     words_and_trials(&[command.get_name()], command)
 }
@@ -146,8 +146,10 @@ fn words_and_trials(words: &[&str], command: &clap::Command) -> Vec<Trial> {
     let positional = if given.is_empty() { vec![vec![]] } else { with(&given) };
     let optional: Vec<Vec<String>> = std::iter::once(vec![]).chain(with(&flags)).collect();
     let mut trials = Vec::new();
-    for input in inputs(&words.join(" ")) {
+    for (number, input) in inputs(&words.join(" ")).into_iter().enumerate() {
         for (format, flag) in &formats {
+            // Each input in each format, each input with each flag, and each format with each flag.
+            let optional = if number == 0 || format == "text" { &optional[..] } else { &optional[..1] };
             for (first, last) in positional.iter().flat_map(|first| optional.iter().map(move |last| (first, last))) {
                 let own = input.iter().map(|argument| argument.to_string());
                 let name = words.iter().map(|word| word.to_string());

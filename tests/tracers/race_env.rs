@@ -7,14 +7,15 @@ use serde_json::Value;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 const CALLS: &str = "dd if=/dev/zero of=/dev/null bs=64 count=4000";
 
 /// Those of `wanted` that can be used here; the others are skipped loudly.
-fn ready<'a>(test: &str, place: &Place, wanted: &[&'a str]) -> Vec<&'a str> {
-    let list = json(&place.run(&["list", "--envs", "--format", "json"]));
-    let all = list["environments"].as_array().unwrap();
+fn ready<'a>(test: &str, wanted: &[&'a str]) -> Vec<&'a str> {
+    static LIST: LazyLock<Value> = LazyLock::new(|| json(&Place::new().run(&["list", "--envs", "--format", "json"])));
+    let all = LIST["environments"].as_array().unwrap();
     let status = |name: &str| all.iter().find(|own| own["name"] == name).unwrap()["status"].clone();
     let is_ready = |name: &&str| {
         let status = status(name);
@@ -34,7 +35,7 @@ fn numbers(value: &Value) -> Vec<f64> {
 fn the_start_up_of_each_round_is_subtracted() {
     let test = "the_start_up_of_each_round_is_subtracted";
     let place = Place::new();
-    let names = ready(test, &place, &["seccomp-docker", "strace"]).join(",");
+    let names = ready(test, &["seccomp-docker", "strace"]).join(",");
     let words: Vec<&str> = ["race", "--env", &names, "--runs", "7", "--format", "json", "--"].into_iter().collect();
     let raced = place.run(&[words, CALLS.split(' ').collect()].concat());
     assert!(raced.status.success(), "{}", stderr(&raced));
@@ -65,7 +66,7 @@ fn the_start_up_of_each_round_is_subtracted() {
 fn a_command_is_not_slower_by_what_its_environment_takes_to_start() {
     let test = "a_command_is_not_slower_by_what_its_environment_takes_to_start";
     let place = Place::new();
-    for name in ready(test, &place, &["bwrap"]) {
+    for name in ready(test, &["bwrap"]) {
         let words = ["race", "--env", name, "--runs", "9", "--threshold", "50%", "--fail-over", "50%"];
         let raced = place.run(&[&words[..], &["--format", "csv", "sleep 0.01"]].concat());
         assert!(raced.status.success() && !stdout(&raced).contains("slower"), "{}{}", stdout(&raced), stderr(&raced));
@@ -77,7 +78,9 @@ fn what_cannot_start_a_command_is_refused_before_anything_runs() {
     let place = Place::new();
     for (arguments, told) in [
         (&["--env", "m32", "touch made"][..], "environment m32: it builds the probe otherwise"),
-        (&["--env", "native,linux-6.1", "touch made"], "environment linux-6.1: a command in a machine of its own"),
+        (&["--env", "native,uml", "touch made"], "environment uml: a command in a machine of its own"),
+        (&["--env", "native,linux-6.1", "touch made"], "emulated kernels count instructions"),
+        (&["--env", "linux-6.1", "--runs", "5", "touch made"], "leave out --runs"),
         (&["--env", "seccomp,seccomp", "touch made"], "seccomp is there twice"),
         (&["--env", "nonesuch", "touch made"], "nonesuch"),
         (&["--env", "seccomp", "touch made", "--versus", "true"], "--versus"),
@@ -161,7 +164,7 @@ fn a_kill_leaves_nothing() {
         command.current_dir(&work).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
         (Job::of(command.spawn().unwrap()), sleep)
     };
-    let jobs: Vec<(Job, String)> = ready(test, &place, &wanted).into_iter().enumerate().map(begin).collect();
+    let jobs: Vec<(Job, String)> = ready(test, &wanted).into_iter().enumerate().map(begin).collect();
     let mut sleeps = Vec::new();
     for (job, sleep) in jobs {
         let has_begun = wait_for(Duration::from_secs(60), || runs(&sleep).then_some(())).is_some();
