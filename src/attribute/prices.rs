@@ -148,7 +148,7 @@ impl<C: Amount> PriceList<C> {
     /// Prices calls in both by the same operations, so that their ratio means something. The basis is that of most calls.
     pub fn prices(&self, other: &PriceList<C>, count: &CallCount) -> Option<(Price<C>, Price<C>)> {
         let one = |(ending, calls)| Some((calls, self.by_ending(other, (&count.call, &count.class), ending)?));
-        let all: Vec<(u64, (Price<C>, Price<C>))> = endings(count).into_iter().filter_map(one).collect();
+        let all: Vec<(u64, _)> = endings(count).into_iter().filter_map(one).collect();
         let whole: f64 = all.iter().map(|(calls, _)| *calls as f64).sum();
         let mean = |side: fn(&(Price<C>, Price<C>)) -> f64| -> f64 {
             all.iter().map(|(calls, prices)| *calls as f64 / whole * side(prices)).sum()

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::attribute::spread::PER_DOUBLING;
-use crate::fit::synthetic::{Noise, run};
+use crate::fit::synthetic::{Noise, Strategy, run};
 use crate::model::{CallCount, Class, DescriptorKind};
 
 fn of_size(size: u64) -> Class {
@@ -45,7 +45,7 @@ fn both_sides_are_priced_by_the_same_operation() {
 #[test]
 fn failures_are_priced_as_failures() {
     let (opened, absent, closed): (_, _, &[u64]) = (|_| 1500.0, |_| 600.0, &[1]);
-    let operations: [(&str, &[u64], &dyn Fn(u64) -> f64); 3] = [
+    let operations: [Strategy; 3] = [
         ("file.open_close", closed, &opened),
         ("file.close", closed, &|_| 500.0),
         ("file.open_absent", closed, &absent),
