@@ -38,5 +38,5 @@ pub use count::count;
 pub use initramfs::Facts as FileFacts;
 pub use machine::{Guest, Options, kernel};
 pub use monitor::Monitor;
-pub use program::{CommandFile, CommandFiles, Contents, Missed, Program, Ran};
+pub use program::{CommandFile, CommandFiles, Contents, Observed, Program, Ran};
 pub use traced::Traced;

@@ -128,7 +128,7 @@ pub struct Ran {
 
 /// Its system calls by name, and the paths that it asked for and that are not there.
 #[derive(Clone, Debug, Default)]
-pub struct Missed {
+pub struct Observed {
     pub calls: Counts,
     pub paths: Vec<PathBuf>,
 }
@@ -143,7 +143,7 @@ impl Program {
     /// # Errors
     /// Why it could not be started, or why the guest did not answer.
     pub fn run(&self) -> Result<Ran, Failure> {
-        self.answer("run", &mut Missed::default())
+        self.answer("run", &mut Observed::default())
     }
 
     /// The same, keeping what it writes to its standard error.
@@ -151,20 +151,20 @@ impl Program {
     /// # Errors
     /// As `run`.
     pub fn run_with_errors(&self) -> Result<Ran, Failure> {
-        self.answer("run errors", &mut Missed::default())
+        self.answer("run errors", &mut Observed::default())
     }
 
     /// Runs it with its system calls counted.
     ///
     /// # Errors
     /// As `run`; also that the guest's kernel does not let it be traced.
-    pub fn count(&self) -> Result<Missed, Failure> {
-        let mut missed = Missed::default();
+    pub fn count(&self) -> Result<Observed, Failure> {
+        let mut missed = Observed::default();
         self.answer("count", &mut missed)?;
         Ok(missed)
     }
 
-    fn answer(&self, request: &str, missed: &mut Missed) -> Result<Ran, Failure> {
+    fn answer(&self, request: &str, missed: &mut Observed) -> Result<Ran, Failure> {
         self.channel.send(request)?;
         let mut said = Vec::new();
         loop {

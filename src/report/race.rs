@@ -106,7 +106,7 @@ fn answer(found: &RaceFound, versus: &Versus) -> String {
     let mut text = in_wall_time(found, versus, wall);
     if let Some(cpu) = versus.cpu.as_ref().filter(|cpu| certain(cpu) && !certain(wall)) {
         let ratio = row::verdict(&Verdict::Ratio(*cpu)).text;
-        text += &format!(" Its CPU time is {ratio}.{}", changed(versus));
+        text += &format!(" CPU time: {ratio}.{}", changed(versus));
     }
     if certain(wall) {
         text += &cause(versus);

@@ -22,7 +22,6 @@ use crate::syscall_names;
 use anyhow::{Result, anyhow, bail};
 pub use calls::Peer;
 use calls::{Deed, deeds, peer};
-use nix::errno::Errno;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -197,13 +196,8 @@ impl Tracer for Gatherer {
 
     fn follow(&mut self, until: &Until) -> Result<()> {
         let _waker = Waker::start(until.stop.clone(), until.after)?;
-        while !until.stopped() {
-            match self.follower.next_notice() {
-                Ok(Some(notice)) => self.take(&notice),
-                Ok(None) => break,
-                Err(Errno::EINTR) => {}
-                Err(errno) => bail!("ptrace lost the command: {} ({errno:?})", errno.desc()),
-            }
+        while let Some(notice) = until.next_notice(&mut self.follower)? {
+            self.take(&notice);
         }
         self.follower.leave();
         Ok(())

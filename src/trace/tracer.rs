@@ -1,8 +1,10 @@
 //! What every tracer gets, does and returns.
 
 use super::target::{Running, Target};
+use crate::kernel::follow::{Follower, Notice};
 use crate::model::Profile;
 use anyhow::{Result, anyhow, bail};
+use nix::errno::Errno;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -62,6 +64,21 @@ impl Until {
     /// Whether a signal asked to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
+    }
+
+    /// What happened next to the processes that `follower` has; `None` if all have ended, or if a signal asked to stop.
+    ///
+    /// # Errors
+    /// That ptrace lost them.
+    pub fn next_notice(&self, follower: &mut Follower) -> Result<Option<Notice>> {
+        while !self.stopped() {
+            match follower.next_notice() {
+                Ok(notice) => return Ok(notice),
+                Err(Errno::EINTR) => {}
+                Err(errno) => bail!("ptrace lost the command: {} ({errno:?})", errno.desc()),
+            }
+        }
+        Ok(None)
     }
 }
 

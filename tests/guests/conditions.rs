@@ -1,21 +1,16 @@
 //! Guests in other conditions than an empty machine's: rules of audit, and a disk with a file system of its own.
 
 use crate::common::{emulated_kernel, skip};
+use crate::machines::{self, boot};
 use std::time::Duration;
-use syscost::guest::{Guest, Options};
-use syscost::kernel::affinity::Placement;
+use syscost::guest::Guest;
 use syscost::model::Failure;
-use syscost::runner::{Interrupt, RunDirectory, Workers, on_path};
+use syscost::runner::{RunDirectory, Workers, on_path};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn workers() -> Workers {
-    let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
-    Workers::new(RunDirectory::create().unwrap(), placement, Interrupt::default(), TIMEOUT)
-}
-
-fn boot(workers: &Workers, name: &str, append: &str) -> Result<Guest, Failure> {
-    Guest::boot(workers, name, &Options { append: append.into(), ..Options::default() })
+    machines::workers(RunDirectory::create().unwrap(), TIMEOUT)
 }
 
 /// Instructions of one iteration, from two requests of different length.

@@ -1,12 +1,12 @@
 //! `explain` in an emulated kernel. Needs an emulator and an image that 'syscost kernel fetch' got.
 
 use crate::common::{Place, emulated_kernel};
+use crate::machines::workers;
 use std::time::Duration;
 use syscost::explain::kernel::{Recorder, Wanted};
-use syscost::kernel::affinity::Placement;
 use syscost::model::explained::{Call, Group, KernelExplanation};
 use syscost::model::{Case, Failure, Operation, Planned, Role};
-use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
+use syscost::runner::{RunDirectory, Workers, read_catalogue};
 
 struct Laboratory {
     workers: Workers,
@@ -17,8 +17,7 @@ impl Laboratory {
     fn new() -> Laboratory {
         let directory = RunDirectory::create().unwrap();
         let catalogue = read_catalogue(&directory.probe()).unwrap();
-        let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
-        let workers = Workers::new(directory, placement, Interrupt::default(), Duration::from_secs(60));
+        let workers = workers(directory, Duration::from_secs(60));
         Laboratory { workers, catalogue }
     }
 

@@ -1,6 +1,7 @@
 //! Guests: other kernels in machines of their own. They need an emulator and an image that 'syscost kernel fetch' got.
 
 use crate::common::{EMULATOR, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for};
+use crate::machines::{self, boot};
 use nix::unistd::geteuid;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -8,20 +9,13 @@ use std::fs;
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::time::Duration;
-use syscost::guest::{Guest, Options};
-use syscost::kernel::affinity::Placement;
-use syscost::model::{Failure, FailureKind};
-use syscost::runner::{Environment, Interrupt, RunDirectory, Workers, on_path};
+use syscost::model::FailureKind;
+use syscost::runner::{Environment, RunDirectory, Workers, on_path};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn workers() -> Workers {
-    let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
-    Workers::new(RunDirectory::create().unwrap(), placement, Interrupt::default(), TIMEOUT)
-}
-
-fn boot(workers: &Workers, name: &str, append: &str) -> Result<Guest, Failure> {
-    Guest::boot(workers, name, &Options { append: append.into(), ..Options::default() })
+    machines::workers(RunDirectory::create().unwrap(), TIMEOUT)
 }
 
 #[test]

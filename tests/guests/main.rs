@@ -8,4 +8,5 @@ mod conditions;
 mod explain_kernel;
 mod guest;
 mod kernel_images;
+mod machines;
 mod program;

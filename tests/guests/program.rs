@@ -1,14 +1,14 @@
 //! `explain -- COMMAND`: commands in an emulated kernel. Needs an emulator and an image that 'syscost kernel fetch' got.
 
 use crate::common::{Place, emulated_kernel, skip, stderr};
+use crate::machines::workers;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use syscost::explain::program::{Repeats, measure};
-use syscost::kernel::affinity::Placement;
-use syscost::runner::{Interrupt, RunDirectory, Workers};
+use syscost::runner::RunDirectory;
 
 /// Calls getppid 4,000 times, and executes 1,255 instructions in user mode for each; 4 more begin and end it.
 const MIXTURE: &str = r#"__asm__(
@@ -32,9 +32,7 @@ fn modes_of_a_known_mixture_are_told_apart() {
     let Some(name) = emulated_kernel(TEST) else { return };
     let directory = tempfile::tempdir().unwrap();
     let Some(program) = mixture(directory.path()) else { return skip(TEST, "cc builds no program without a library") };
-    let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
-    let run = RunDirectory::create().unwrap();
-    let workers = Workers::new(run, placement, Interrupt::default(), Duration::from_secs(60));
+    let workers = workers(RunDirectory::create().unwrap(), Duration::from_secs(60));
     let command = [OsString::from(program)];
     let repeats = Repeats { boots: 1, runs: 2 };
     let found = measure(&workers, &command, std::slice::from_ref(&name), repeats, &mut |_| {});

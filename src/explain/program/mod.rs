@@ -15,12 +15,12 @@ mod walk;
 
 use super::kernel::emulator::{Blocks, Emulator};
 use super::kernel::names::Names;
-use crate::guest::{Missed, Options, Program, Ran};
+use crate::guest::{Observed, Options, Program, Ran};
 use crate::model::program::{NativeRun, ProgramInKernel, ProgramInKernels, Split, changes};
-use crate::model::{Ending, Failure};
+use crate::model::{Ending, Failure, FailureKind};
 use crate::runner::Workers;
 use crate::trace::gather::{Entries, Gathered, Kind, gather};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use blocks::Counter;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -106,12 +106,13 @@ impl Lab<'_> {
             report(&format!("{}: boot {} of {}", self.environment, boot + 1, self.repeats.boots));
             let mut emulator = self.boot()?;
             let program = emulator.guest.program(RUN)?;
-            self.first_run(&program)?;
+            // It reads files for the first time, and shows whether the command works there.
+            self.right(program.run_with_errors()?)?;
             found.runs.push(self.runs(&program)?);
             if boot == 0 {
                 report(&format!("{}: counting and recording", self.environment));
                 found.kernel = emulator.guest.release().to_string();
-                let Missed { calls, paths } = program.count()?;
+                let Observed { calls, paths } = program.count()?;
                 found.calls = calls.into_iter().collect();
                 found.missed = missed(&paths, self.entries);
                 found.split = self.split(&mut emulator, &program);
@@ -132,18 +133,19 @@ impl Lab<'_> {
         Emulator::boot(self.workers, self.environment, Options { arguments, ..self.options.clone() })
     }
 
-    /// The first run after a boot reads files for the first time, and shows whether the command works there.
-    fn first_run(&self, program: &Program) -> Result<()> {
-        let Ran { status, said, .. } = program.run_with_errors()?;
+    /// The instructions of a run that ended as the one on this system.
+    fn right(&self, ran: Ran) -> Result<u64, Failure> {
+        let Ran { status, instructions, said } = ran;
         if status == self.native.status {
-            return Ok(());
+            return Ok(instructions);
         }
         let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(" | ")) };
-        Err(anyhow!("the command ended with status {status} there and {} here{said}", self.native.status))
+        let text = format!("the command ended with status {status} there and {} here{said}", self.native.status);
+        Err(Failure::new(FailureKind::Failed, text))
     }
 
     fn runs(&self, program: &Program) -> Result<Vec<u64>, Failure> {
-        (0..self.repeats.runs.max(1)).map(|_| Ok(program.run()?.instructions)).collect()
+        (0..self.repeats.runs.max(1)).map(|_| self.right(program.run()?)).collect()
     }
 
     /// A run that cannot be recorded leaves the total.
@@ -156,7 +158,7 @@ impl Lab<'_> {
         let names = Names::of_program(&self.workers.probe_of(self.environment)?)?;
         let marks = recorded::marks(&names, &emulator.guest)?;
         let (ran, counter) = emulator.log(Blocks::ToBranch, Counter::new(marks), || program.run())?;
-        recorded::split(emulator, &counter, ran.instructions)
+        recorded::split(emulator, &counter, self.right(ran)?)
     }
 }
 

@@ -118,7 +118,7 @@ fn sentence(text: &str) -> String {
 /// `at most 0.1042 s less CPU time, of 0.4201 s (25%), and at most 0.1042 s less wall time, of 0.4500 s (23%)`
 fn at_most(saving: &Saving) -> String {
     if saving.saved.high <= 0.0 {
-        return "no time less: it costs more than it saves, or there is nothing to save".to_string();
+        return "saves no time: it costs more than it saves, or there is nothing to save".to_string();
     }
     let part = |whole: &Whole, what: &str| {
         let most = whole.here_s - whole.there_s.low;
@@ -132,7 +132,7 @@ fn at_most(saving: &Saving) -> String {
     match parts.is_empty() {
         false => parts.join(", and "),
         true => format!(
-            "at most {} s less CPU time; of how much is not known, because the tracer changed the times",
+            "at most {} s less CPU time; the share is not known, because the tracer changed the times",
             seconds(saving.saved.high)
         ),
     }

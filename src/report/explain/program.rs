@@ -180,7 +180,7 @@ fn notes(found: &ProgramInKernels) -> Vec<String> {
         if !kernel.missed.is_empty() {
             let missed = some(&kernel.missed, MOST_NAMED);
             notes.push(format!(
-                "{name}: it asked for files that the run here did not use, and that it did not find there: {missed}"
+                "{name}: the command looked for files that the run here did not use and the guest does not have: {missed}"
             ));
         }
         notes.extend(kernel.split.unknown.iter().map(|why| format!("{name}: no split by mode: {why}")));
@@ -194,8 +194,12 @@ fn unlike(kernel: &ProgramInKernel) -> Option<String> {
     let recorded = kernel.split.user? + kernel.split.kernel_mode?;
     let ratio = recorded as f64 / kernel.instructions.max(1) as f64;
     let name = &kernel.environment;
-    ((ratio - 1.0).abs() > ALIKE)
-        .then(|| format!("{name}: the run that was split by mode executed {} instructions", thousands(recorded as f64)))
+    ((ratio - 1.0).abs() > ALIKE).then(|| {
+        format!(
+            "{name}: the recorded run, which is split by mode, executed {} instructions",
+            thousands(recorded as f64)
+        )
+    })
 }
 
 #[cfg(test)]

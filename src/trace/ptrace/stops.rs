@@ -10,7 +10,7 @@ use crate::kernel::wake::Waker;
 use crate::model::{Ending, Profile, TracerFacts};
 use crate::stats::Overhead;
 use crate::trace::{Root, Tracer, Until, threads};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use nix::errno::Errno;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -273,13 +273,8 @@ impl Tracer for PtraceTracer {
 
     fn follow(&mut self, until: &Until) -> Result<()> {
         let _waker = Waker::start(until.stop.clone(), until.after)?;
-        while !until.stopped() {
-            match self.follower.next_notice() {
-                Ok(Some(notice)) => self.take(&notice),
-                Ok(None) => break,
-                Err(Errno::EINTR) => {}
-                Err(errno) => bail!("ptrace lost the command: {} ({errno:?})", errno.desc()),
-            }
+        while let Some(notice) = until.next_notice(&mut self.follower)? {
+            self.take(&notice);
         }
         self.drain();
         if self.leave() == 0 {
