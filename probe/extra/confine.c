@@ -162,6 +162,20 @@ static void own_user_namespace(int others) {
 /* What is mounted from now on does not reach other namespaces; what is unmounted there is unmounted here too. */
 static void keep_mounts_here(void) { DO(mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL)); }
 
+/* On this CPU alone; `none`: wherever it is. What started it stays where that is. */
+static void stay_on(const char *cpu) {
+    cpu_set_t only;
+    char *end;
+    if (!cpu || strcmp(cpu, "none") == 0) return;
+    long number = strtol(cpu, &end, 10);
+    if (*end || number < 0 || number >= CPU_SETSIZE) fail(EINVAL, cpu);
+    CPU_ZERO(&only);
+    CPU_SET((size_t)number, &only);
+    DO(sched_setaffinity(0, sizeof only, &only));
+}
+
+static void pinned(char **arguments) { stay_on(arguments[0]); }
+
 static void namespaces(char **arguments) {
     (void)arguments;
     own_user_namespace(CLONE_NEWNS | CLONE_NEWPID);
@@ -196,10 +210,10 @@ static _Noreturn void stop_at_calls(pid_t program) {
     }
 }
 
+/* CPU of the program. */
 static void traced(char **arguments) {
     int go[2];
     char byte;
-    (void)arguments;
     DO(pipe(go));
     pid_t program = fork();
     DO(program);
@@ -208,6 +222,7 @@ static void traced(char **arguments) {
         close(go[1]);
         DO(read(go[0], &byte, 1)); /* until it is closed */
         close(go[0]);
+        stay_on(arguments[0]);
         return;
     }
     DO(ptrace(PTRACE_SEIZE, program, 0,
@@ -391,7 +406,7 @@ static const struct way {
 } ways[] = {
     {"seccomp", seccomp}, {"ssbd", no_store_bypass}, {"spec-ib", no_indirect_branches},
     {"landlock", landlock}, {"agent", agent}, {"namespaces", namespaces}, {"ptrace", traced}, {"idmapped", idmapped},
-    {"tmpfs", tmpfs}, {"overlay", overlay}, {"loop", loop}, {"fuse", fuse},
+    {"tmpfs", tmpfs}, {"overlay", overlay}, {"loop", loop}, {"fuse", fuse}, {"pin", pinned},
 };
 
 static void enter(char **way_and_arguments) {

@@ -26,7 +26,7 @@ pub use header::image_architecture;
 #[cfg(test)]
 pub use header::least_image;
 pub use name::Kernel;
-pub use start::{FILES_DIRECTORY, Files};
+pub use start::{FILES_DIRECTORY, Files, Places};
 
 include!("../probe_build.rs");
 
@@ -83,7 +83,7 @@ pub struct Environment {
     #[serde(default)]
     pub keeps_containers: bool,
     #[serde(default)]
-    pub unpinned: bool,
+    pub cpus: Cpus,
     #[serde(default)]
     pub relays: bool,
     #[serde(default)]
@@ -104,6 +104,19 @@ pub struct Environment {
 }
 
 const PROGRAM: &str = "{program}";
+
+/// The CPUs that the command of an environment starts on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cpus {
+    /// The one to measure on.
+    #[default]
+    Measuring,
+    /// Those of the driver: it puts its program on the other by itself (`{measuring}`).
+    Driver,
+    /// All.
+    All,
+}
 
 /// Programs are started as they are.
 fn unchanged() -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use super::builds::{Builds, Built};
 use super::child::Child;
+use super::environment::{Cpus, Places};
 use super::files::DYNAMIC_PROBE;
 use super::interrupt::Interrupt;
 use super::{Environment, Meeting, NATIVE, RunDirectory};
@@ -185,7 +186,9 @@ impl Workers {
         let (run, cache) =
             (self.directory.borrow().path().to_path_buf(), self.builds.borrow().directory().to_path_buf());
         let command = |at: &Path| {
-            let started = |program| environment.started(program, &run, &cache, at);
+            let places =
+                Places { run: &run, cache: &cache, directory: at, work: at, measuring: self.placement.measuring };
+            let started = |program| environment.started(program, &places);
             let mut command = match launcher {
                 Some(launcher) if environment.translates => launched(&launcher, &started(program)),
                 Some(launcher) => started(launched(&launcher, &program)),
@@ -209,9 +212,10 @@ impl Workers {
         if environment.is_elsewhere() {
             return self.met(start()?, &environment);
         }
-        let child = match environment.unpinned {
-            true => self.placement.on_all_cpus(start)?,
-            false => self.placement.on_measuring_cpu(start)?,
+        let child = match environment.cpus {
+            Cpus::Measuring => self.placement.on_measuring_cpu(start)?,
+            Cpus::Driver => start()?,
+            Cpus::All => self.placement.on_all_cpus(start)?,
         };
         if case.language.is_some() { Ok(child) } else { self.met(child, &environment) }
     }

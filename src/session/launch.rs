@@ -3,7 +3,7 @@
 use crate::engine::{Launcher, Worker};
 use crate::kernel::affinity;
 use crate::model::{Case, Facts, Failure, Reply};
-use crate::runner::{Child, Workers};
+use crate::runner::{Child, Cpus, Workers};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use std::time::Duration;
 impl Launcher for Workers {
     fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure> {
         let (child, facts) = self.start_ready(case, padding)?;
-        let unpinned = self.environment(&case.environment)?.unpinned;
+        let on_measuring = self.environment(&case.environment)?.cpus == Cpus::Measuring;
         // Of a probe that said hello, only itself knows where it runs.
-        let watched = self.placement.measuring.filter(|_| child.hello().is_none() && !unpinned);
+        let watched = self.placement.measuring.filter(|_| child.hello().is_none() && on_measuring);
         let watch = watched.map(|cpu| (cpu, self.strayed()));
         let pinned = child.hello().map_or(watch.is_some(), |hello| hello.number("cpu").is_some());
         Ok(Box::new(Ready { child, facts, watch, pinned }))

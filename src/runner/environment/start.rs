@@ -38,18 +38,20 @@ pub struct Places<'a> {
     pub directory: &'a Path,
     /// Where a command works.
     pub work: &'a Path,
+    /// The CPU to measure on.
+    pub measuring: Option<u32>,
 }
 
 impl Environment {
-    /// The command that starts `program` in the worker's directory `at`; `run` is the run's and `cache` that of builds.
-    pub fn started(&self, program: Command, run: &Path, cache: &Path, at: &Path) -> Command {
-        self.filled(&self.run, program, &Places { run, cache, directory: at, work: at })
+    /// The command that starts `program` in the worker's directory.
+    pub fn started(&self, program: Command, places: &Places) -> Command {
+        self.filled(&self.run, program, places)
     }
 
     /// The command that starts `program`, which works in the directory `work`.
     pub fn started_command(&self, program: Command, run: &Path, directory: &Path, work: &Path) -> Command {
         let words = self.command.as_ref().unwrap_or(&self.run);
-        self.filled(words, program, &Places { run, cache: run, directory, work })
+        self.filled(words, program, &Places { run, cache: run, directory, work, measuring: None })
     }
 
     /// Where its files come from, if it has a file system of its own.
@@ -87,6 +89,7 @@ impl Environment {
             return program;
         }
         let (confine, filter) = (places.run.join(CONFINE), self.filter_argument());
+        let measuring = places.measuring.map_or("none".to_string(), |cpu| cpu.to_string());
         let holes = [
             ("{dir}", places.directory.as_os_str()),
             ("{work}", places.work.as_os_str()),
@@ -94,6 +97,7 @@ impl Environment {
             ("{cache}", places.cache.as_os_str()),
             ("{confine}", confine.as_os_str()),
             ("{filter}", filter.as_ref()),
+            ("{measuring}", measuring.as_ref()),
             // Within a word, for a shell there: without arguments, which a word cannot hold.
             (PROGRAM, program.get_program()),
         ];
@@ -117,16 +121,28 @@ mod tests {
     #[test]
     fn a_starter_is_put_before_the_program_with_its_arguments() {
         let environment = Environment {
-            run: ["box", "--bind={dir}", "{run}", "{cache}", "{confine}", "{program}", "--end"]
+            run: ["box", "--bind={dir}", "{run}", "{cache}", "{confine}", "{measuring}", "{program}", "--end"]
                 .map(str::to_string)
                 .to_vec(),
             ..Environment::find(NATIVE).unwrap()
         };
         let mut program = Command::new("/r/probe");
         program.args(["--launch", "{dir}"]);
-        let command = environment.started(program, Path::new("/r"), Path::new("/c"), Path::new("/r/w1"));
+        let command = environment.started(
+            program,
+            &Places {
+                run: Path::new("/r"),
+                cache: Path::new("/c"),
+                directory: Path::new("/r/w1"),
+                work: Path::new("/r/w1"),
+                measuring: Some(3),
+            },
+        );
         let words: Vec<&OsStr> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
-        assert_eq!(words, ["box", "--bind=/r/w1", "/r", "/c", "/r/confine", "/r/probe", "--launch", "{dir}", "--end"]);
+        assert_eq!(
+            words,
+            ["box", "--bind=/r/w1", "/r", "/c", "/r/confine", "3", "/r/probe", "--launch", "{dir}", "--end"]
+        );
     }
 
     #[test]
