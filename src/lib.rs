@@ -9,6 +9,7 @@
 //! - [`seccomp`]: pure: profiles of containers as system call filters
 //! - [`runner`]: probe processes, their protocol and the run's directory
 //! - [`guest`]: kernels that run in an emulated machine, and their images
+//! - [`mod@atlas`]: the files of a kernel atlas, and which kernels in it are neighbours
 //! - [`proof`]: kernel entries per iteration, counted in a separate pass
 //! - [`split`]: samples of user and system mode, in a separate pass
 //! - [`mod@counters`]: hardware and software events per iteration, in a separate pass
@@ -45,6 +46,7 @@
 #[cfg(not(test))]
 extern crate syscost_no_schema as schemars;
 
+pub mod atlas;
 pub mod attribute;
 pub mod clean;
 pub mod cli;

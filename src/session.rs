@@ -1,6 +1,7 @@
 //! One measurement from start to end: a session is opened, a job checked and prepared, then the untimed passes and the engine
 //! give a `Run`. Called by the commands that measure; it prints nothing.
 
+mod cells;
 mod company;
 mod counting;
 mod environments;
@@ -23,6 +24,7 @@ mod sides;
 mod stages;
 mod timing;
 
+pub use cells::CountedKernel;
 pub use job::Job;
 pub use keep::Keep;
 pub use open::Session;

@@ -1,7 +1,10 @@
 //! `syscost kernel`: images of kernels for `--env linux-VERSION`, and between which of them costs changed.
 
+mod atlas;
 mod bisect;
 
+#[cfg(test)]
+pub use atlas::AtlasCheck;
 pub use bisect::asks_for_verdict;
 
 use super::error::usage;
@@ -30,6 +33,7 @@ enum KernelCommand {
     List(ListArgs),
     Remove(RemoveArgs),
     Bisect(bisect::BisectArgs),
+    Atlas(atlas::AtlasArgs),
 }
 
 /// Get kernels from the packages of the Debian mirror that this machine uses.
@@ -100,6 +104,7 @@ pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
         KernelCommand::List(args) => list(args, &interrupt, notes, out),
         KernelCommand::Remove(args) => remove(args),
         KernelCommand::Bisect(args) => bisect::run(args, notes, out),
+        KernelCommand::Atlas(args) => atlas::run(args, &interrupt, notes, out),
     };
     // Whatever it failed at then is a consequence.
     if interrupt.is_set() && done.is_err() { Ok(Exit::Interrupted) } else { done }

@@ -18,7 +18,7 @@ pub struct SchemaArgs {
 }
 
 const KINDS: &str = "summary result row comparison comparison-plan profile-comparison history profile \
-     profile-summary attribution attribution-instructions list kernels kernel-steps explain-kernel explain-kernel-versus \
+     profile-summary attribution attribution-instructions list kernels kernel-steps atlas-check explain-kernel explain-kernel-versus \
      explain-program fleet-check \
      languages studies environments doctor noise top race";
 
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use crate::cli::doctor::DoctorDocument;
     use crate::cli::doctor::noise::NoiseDocument;
-    use crate::cli::kernel::KernelList;
+    use crate::cli::kernel::{AtlasCheck, KernelList};
     use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
     use crate::compare::{Comparison, KernelSteps, Plan, ProfileComparison, RaceFound};
@@ -72,6 +72,7 @@ mod tests {
             "list" => json_schema::<OperationList>(),
             "kernels" => json_schema::<KernelList>(),
             "kernel-steps" => json_schema::<KernelSteps>(),
+            "atlas-check" => json_schema::<AtlasCheck>(),
             "explain-kernel" => store::schema::<KernelExplanation>(),
             "explain-kernel-versus" => store::schema::<KernelVersus>(),
             "explain-program" => json_schema::<ProgramInKernels>(),

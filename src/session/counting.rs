@@ -6,7 +6,7 @@ use super::open::Session;
 use super::options::{Stage, Watch};
 use super::passes::{Passed, Passes};
 use crate::guest::{self, Options};
-use crate::model::{Failure, FailureKind, Planned, Unit};
+use crate::model::{Counted, Failure, FailureKind, Planned, Unit};
 use crate::proof::{Proof, prove_by};
 use crate::runner::{Environment, Workers};
 
@@ -69,10 +69,20 @@ fn count(
         let text = "cold: an emulated machine has no caches whose contents could be displaced";
         return Err(Failure::new(FailureKind::Unsupported, text));
     }
+    let counted = count_case(place, workers, options, planned)?;
+    Ok(Passes { counted: Some(counted), ..passes })
+}
+
+/// Counts the instructions of a case.
+pub(super) fn count_case(
+    place: &mut LazyGuest,
+    workers: &Workers,
+    options: &Options,
+    planned: &Planned,
+) -> Result<Counted, Failure> {
     let channel = place.channel(workers, options, &planned.case)?;
     let deferred = planned.traits.switches || planned.traits.children;
-    let counted = guest::count(planned.limit, deferred, |n, k| channel.request(n, k, workers.timeout))?;
-    Ok(Passes { counted: Some(counted), ..passes })
+    guest::count(planned.limit, deferred, |n, k| channel.request(n, k, workers.timeout))
 }
 
 /// Counts the kernel entries of a case whose instructions could be counted. Whatever fails now is for want of a trace.

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod atlas;
 mod bisect_kernels;
 mod conditions;
 mod explain_kernel;

@@ -51,6 +51,12 @@ pub const FILES: &[Fact] = &[
         what: "Of each node of a job that 'fleet script' printed: when it began and its exit status (NAME.status), and what it wrote on standard error (NAME.stderr).",
         commands: "fleet",
     },
+    Fact {
+        name: "DIR/RELEASE.json.gz, DIR/steps/A..B.json.gz",
+        what: "The counts of one kernel of an atlas, and what changed between two neighbours: compressed JSON. DIR/README says \
+               where kernels come from, and that the data are free (CC0).",
+        commands: "kernel-atlas",
+    },
     Fact { name: "report.html", what: "The page, unless --output names another file.", commands: "report" },
     Fact {
         name: "/sys/fs/cgroup",
@@ -148,6 +154,17 @@ pub const EXIT_STATUS: &[Fact] = &[
         what: "0 if the kernel is good, 1 if it is bad, 125 if it cannot be counted, 130 if interrupted, 255 for any error: git \
                bisect run skips a kernel for 125 and stops for more than 127.",
         commands: "kernel-bisect",
+    },
+    Fact {
+        name: "Of kernel atlas build",
+        what: "0 if all kernels are counted, 3 if one could not be fetched, booted or compared, 130 if interrupted: the same command \
+               goes on.",
+        commands: "kernel-atlas-build",
+    },
+    Fact {
+        name: "Of kernel atlas check",
+        what: "0 if all counts are in their ranges, 1 if one is not or could not be counted again.",
+        commands: "kernel-atlas-check",
     },
     Fact {
         name: "Of compare --bisect",

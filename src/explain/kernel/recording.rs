@@ -52,6 +52,11 @@ impl<'a> Recorder<'a> {
         Ok(Recorder { workers, environment: environment.to_string(), program, emulator })
     }
 
+    /// Whether the guest may still answer.
+    pub fn is_alive(&self) -> bool {
+        self.emulator.guest.is_alive()
+    }
+
     /// Records one iteration.
     ///
     /// # Errors

@@ -108,6 +108,11 @@ impl<'a> Mirror<'a> {
         Ok(&self.packages)
     }
 
+    /// The packages of the suites read so far.
+    pub fn packages(&self) -> &[Package] {
+        &self.packages
+    }
+
     /// Suites that could not be read, each with the reason.
     pub fn unread(&self) -> &[String] {
         &self.unread

@@ -1,0 +1,12 @@
+//! The kernel atlas as a directory: a file for each kernel and machine, one for each pair of neighbours below `steps`, and a text
+//! that says what it is. `kernel atlas build` writes them, pages and `kernel atlas check` read them.
+
+mod choice;
+mod files;
+mod neighbours;
+
+pub use choice::Releases;
+pub use files::{
+    Atlas, kernel_path, read, read_kernel, read_steps, steps_path, write_about, write_kernel, write_steps,
+};
+pub use neighbours::{Step, is_explained, neighbours, steps};

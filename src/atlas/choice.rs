@@ -1,0 +1,54 @@
+//! Which releases an atlas is made of. Pure.
+
+use fast_glob::glob_match;
+
+/// Releases by globs on versions (`6.*`, `6.12.*`) or whole releases.
+#[derive(Clone, Debug)]
+pub struct Releases(pub Vec<String>);
+
+/// Marks kernels that are built for virtual machines, the only ones that are taken if nothing is asked for.
+const CLOUD: &str = "-cloud-";
+
+impl Releases {
+    /// Whether `release` is asked for: by a glob that fits all of it, or, of kernels for virtual machines, its version.
+    pub fn have(&self, release: &str) -> bool {
+        let is_cloud = release.contains(CLOUD);
+        if self.0.is_empty() {
+            return is_cloud;
+        }
+        let version = release.split_once(CLOUD).map_or(release, |(version, _)| version);
+        // `6.12` means all of that series, as `kernel fetch` has it.
+        let fits = |glob: &String| {
+            let series =
+                version.strip_prefix(glob.as_str()).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+            glob_match(glob, release) && (is_cloud || glob == release)
+                || is_cloud && (glob_match(glob, version) || series)
+        };
+        self.0.iter().any(fits)
+    }
+
+    /// The globs that fit none of `releases`.
+    pub fn unmatched<'a>(&'a self, releases: &[String]) -> Vec<&'a str> {
+        let one = |glob: &String| Releases(vec![glob.clone()]);
+        let none = self.0.iter().filter(|glob| !releases.iter().any(|release| one(glob).have(release)));
+        none.map(String::as_str).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_are_on_versions_and_releases() {
+        let have =
+            |globs: &[&str], release: &str| Releases(globs.iter().map(ToString::to_string).collect()).have(release);
+        let (new, old) = ("6.12.118+deb13-cloud-amd64", "6.1.0-56-cloud-amd64");
+        assert!(have(&[], new) && !have(&[], "6.1.0-56-amd64"));
+        assert!(have(&["6.*"], new) && have(&["6.*"], old) && have(&["6.12.*"], new) && !have(&["6.12.*"], old));
+        assert!(have(&["6.1"], old) && !have(&["6.1"], new) && have(&["*-cloud-amd64"], old) && have(&[old], old));
+        assert!(!have(&["6.*"], "6.1.0-56-amd64") && have(&["6.1.0-56-amd64"], "6.1.0-56-amd64"));
+        let asked = Releases(vec!["6.1".into(), "4.*".into()]);
+        assert_eq!(asked.unmatched(&[old.to_string()]), ["4.*"]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Which kernels of an atlas are neighbours, and which operations differ between two. Pure.
+
+use crate::guest::images::newest_first;
+use crate::model::atlas::{AtlasCount, AtlasKernel};
+
+/// An operation whose counts are beyond each other's range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub operation: String,
+    pub before: f64,
+    pub after: f64,
+}
+
+impl Step {
+    fn instructions(&self) -> f64 {
+        (self.after - self.before).abs()
+    }
+}
+
+/// Steps of so many instructions, or such a share of the smaller count, are explained.
+const INSTRUCTIONS: f64 = 5.0;
+const SHARE: f64 = 0.01;
+
+/// Pairs of kernels that follow each other in the order of versions, in the same machine; the older one first.
+pub fn neighbours(kernels: &[AtlasKernel]) -> Vec<(&AtlasKernel, &AtlasKernel)> {
+    let mut all: Vec<&AtlasKernel> = kernels.iter().collect();
+    all.sort_by(|a, b| a.machine.cmp(&b.machine).then_with(|| newest_first(&b.release, &a.release)));
+    let pairs = all.windows(2).map(|pair| (pair[0], pair[1]));
+    pairs.filter(|(a, b)| a.machine == b.machine).collect()
+}
+
+/// The steps between two kernels, the most instructions first.
+pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
+    let count = |kernel: &AtlasKernel, operation: &str| {
+        kernel.cells.iter().find(|cell| cell.operation == operation).and_then(|cell| cell.count)
+    };
+    let step = |operation: &String| {
+        let (a, b) = (count(before, operation)?, count(after, operation)?);
+        differ(&a, &b).then(|| Step { operation: operation.clone(), before: a.mode, after: b.mode })
+    };
+    let mut steps: Vec<Step> = before.cells.iter().filter_map(|cell| step(&cell.operation)).collect();
+    steps.sort_by(|a, b| b.instructions().total_cmp(&a.instructions()).then_with(|| a.operation.cmp(&b.operation)));
+    steps
+}
+
+fn differ(a: &AtlasCount, b: &AtlasCount) -> bool {
+    a.mode != b.mode && (a.most < b.least || b.most < a.least)
+}
+
+/// Whether a step is large enough to be explained.
+pub fn is_explained(step: &Step) -> bool {
+    step.instructions() >= INSTRUCTIONS || step.instructions() >= SHARE * step.before.min(step.after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::atlas::{AtlasCell, AtlasMachine};
+
+    fn kernel(release: &str, cpu: &str, counts: &[(&str, [f64; 3])]) -> AtlasKernel {
+        let cell = |(operation, [mode, least, most]): &(&str, [f64; 3])| AtlasCell {
+            operation: operation.to_string(),
+            count: Some(AtlasCount { mode: *mode, least: *least, most: *most }),
+            reason: None,
+        };
+        let machine = AtlasMachine { cpu: cpu.into(), ..AtlasMachine::default() };
+        AtlasKernel {
+            release: release.into(),
+            machine,
+            cells: counts.iter().map(cell).collect(),
+            ..AtlasKernel::default()
+        }
+    }
+
+    #[test]
+    fn neighbours_are_in_the_same_machine() {
+        let all =
+            [kernel("6.12", "a", &[]), kernel("6.1", "b", &[]), kernel("6.1", "a", &[]), kernel("5.10", "a", &[])];
+        let pairs: Vec<_> = neighbours(&all).iter().map(|(a, b)| (a.release.clone(), b.release.clone())).collect();
+        assert_eq!(pairs, [("5.10".into(), "6.1".into()), ("6.1".into(), "6.12".into())]);
+    }
+
+    #[test]
+    fn a_step_is_beyond_both_ranges() {
+        let before =
+            kernel("1", "", &[("x", [100.0, 90.0, 110.0]), ("y", [100.0; 3]), ("z", [5.0; 3]), ("gone", [1.0; 3])]);
+        let after = kernel("2", "", &[("x", [120.0, 110.0, 130.0]), ("y", [104.0; 3]), ("z", [50.0; 3])]);
+        let names: Vec<String> = steps(&before, &after).into_iter().map(|step| step.operation).collect();
+        assert_eq!(names, ["z", "y"]);
+        let step = |before, after| is_explained(&Step { operation: String::new(), before, after });
+        assert!(step(100.0, 104.0) && step(10_000.0, 10_005.0) && !step(10_000.0, 10_004.0));
+    }
+}

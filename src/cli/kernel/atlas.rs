@@ -1,0 +1,41 @@
+//! `syscost kernel atlas`: what all operations execute in all kernels that the mirror serves, as a directory of files; and
+//! whether such a directory is right.
+
+mod build;
+mod check;
+mod explained;
+mod machine;
+mod parallel;
+mod source;
+
+#[cfg(test)]
+pub use check::AtlasCheck;
+
+use super::Notes;
+use crate::cli::exit::Exit;
+use crate::runner::Interrupt;
+use anyhow::Result;
+use std::io::Write;
+
+/// Count all operations in all kernels that the mirror serves.
+///
+/// Each kernel runs in an emulated machine, so that counts do not depend on this one.
+#[derive(clap::Args)]
+pub struct AtlasArgs {
+    #[command(subcommand)]
+    command: AtlasCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum AtlasCommand {
+    Build(build::BuildArgs),
+    Check(check::CheckArgs),
+}
+
+/// Runs the subcommand. Errors: a usage error where nothing can be counted; else what apt or the file system refused.
+pub fn run(args: &AtlasArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    match &args.command {
+        AtlasCommand::Build(args) => build::run(args, interrupt, notes, out),
+        AtlasCommand::Check(args) => check::run(args, interrupt, notes, out),
+    }
+}

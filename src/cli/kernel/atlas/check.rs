@@ -1,0 +1,228 @@
+//! `syscost kernel atlas check`: counts some of an atlas again.
+
+use super::build::{count_kernel, planned, session};
+use super::parallel::{Pace, in_parallel, jobs};
+use super::source::Source;
+use crate::atlas;
+use crate::cli::complete;
+use crate::cli::exit::Exit;
+use crate::cli::messages::Notes;
+use crate::cli::terminal;
+use crate::guest::images::{Architecture, Facts, Images};
+use crate::model::Planned;
+use crate::model::atlas::{AtlasCell, AtlasKernel};
+use crate::report::{Cell, Format, JsonDocument, Spec, Table, write_answer};
+use crate::runner::Interrupt;
+use anyhow::Result;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+/// Count a random part of an atlas again, and list what differs beyond the stated range.
+///
+/// Kernels that are not here are fetched, and removed again. The exit status is 1 if anything differs or could not be counted.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CheckArgs {
+    /// The atlas.
+    #[arg(value_name = "DIR", add = complete::files())]
+    directory: PathBuf,
+    /// The share of counts that are counted again, from 0 to 1.
+    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
+    share: f64,
+    /// Seed of the choice; another one chooses others.
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+    /// Only kernels that were fetched already.
+    #[arg(long)]
+    fetched: bool,
+    /// Emulated machines at once [default: one for each CPU].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost kernel atlas check atlas
+  syscost kernel atlas check atlas --share 1 --format json";
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| format!("'{text}' is not a share above 0 and up to 1"))
+}
+
+/// What `kernel atlas check` prints as JSON.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct AtlasCheck {
+    /// Counts that were counted again.
+    counted: usize,
+    /// Those that differ or could not be counted.
+    differ: Vec<Differs>,
+}
+
+impl JsonDocument for AtlasCheck {
+    const SCHEMA: &'static str = "syscost.atlas-check/1";
+}
+
+/// A count that is not what the atlas says.
+#[derive(Serialize, JsonSchema)]
+struct Differs {
+    release: String,
+    operation: String,
+    /// The range that the atlas states.
+    least: f64,
+    most: f64,
+    /// What was counted now; null if nothing was.
+    now: Option<f64>,
+    /// Why nothing was counted; null if something was.
+    reason: Option<String>,
+}
+
+pub fn run(args: &CheckArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    let atlas = atlas::read(&args.directory)?;
+    let images = Images::open()?;
+    let tell = |doing: &str| notes.tell(&doing);
+    let source = match args.fetched {
+        true => Source::fetched(&images),
+        false => Source::open(&images, &architectures(&atlas.kernels), (interrupt, notes), &tell),
+    };
+    let planned = planned(&session()?, &[])?;
+    let chosen = chosen(&atlas.kernels, args.share, args.seed);
+    let (found, pace) = (Mutex::new(AtlasCheck::default()), Pace::new(chosen.len()));
+    let tasks = chosen.into_iter().take_while(|_| !interrupt.is_set()).map(|(kernel, cells)| {
+        let facts = source.get(&kernel.release);
+        (kernel, cells, facts)
+    });
+    in_parallel(jobs(args.jobs.map(usize::from)), tasks, |(kernel, cells, facts)| {
+        let rows = again(kernel, &cells, facts, &planned);
+        if interrupt.is_set() {
+            return;
+        }
+        notes.tell(&format_args!("{}: {}", pace.step(), kernel.release));
+        let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        found.counted += cells.len();
+        found.differ.extend(rows);
+    });
+    let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    found.differ.sort_by(|a, b| (&a.release, &a.operation).cmp(&(&b.release, &b.operation)));
+    write_answer(&found, || table(&found), (args.format, terminal::screen()), out)?;
+    let exit = if found.differ.is_empty() { Exit::Success } else { Exit::Bad };
+    Ok(if interrupt.is_set() { Exit::Interrupted } else { exit })
+}
+
+fn architectures(kernels: &[AtlasKernel]) -> Vec<Architecture> {
+    let names: BTreeSet<&str> = kernels.iter().map(|kernel| kernel.machine.architecture.as_str()).collect();
+    names.into_iter().filter_map(Architecture::find).collect()
+}
+
+type Chosen<'a> = (&'a AtlasKernel, Vec<&'a AtlasCell>);
+
+/// A share of the counts, at least one, by kernel.
+fn chosen(kernels: &[AtlasKernel], share: f64, seed: u64) -> Vec<Chosen<'_>> {
+    let of = |(at, kernel): (usize, &'_ AtlasKernel)| {
+        let counted = kernel.cells.iter().enumerate().filter(|(_, cell)| cell.count.is_some());
+        counted.map(|(cell, _)| (at, cell)).collect::<Vec<_>>()
+    };
+    let mut all: Vec<(usize, usize)> = kernels.iter().enumerate().flat_map(of).collect();
+    all.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    all.truncate(((all.len() as f64 * share).ceil() as usize).max(1));
+    all.sort();
+    let cells = |at: usize| -> Vec<&AtlasCell> {
+        all.iter().filter(|(kernel, _)| *kernel == at).map(|(_, cell)| &kernels[at].cells[*cell]).collect()
+    };
+    let each = (0..kernels.len()).map(|at| (&kernels[at], cells(at)));
+    each.filter(|(_, cells): &Chosen| !cells.is_empty()).collect()
+}
+
+/// Counts these cells again; those that differ.
+fn again(kernel: &AtlasKernel, cells: &[&AtlasCell], facts: Result<Facts>, planned: &[Planned]) -> Vec<Differs> {
+    let is_chosen = |planned: &&Planned| cells.iter().any(|cell| cell.operation == planned.case.to_string());
+    let planned: Vec<Planned> = planned.iter().filter(is_chosen).cloned().collect();
+    let counted = facts.and_then(|facts| {
+        let same = facts.sha256 == kernel.image;
+        anyhow::ensure!(same, "its image is another one now: {} {}", facts.package, facts.version);
+        count_kernel(&facts, kernel.machine.clone(), &planned, kernel.boots)
+    });
+    let now = |cell: &AtlasCell| match &counted {
+        Ok(counted) => counted.cells.iter().find(|now| now.operation == cell.operation).cloned().unwrap_or_default(),
+        Err(why) => AtlasCell { reason: Some(format!("{why:#}")), ..AtlasCell::default() },
+    };
+    cells.iter().filter_map(|cell| differs(&kernel.release, cell, now(cell))).collect()
+}
+
+fn differs(release: &str, cell: &AtlasCell, now: AtlasCell) -> Option<Differs> {
+    let stated = cell.count?;
+    let count = now.count.map(|count| count.mode);
+    if count.is_some_and(|count| (stated.least..=stated.most).contains(&count)) {
+        return None;
+    }
+    let none = || now.reason.clone().unwrap_or_else(|| "this version of syscost has no such operation".to_string());
+    Some(Differs {
+        release: release.to_string(),
+        operation: cell.operation.clone(),
+        least: stated.least,
+        most: stated.most,
+        now: count,
+        reason: count.is_none().then(none),
+    })
+}
+
+fn table(found: &AtlasCheck) -> Table {
+    let number = |value: f64| Cell::number(format!("{value:.2}"), value);
+    let now = |row: &Differs| match row.now {
+        Some(now) => Cell::number(format!("{now:.2}"), now),
+        None => Cell::from(row.reason.clone().unwrap_or_default()),
+    };
+    let specs = [
+        Spec::left("release", |row: &Differs| row.release.clone().into()).text("release", |row| row.release.clone()),
+        Spec::left("operation", |row: &Differs| row.operation.clone().into())
+            .text("operation", |row| row.operation.clone()),
+        Spec::right("least", move |row: &Differs| number(row.least)).number("least", |row| Some(row.least)),
+        Spec::right("most", move |row: &Differs| number(row.most)).number("most", |row| Some(row.most)),
+        Spec::left("now", now).number("now", |row| row.now).text("reason", |row| row.reason.clone()),
+    ];
+    let title = format!("{} of {} counts differ from the atlas", found.differ.len(), found.counted);
+    Table::of(&specs, &found.differ).titled(title)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::atlas::AtlasCount;
+
+    fn cell(operation: &str, [mode, least, most]: [f64; 3]) -> AtlasCell {
+        AtlasCell { operation: operation.into(), count: Some(AtlasCount { mode, least, most }), reason: None }
+    }
+
+    #[test]
+    fn a_seed_chooses_a_share_of_what_was_counted() {
+        let mut cells: Vec<AtlasCell> = (0..99).map(|at| cell(&format!("x.{at}"), [1.0; 3])).collect();
+        cells.push(AtlasCell { operation: "none".into(), ..AtlasCell::default() });
+        let kernels = [AtlasKernel { cells, ..AtlasKernel::default() }];
+        let names =
+            |seed| chosen(&kernels, 0.1, seed)[0].1.iter().map(|cell| cell.operation.clone()).collect::<Vec<_>>();
+        assert_eq!((names(1).len(), names(1)), (10, names(1)));
+        assert_ne!(names(1), names(2));
+        assert_eq!(chosen(&kernels, 1.0, 1)[0].1.len(), 99);
+    }
+
+    #[test]
+    fn what_is_beyond_the_range_or_not_counted_differs() {
+        let stated = cell("x", [10.0, 9.0, 11.0]);
+        let found = |now: AtlasCell| differs("6.1", &stated, now).map(|row| (row.now, row.reason));
+        assert_eq!(found(cell("x", [11.0; 3])), None);
+        assert_eq!(found(cell("x", [12.0; 3])), Some((Some(12.0), None)));
+        let failed = AtlasCell { reason: Some("ENOSYS".into()), ..AtlasCell::default() };
+        assert_eq!(found(failed), Some((None, Some("ENOSYS".into()))));
+        assert!(share("0").is_err() && share("2").is_err() && share("nan").is_err() && share("1").is_ok());
+    }
+}

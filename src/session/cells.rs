@@ -1,0 +1,126 @@
+//! Operations counted in one kernel over several boots, for the atlas.
+
+use super::counting::count_case;
+use super::guests::LazyGuest;
+use super::open::Session;
+use crate::guest::Options;
+use crate::model::atlas::{AtlasCell, AtlasCount};
+use crate::model::{Failure, FailureKind, Planned};
+use std::collections::BTreeMap;
+
+/// What a kernel's boots counted.
+#[derive(Clone, Debug, Default)]
+pub struct CountedKernel {
+    /// One for each operation, in the order of the plan.
+    pub cells: Vec<AtlasCell>,
+    /// As `uname -r` showed it.
+    pub release: String,
+    /// The emulator with its version.
+    pub emulator: String,
+    /// The probe's version, compiler and C library.
+    pub probe: String,
+}
+
+/// Per operation, what each boot counted, or its first failure.
+type Found = Vec<Result<Vec<f64>, Failure>>;
+
+impl Session {
+    /// Counts the instructions of `planned`, whose environment is one emulated kernel, in each of `boots` boots.
+    ///
+    /// # Errors
+    /// That the kernel does not boot, or the interrupt. What fails of one operation is its cell's reason.
+    pub fn count_cells(&self, environment: &str, planned: &[Planned], boots: u32) -> Result<CountedKernel, Failure> {
+        let mut counted = CountedKernel::default();
+        let mut found: Found = planned.iter().map(|_| Ok(Vec::new())).collect();
+        for _ in 0..boots {
+            self.count_boot(environment, planned, &mut found, &mut counted)?;
+        }
+        let named = planned.iter().zip(found);
+        counted.cells = named.map(|(planned, found)| cell(planned.case.to_string(), found)).collect();
+        Ok(counted)
+    }
+
+    fn count_boot(
+        &self,
+        environment: &str,
+        planned: &[Planned],
+        found: &mut Found,
+        told: &mut CountedKernel,
+    ) -> Result<(), Failure> {
+        let (mut place, boot) = (LazyGuest::new(environment, planned), Options::default());
+        for (planned, found) in planned.iter().zip(found) {
+            let counted = count_case(&mut place, &self.workers, &boot, planned);
+            if self.workers.interrupt.is_set() {
+                return Err(Failure::interrupted());
+            }
+            let Some((_, facts)) = place.facts(&self.workers) else {
+                return Err(counted.err().unwrap_or_else(|| Failure::new(FailureKind::Start, "no guest")));
+            };
+            if told.release.is_empty() {
+                told.release = facts.kernel.unwrap_or_default();
+                told.emulator = facts.emulator.unwrap_or_default();
+                told.probe = self.probe(&mut place, planned);
+            }
+            let each = counted.and_then(|counted| {
+                counted.per_operation().ok_or_else(|| Failure::new(FailureKind::Failed, "nothing was counted"))
+            });
+            match (&mut *found, each) {
+                (Ok(known), Ok(each)) => known.push(each),
+                (Ok(_), Err(failure)) => *found = Err(failure),
+                (Err(_), _) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What the probe says of itself, as far as `planned` starts.
+    fn probe(&self, place: &mut LazyGuest, planned: &Planned) -> String {
+        let mut words = vec![format!("syscost {}", env!("CARGO_PKG_VERSION"))];
+        if let Ok(channel) = place.channel(&self.workers, &Options::default(), &planned.case) {
+            let facts = ["compiler", "libc"].map(|name| channel.facts().get(name).map(str::to_string));
+            words.extend(facts.into_iter().flatten());
+        }
+        words.join(", ")
+    }
+}
+
+fn cell(operation: String, found: Result<Vec<f64>, Failure>) -> AtlasCell {
+    match found {
+        Ok(each) => AtlasCell { operation, count: count(&each), reason: None },
+        Err(failure) => AtlasCell { operation, count: None, reason: Some(failure.message) },
+    }
+}
+
+/// Digits after the point that are kept: 48 iterations share what every 48th call does.
+const KEPT: f64 = 100.0;
+
+/// What most boots counted, and the range; of values that as many counted, the smallest.
+fn count(each: &[f64]) -> Option<AtlasCount> {
+    let mut times: BTreeMap<i64, usize> = BTreeMap::new();
+    for value in each {
+        *times.entry((value * KEPT).round() as i64).or_default() += 1;
+    }
+    let most = times.values().max()?;
+    let number = |kept: &i64| *kept as f64 / KEPT;
+    let mode = times.iter().find(|(_, count)| *count == most).map(|(value, _)| number(value))?;
+    Some(AtlasCount { mode, least: number(times.keys().next()?), most: number(times.keys().next_back()?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_boots_decide_and_all_are_in_the_range() {
+        let all = |each: &[f64]| count(each).map(|count| (count.mode, count.least, count.most));
+        assert_eq!(all(&[329.0, 340.0, 329.001, 320.0]), Some((329.0, 320.0, 340.0)));
+        assert_eq!(all(&[9.0, 7.0]), Some((7.0, 7.0, 9.0)));
+        assert_eq!(all(&[]), None);
+    }
+
+    #[test]
+    fn one_boot_that_fails_leaves_a_reason() {
+        let failed = cell("x".into(), Err(Failure::new(FailureKind::Unsupported, "ENOSYS")));
+        assert_eq!((failed.count, failed.reason.as_deref()), (None, Some("ENOSYS")));
+    }
+}

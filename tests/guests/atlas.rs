@@ -1,0 +1,133 @@
+//! `syscost kernel atlas` with two kernels that were fetched: built, interrupted and continued, checked.
+
+use crate::common::{EMULATOR, Place, expect_valid, json, skip, stderr, stdout, wait_for};
+use nix::sys::signal::{Signal, kill};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::time::Duration;
+use syscost::atlas::{self, Atlas};
+use syscost::guest::images::Images;
+use syscost::runner::on_path;
+
+const VERSIONS: [&str; 2] = ["5.10", "6.1"];
+
+/// A place with two kernels of this user's, and their releases; or says that `test` is skipped.
+fn place(test: &str) -> Option<(Place, Vec<String>)> {
+    if on_path(EMULATOR).is_none() {
+        skip(test, &format!("no {EMULATOR} on PATH"));
+        return None;
+    }
+    let place = Place::new();
+    let kernels = place.path().join("state/syscost/kernels");
+    fs::create_dir_all(&kernels).unwrap();
+    let mut releases = Vec::new();
+    for version in VERSIONS {
+        let found = Images::open().and_then(|images| images.find(version, "x86_64"));
+        let Ok(image) = found.map_err(|why| skip(test, &format!("{why:#}"))) else { return None };
+        copy(image.path.parent().unwrap(), &kernels.join(&image.release));
+        releases.push(image.release);
+    }
+    Some((place, releases))
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+const BUILD: [&str; 12] = [
+    "kernel",
+    "atlas",
+    "build",
+    "atlas",
+    "--fetched",
+    "--boots",
+    "1",
+    "--jobs",
+    "1",
+    "--operations",
+    "id.getppid",
+    "file.fstat",
+];
+
+fn built(place: &Place) -> (Output, Atlas) {
+    let output = place.run(&BUILD);
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    (output, atlas::read(&place.path().join("atlas")).unwrap())
+}
+
+/// Files of the atlas with what they hold.
+fn bytes(place: &Place) -> Vec<(PathBuf, Vec<u8>)> {
+    let folders = ["atlas", "atlas/steps"].map(|name| place.path().join(name));
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap().flatten());
+    let files = entries.map(|entry| entry.path()).filter(|path| path.is_file());
+    let mut files: Vec<_> = files.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn an_atlas_is_built_continued_and_checked() {
+    let Some((place, releases)) = place("an_atlas_is_built_continued_and_checked") else { return };
+    let first = place.path().join("atlas").join(format!("{}.json.gz", releases[0]));
+    let job = place.start(&BUILD);
+    wait_for(Duration::from_secs(120), || first.exists().then_some(())).unwrap();
+    kill(job.pid(), Signal::SIGINT).unwrap();
+    let output = job.output();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the same command goes on from here"), "{}", stderr(&output));
+    let kept = fs::metadata(&first).unwrap().modified().unwrap();
+
+    let (output, atlas) = built(&place);
+    assert!(stderr(&output).contains("2 kernels, 1 of them counted already"), "{}", stderr(&output));
+    assert_eq!(fs::metadata(&first).unwrap().modified().unwrap(), kept, "it was counted again");
+    assert_eq!(atlas.kernels.iter().map(|kernel| &kernel.release).collect::<Vec<_>>(), [&releases[0], &releases[1]]);
+    for kernel in &atlas.kernels {
+        assert!(kernel.cells.iter().all(|cell| cell.count.is_some_and(|count| count.mode > 50.0)), "{kernel:?}");
+        assert!(kernel.image.len() == 64 && kernel.emulator.contains("QEMU") && kernel.boots == 1, "{kernel:?}");
+    }
+    let steps = &atlas.steps[0].steps;
+    let fstat = steps.iter().find(|step| step.operation == "file.fstat").unwrap();
+    assert!((1..=5).contains(&fstat.functions.len()), "{fstat:?}");
+
+    let before = bytes(&place);
+    assert!(before.len() == 4, "{before:?}");
+    built(&place);
+    assert!(bytes(&place) == before, "nothing was left to do");
+    check(&place);
+}
+
+/// All counts repeat; one that was changed is found.
+fn check(place: &Place) {
+    let arguments = ["kernel", "atlas", "check", "atlas", "--fetched", "--share", "1", "--format", "json"];
+    let output = place.run(&arguments);
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    let found = json(&output);
+    expect_valid("atlas-check-1", &found);
+    assert_eq!((&found["counted"], &found["differ"]), (&4.into(), &serde_json::json!([])));
+    let directory = place.path().join("atlas");
+    let mut kernel = atlas::read(&directory).unwrap().kernels.remove(0);
+    let count = kernel.cells[0].count.as_mut().unwrap();
+    (count.mode, count.least, count.most) = (1.0, 1.0, 1.0);
+    let path = directory.join(format!("{}.json.gz", kernel.release));
+    atlas::write_kernel(&path, &kernel).unwrap();
+    let output = place.run(&arguments);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let found = json(&output);
+    assert_eq!(found["differ"].as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(found["differ"][0]["operation"], kernel.cells[0].operation.as_str());
+}
+
+#[test]
+fn a_kernel_that_cannot_be_had_is_a_usage_error() {
+    let place = Place::new();
+    let output = place.run(&["kernel", "atlas", "build", "atlas", "--fetched"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("there is no kernel to count"), "{}", stderr(&output));
+    let output = place.run(&["kernel", "atlas", "check", "none"]);
+    assert!(!output.status.success() && stderr(&output).contains("none: "), "{}", stderr(&output));
+}
