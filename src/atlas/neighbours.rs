@@ -1,7 +1,8 @@
 //! Which kernels of an atlas are neighbours, and which operations differ between two. Pure.
 
+use crate::compare::is_step;
 use crate::guest::images::newest_first;
-use crate::model::atlas::{AtlasCount, AtlasKernel};
+use crate::model::atlas::AtlasKernel;
 
 /// An operation whose counts are beyond each other's range.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,15 +37,11 @@ pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
     };
     let step = |operation: &String| {
         let (a, b) = (count(before, operation)?, count(after, operation)?);
-        differ(&a, &b).then(|| Step { operation: operation.clone(), before: a.mode, after: b.mode })
+        is_step(&a, &b).then(|| Step { operation: operation.clone(), before: a.mode, after: b.mode })
     };
     let mut steps: Vec<Step> = before.cells.iter().filter_map(|cell| step(&cell.operation)).collect();
     steps.sort_by(|a, b| b.instructions().total_cmp(&a.instructions()).then_with(|| a.operation.cmp(&b.operation)));
     steps
-}
-
-fn differ(a: &AtlasCount, b: &AtlasCount) -> bool {
-    a.mode != b.mode && (a.most < b.least || b.most < a.least)
 }
 
 /// Whether a step is large enough to be explained.
@@ -55,7 +52,7 @@ pub fn is_explained(step: &Step) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::atlas::{AtlasCell, AtlasMachine};
+    use crate::model::atlas::{AtlasCell, AtlasCount, AtlasMachine};
 
     fn kernel(release: &str, cpu: &str, counts: &[(&str, [f64; 3])]) -> AtlasKernel {
         let cell = |(operation, [mode, least, most]): &(&str, [f64; 3])| AtlasCell {

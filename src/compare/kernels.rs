@@ -1,6 +1,7 @@
 //! Operations counted in several kernels: between which neighbouring ones the number of instructions changed. Pure; called by
 //! `cli::bisect_kernels`.
 
+use crate::model::atlas::AtlasCount;
 use crate::model::{Case, Counted, Outcome, Role, Run};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -124,9 +125,18 @@ fn steps_of(case: &Case, row: &Row, environments: &[String]) -> Vec<KernelStep> 
     counted.windows(2).filter_map(step).collect()
 }
 
+/// Whether two kernels' counts are a step: beyond both ranges.
+pub fn is_step(before: &AtlasCount, after: &AtlasCount) -> bool {
+    before.most < after.least || after.most < before.least
+}
+
 /// Whether every repeat of one is above every repeat of the other.
 fn differ(a: &Counted, b: &Counted) -> bool {
-    a.range().zip(b.range()).is_some_and(|((a_low, a_high), (b_low, b_high))| a_high < b_low || b_high < a_low)
+    let ranges = |counted: &Counted| {
+        let ((least, most), mode) = (counted.range()?, counted.per_operation()?);
+        Some(AtlasCount { mode, least, most })
+    };
+    ranges(a).zip(ranges(b)).is_some_and(|(a, b)| is_step(&a, &b))
 }
 
 fn missing(case: &Case, row: &Row, environments: &[String]) -> Vec<NotCounted> {
@@ -211,6 +221,15 @@ mod tests {
     fn counts_whose_repeats_overlap_are_no_step() {
         let run = run(vec![counted("x.y", "a", &[100, 100, 150]), counted("x.y", "b", &[140, 160, 160])]);
         assert_eq!(kernel_steps(&[run], &names(&["a", "b"]), 5.0).unwrap().steps, []);
+    }
+
+    #[test]
+    fn a_step_is_beyond_both_ranges() {
+        let of = |mode, least, most| AtlasCount { mode, least, most };
+        assert!(is_step(&of(2731.0, 2728.0, 2731.0), &of(1115.0, 1115.0, 1115.0)));
+        assert!(is_step(&of(1.0, 1.0, 1.0), &of(2.0, 2.0, 2.0)));
+        assert!(!is_step(&of(10114.0, 10114.0, 11075.0), &of(11075.0, 10900.0, 11075.0)));
+        assert!(!is_step(&of(1.0, 1.0, 2.0), &of(3.0, 2.0, 3.0)), "they touch");
     }
 
     #[test]

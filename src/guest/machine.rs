@@ -28,6 +28,8 @@ pub struct Options {
     /// Boot parameters, which follow those of the environment.
     pub append: String,
     pub memory_mib: u32,
+    /// Where the guest's random numbers begin, if its machine is emulated: an equal seed gives an equal boot.
+    pub seed: u32,
     /// More arguments for the emulator, such as `-gdb` and a socket.
     pub arguments: Vec<OsString>,
     /// More programs, each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They speak the
@@ -39,7 +41,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { append: String::new(), memory_mib: 256, arguments: Vec::new(), programs: Vec::new(), command: None }
+        Options {
+            append: String::new(),
+            memory_mib: 256,
+            seed: 1,
+            arguments: Vec::new(),
+            programs: Vec::new(),
+            command: None,
+        }
     }
 }
 
@@ -204,11 +213,13 @@ fn command(workers: &Workers, environment: &Environment, probe: &Path, options: 
     let kernel = kernel(environment)?;
     let disk = environment.disk.as_ref().map(|words| disk::make(words, &directory)).transpose()?.unwrap_or_default();
     let (append, memory) = (format!("{} {}", environment.append, options.append), options.memory_mib.to_string());
+    let seed = options.seed.to_string();
     let holes = [
         ("{kernel}", kernel.as_os_str()),
         ("{initramfs}", initramfs.as_os_str()),
         ("{disk}", disk.as_os_str()),
         ("{memory}", memory.as_ref()),
+        ("{seed}", seed.as_ref()),
         ("{cpu}", environment.cpu.as_deref().unwrap_or_default().as_ref()),
         ("{append}", append.trim().as_ref()),
         ("{run}", directory.as_os_str()),

@@ -32,8 +32,8 @@ impl Session {
     pub fn count_cells(&self, environment: &str, planned: &[Planned], boots: u32) -> Result<CountedKernel, Failure> {
         let mut counted = CountedKernel::default();
         let mut found: Found = planned.iter().map(|_| Ok(Vec::new())).collect();
-        for _ in 0..boots {
-            self.count_boot(environment, planned, &mut found, &mut counted)?;
+        for boot in 0..boots {
+            self.count_boot(environment, &of_boot(boot), planned, &mut found, &mut counted)?;
         }
         let named = planned.iter().zip(found);
         counted.cells = named.map(|(planned, found)| cell(planned.case.to_string(), found)).collect();
@@ -43,13 +43,14 @@ impl Session {
     fn count_boot(
         &self,
         environment: &str,
+        boot: &Options,
         planned: &[Planned],
         found: &mut Found,
         told: &mut CountedKernel,
     ) -> Result<(), Failure> {
-        let (mut place, boot) = (LazyGuest::new(environment, planned), Options::default());
+        let mut place = LazyGuest::new(environment, planned);
         for (planned, found) in planned.iter().zip(found) {
-            let counted = count_case(&mut place, &self.workers, &boot, planned);
+            let counted = count_case(&mut place, &self.workers, boot, planned);
             if self.workers.interrupt.is_set() {
                 return Err(Failure::interrupted());
             }
@@ -82,6 +83,16 @@ impl Session {
         }
         words.join(", ")
     }
+}
+
+/// Memory that each boot has less than the one before, in MiB: the kernel's objects then lie elsewhere.
+const SHIFT_MIB: u32 = 3;
+
+/// Each boot has another seed and another amount of memory, so that what depends on where objects lie shows as a range.
+fn of_boot(number: u32) -> Options {
+    let usual = Options::default();
+    let memory_mib = usual.memory_mib.saturating_sub(number % 8 * SHIFT_MIB);
+    Options { seed: usual.seed + number, memory_mib, ..usual }
 }
 
 fn cell(operation: String, found: Result<Vec<f64>, Failure>) -> AtlasCell {

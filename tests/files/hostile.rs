@@ -284,12 +284,6 @@ fn working(command: &str) -> Vec<&'static str> {
         "top" => vec!["--all", "--count", "1", "--interval", "0.1", "--quiet"],
         "doctor" | "man" => vec![],
         "race" => vec!["true", "--runs", "1", "--no-counts"],
-        "kernel atlas build" => vec![
-            vec!["atlas", "--fetched", "--kernels", files::SHORT],
-            vec!["atlas", "--fetched", "--operations", files::SHORT],
-            vec!["atlas", "--fetched", "--arch", files::SHORT],
-        ],
-        "kernel atlas check" => vec![vec![files::SHORT], vec![".", "--fetched"]],
         new => panic!("{new}: say here how it is made to print something"),
     }
 }
