@@ -37,7 +37,9 @@ fn check(args: &ReportArgs) -> Result<()> {
         bail!("--figure and --format svg are for single files: an atlas has a page, so omit them");
     }
     if !args.labels.is_empty() || args.baseline.is_some() || !args.only.is_empty() {
-        bail!("--label, --baseline and --only are for result files: the page of an atlas has a search box, so omit them");
+        bail!(
+            "--label, --baseline and --only are for result files: the page of an atlas has a search box, so omit them"
+        );
     }
     if args.of_fleet.fleet || !args.of_fleet.group_by.is_empty() {
         bail!("--fleet and --group-by are for the runs of many hosts, and this is an atlas: omit them");

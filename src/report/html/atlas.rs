@@ -74,9 +74,13 @@ fn map(html: &mut Markup) {
     html.raw("<label>Search <input id=\"search\" type=\"search\" placeholder=\"fstat\"></label>");
     html.raw("<label>Family <select id=\"family\"><option value=\"\">all</option></select></label>");
     html.raw("<output id=\"told\"></output></div><div class=\"heat\"><p class=\"rule key\">Colours compare with the operation's first ");
-    html.raw("release here: <span class=\"c5\">half or less</span> <span class=\"c3\">fewer</span> <span>the same</span> ");
+    html.raw(
+        "release here: <span class=\"c5\">half or less</span> <span class=\"c3\">fewer</span> <span>the same</span> ",
+    );
     html.raw("<span class=\"d3\">more</span> <span class=\"d5\">twice or more</span>. A bar at a cell's left, or a dot on the line, ");
-    html.raw("marks a step: its count is beyond the range of the release before. A dash has its reason as its title.</p>");
+    html.raw(
+        "marks a step: its count is beyond the range of the release before. A dash has its reason as its title.</p><p class=\"rule\">Click a cell, or press Enter on it, for what changed; arrow keys move.</p>",
+    );
     html.raw("<div class=\"box map\" id=\"map\"></div></div>");
     html.raw("<div id=\"panel\" role=\"region\" aria-label=\"The chosen cell\" aria-live=\"polite\" hidden></div>");
 }

@@ -33,13 +33,7 @@ pub fn frame(html: &mut Markup, title: &str, subtitle: &str, sections: &[(&'stat
 }
 
 /// The same for a page with rules and a script of its own.
-pub fn frame_with(
-    html: &mut Markup,
-    title: &str,
-    subtitle: &str,
-    sections: &[(&'static str, &'static str)],
-    own: Own,
-) {
+pub fn frame_with(html: &mut Markup, title: &str, subtitle: &str, sections: &[(&'static str, &'static str)], own: Own) {
     let style = stylesheet() + own.style;
     html.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     html.raw("<meta http-equiv=\"Content-Security-Policy\"").attribute("content", &policy(&style, own.script)).raw(">");

@@ -87,21 +87,28 @@
     return row;
   };
 
+  // A release may break before its "+deb13".
+  const titled = (title) => {
+    const head = make("th");
+    head.scope = "col";
+    title.split(/(?=\+)/).forEach((part, index) => head.append(...(index ? [make("wbr"), part] : [part])));
+    return head;
+  };
+
   const draw = () => {
     shown = data.machines[Number(machine.value) || 0];
     steps = new Map(shown.steps.map((step) => [step[1] + " " + step[2], step]));
     const table = make("table");
     const head = make("tr");
     const titles = ["Operation", "All releases", ...shown.releases.map(short)];
-    head.append(...titles.map((title) => Object.assign(make("th", title), { scope: "col" })));
-    const caption = "Instructions per operation, in user and kernel mode. Click a cell, or press Enter on it; arrow keys move.";
+    head.append(...titles.map(titled));
     const body = make("tbody");
     body.append(...data.operations.map(rowOf));
     const first = body.querySelector("td[data-r]");
     if (first) first.tabIndex = 0;
     const top = make("thead");
     top.append(head);
-    table.append(make("caption", caption), top, body);
+    table.append(top, body);
     place.replaceChildren(table);
     panel.hidden = true;
     filter();

@@ -96,15 +96,7 @@ impl Block {
             json!([self.functions.index(&f.name), f.group as usize, f.before, f.after])
         };
         let functions: Vec<Value> = step.functions.iter().map(one).collect();
-        Some(json!([
-            before,
-            after,
-            operation,
-            number(step.before),
-            number(step.after),
-            functions,
-            step.reason
-        ]))
+        Some(json!([before, after, operation, number(step.before), number(step.after), functions, step.reason]))
     }
 }
 

@@ -29,8 +29,7 @@ fn steps(before: &str, after: &str, steps: Vec<AtlasStep>) -> AtlasSteps {
 const RELEASES: [&str; 3] = ["6.1.0-56-cloud-amd64", "6.12.90+deb13-cloud-amd64", "6.12.118+deb13-cloud-amd64"];
 
 fn small() -> Atlas {
-    let refused =
-        AtlasCell { operation: "a.b</script><b>".into(), count: None, reason: Some("<i>ENOSYS</i>".into()) };
+    let refused = AtlasCell { operation: "a.b</script><b>".into(), count: None, reason: Some("<i>ENOSYS</i>".into()) };
     let count = |release, mode| kernel(release, vec![cell("file.fstat", mode), refused.clone()]);
     let kernels = vec![count(RELEASES[0], 2500.0), count(RELEASES[1], 2731.0), count(RELEASES[2], 1115.0)];
     let first = steps(RELEASES[0], RELEASES[1], vec![step("file.fstat", 2500.0, 2731.0)]);
