@@ -79,8 +79,9 @@ fn map(html: &mut Markup) {
     );
     html.raw("<span class=\"d3\">more</span> <span class=\"d5\">twice or more</span>. A bar at a cell's left, or a dot on the line, ");
     html.raw(
-        "marks a step: its count is beyond the range of the release before. A dash has its reason as its title.</p><p class=\"rule\">Click a cell, or press Enter on it, for what changed; arrow keys move.</p>",
+        "marks a step: its count is beyond the range of the release before. A dash has its reason as its title.</p>",
     );
+    html.raw("<p class=\"rule\">Click a cell, or press Enter on it, for what changed; arrow keys move.</p>");
     html.raw("<div class=\"box map\" id=\"map\"></div></div>");
     html.raw("<div id=\"panel\" role=\"region\" aria-label=\"The chosen cell\" aria-live=\"polite\" hidden></div>");
 }
