@@ -62,7 +62,9 @@ fn about(html: &mut Markup, atlas: &Atlas, releases: usize) {
         ("Probe", unique(|kernel| kernel.probe.clone())),
         ("Licence of the data", "CC0-1.0".to_string()),
     ];
-    facts.iter().for_each(|(name, text)| drop(html.raw("<li>").text(&format!("{name}: {text}")).raw("</li>")));
+    for (name, text) in &facts {
+        html.element("li", &format!("{name}: {text}"));
+    }
     html.raw("<li>Built by <code>syscost kernel atlas build DIR</code></li></ul>");
 }
 

@@ -35,8 +35,9 @@ struct Block {
 pub fn block(atlas: &Atlas) -> String {
     let mut block = Block::default();
     // Kernels are the oldest first; the newest knows the most operations, in the order of the list.
-    let cells = atlas.kernels.iter().rev().flat_map(|kernel| &kernel.cells);
-    cells.for_each(|cell| drop(block.operations.index(&cell.operation)));
+    for cell in atlas.kernels.iter().rev().flat_map(|kernel| &kernel.cells) {
+        block.operations.index(&cell.operation);
+    }
     let machines: Vec<Value> = machines(atlas).into_iter().map(|machine| block.machine(atlas, machine)).collect();
     let groups = Group::ALL.map(|(_, title)| title);
     json!({

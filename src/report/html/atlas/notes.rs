@@ -74,7 +74,7 @@ fn size(step: &AtlasStep) -> f64 {
 }
 
 /// `executes 59% fewer instructions (2,731 to 1,115): path walk: getname_flags −310, link_path_walk −280.`
-pub fn sentence(step: &AtlasStep) -> String {
+fn sentence(step: &AtlasStep) -> String {
     let (from, to) = (thousands(step.before), thousands(step.after));
     let way = if step.after < step.before { "fewer" } else { "more" };
     let share = 100.0 * size(step) / step.before;

@@ -1,4 +1,4 @@
-use super::write_atlas_page;
+use super::{OWN, write_atlas_page};
 use crate::atlas::Atlas;
 use crate::model::atlas::{AtlasCell, AtlasCount, AtlasFunction, AtlasKernel, AtlasMachine, AtlasStep, AtlasSteps};
 use crate::model::explained::Group;
@@ -70,6 +70,11 @@ fn names_are_escaped_and_the_block_can_be_read() {
     let machine = &block["machines"][0];
     assert_eq!(machine["cells"][2], serde_json::json!([[1115, 1115, 1116.5], [0]]));
     assert_eq!(machine["steps"][1].as_array().unwrap()[..5], [1, 2, 0, 2731, 1115].map(Value::from));
+}
+
+#[test]
+fn the_script_may_stand_in_the_page() {
+    assert!(!OWN.style.contains(['<', '&']) && !OWN.script.contains("</") && !OWN.script.contains("<!--"));
 }
 
 #[test]
