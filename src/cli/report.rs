@@ -1,6 +1,7 @@
 //! `syscost report`: result files as one page to look at, or a single figure of it.
 
 mod args;
+mod atlas;
 mod explained;
 mod fleet;
 mod profile;
@@ -29,6 +30,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    if let Some(directory) = atlas::directory(args)? {
+        return atlas::run(directory, args, notes, out);
+    }
     if fleet::is_asked(args)? {
         return fleet::run(args, notes, out);
     }

@@ -5,6 +5,7 @@
 //! files: `Markup` escapes them, and a policy in the page forbids all scripts and styles but its own.
 
 mod answer;
+mod atlas;
 mod charts;
 mod compared;
 mod explained;
@@ -18,6 +19,7 @@ mod profile;
 mod profiles;
 mod runs;
 
+pub use atlas::write_atlas_page;
 pub use explained::write_explained_page;
 pub use fleet::{FleetPage, write_fleet_page};
 pub use page::{Explained, MOST_DETAILED, Page};

@@ -48,6 +48,13 @@ impl Markup {
         self
     }
 
+    /// Appends JSON for the inside of a `script` element that holds data. `<`, which could end it, stands only in texts
+    /// there, and is written as an escape.
+    pub fn json(&mut self, document: &str) -> &mut Markup {
+        self.0.push_str(&document.replace('<', "\\u003c"));
+        self
+    }
+
     pub fn add(&mut self, other: &Markup) -> &mut Markup {
         self.0.push_str(&other.0);
         self

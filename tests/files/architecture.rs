@@ -49,6 +49,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "report",
         &[
+            "atlas",
             "attribute",
             "clean",
             "compare",

@@ -15,6 +15,13 @@ pub const KERNEL: (&str, &str) = ("kernel", "Into the kernel");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// Rules and a script that only one kind of page has.
+#[derive(Clone, Copy, Default)]
+pub struct Own {
+    pub style: &'static str,
+    pub script: &'static str,
+}
+
 /// From the first byte to the end of the header.
 pub fn open(html: &mut Markup, page: &Page) {
     frame(html, &title(page), &subtitle(page), &sections(page));
@@ -22,9 +29,14 @@ pub fn open(html: &mut Markup, page: &Page) {
 
 /// The same for any page: its title, what stands below, and its sections by ID and name.
 pub fn frame(html: &mut Markup, title: &str, subtitle: &str, sections: &[(&'static str, &'static str)]) {
-    let style = stylesheet();
+    frame_with(html, title, subtitle, sections, Own::default());
+}
+
+/// The same for a page with rules and a script of its own.
+pub fn frame_with(html: &mut Markup, title: &str, subtitle: &str, sections: &[(&'static str, &'static str)], own: Own) {
+    let style = stylesheet() + own.style;
     html.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
-    html.raw("<meta http-equiv=\"Content-Security-Policy\"").attribute("content", &policy(&style)).raw(">");
+    html.raw("<meta http-equiv=\"Content-Security-Policy\"").attribute("content", &policy(&style, own.script)).raw(">");
     html.raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
     html.raw("<meta name=\"color-scheme\" content=\"light dark\"><meta name=\"generator\"");
     html.attribute("content", &format!("syscost {}", env!("CARGO_PKG_VERSION"))).raw(">");
@@ -96,12 +108,14 @@ fn stylesheet() -> String {
 }
 
 /// Nothing is loaded, and only this style and this script take effect.
-fn policy(style: &str) -> String {
+fn policy(style: &str, script: &str) -> String {
+    let hash = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text.as_bytes())));
+    let scripts: Vec<String> = [SCRIPT, script].into_iter().filter(|text| !text.is_empty()).map(hash).collect();
     format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; \
+        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; \
          form-action 'none'",
-        BASE64.encode(Sha256::digest(style.as_bytes())),
-        BASE64.encode(Sha256::digest(SCRIPT.as_bytes()))
+        hash(style),
+        scripts.join(" ")
     )
 }
 
@@ -118,9 +132,17 @@ pub fn close(html: &mut Markup, page: &Page) {
 
 /// The same for any page: what it was made from, and what its numbers are.
 pub fn footer(html: &mut Markup, made_from: &str, numbers: &str) {
+    footer_with(html, made_from, numbers, Own::default());
+}
+
+/// The same for a page with a script of its own.
+pub fn footer_with(html: &mut Markup, made_from: &str, numbers: &str, own: Own) {
     let text = format!("Made by syscost {} from {made_from}. {numbers}", env!("CARGO_PKG_VERSION"));
     html.raw("<footer><p>").text(&text);
     html.raw(" This page loads nothing and sends nothing.</p></footer><script>").raw(SCRIPT);
+    if !own.script.is_empty() {
+        html.raw("</script><script>").raw(own.script);
+    }
     html.raw("</script></body></html>\n");
 }
 

@@ -1,0 +1,114 @@
+//! The data block of the page: rows as arrays, with names by index. The script beside this file reads it.
+
+use crate::atlas::Atlas;
+use crate::model::atlas::{AtlasCell, AtlasCount, AtlasMachine, AtlasStep, AtlasSteps};
+use crate::model::explained::Group;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+
+/// Texts that are named by index.
+#[derive(Default)]
+struct Names {
+    all: Vec<String>,
+    known: HashMap<String, usize>,
+}
+
+impl Names {
+    fn index(&mut self, name: &str) -> usize {
+        if let Some(index) = self.known.get(name) {
+            return *index;
+        }
+        self.known.insert(name.to_string(), self.all.len());
+        self.all.push(name.to_string());
+        self.all.len() - 1
+    }
+}
+
+#[derive(Default)]
+struct Block {
+    operations: Names,
+    reasons: Names,
+    functions: Names,
+}
+
+/// The block as JSON.
+pub fn block(atlas: &Atlas) -> String {
+    let mut block = Block::default();
+    // Kernels are the oldest first; the newest knows the most operations, in the order of the list.
+    for cell in atlas.kernels.iter().rev().flat_map(|kernel| &kernel.cells) {
+        block.operations.index(&cell.operation);
+    }
+    let machines: Vec<Value> = machines(atlas).into_iter().map(|machine| block.machine(atlas, machine)).collect();
+    let groups = Group::ALL.map(|(_, title)| title);
+    json!({
+        "machines": machines, "operations": block.operations.all, "reasons": block.reasons.all,
+        "functions": block.functions.all, "groups": groups,
+    })
+    .to_string()
+}
+
+/// All kinds of machine, that with the most kernels first.
+pub fn machines(atlas: &Atlas) -> Vec<&AtlasMachine> {
+    let mut number: BTreeMap<&AtlasMachine, usize> = BTreeMap::new();
+    atlas.kernels.iter().for_each(|kernel| *number.entry(&kernel.machine).or_default() += 1);
+    let mut machines: Vec<(&AtlasMachine, usize)> = number.into_iter().collect();
+    machines.sort_by_key(|(_, kernels)| std::cmp::Reverse(*kernels));
+    machines.into_iter().map(|(machine, _)| machine).collect()
+}
+
+/// `x86_64, qemu64, mitigations=off`
+pub fn machine_name(machine: &AtlasMachine) -> String {
+    let words = [&machine.architecture, &machine.cpu, &machine.append];
+    words.into_iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(", ")
+}
+
+impl Block {
+    fn machine(&mut self, atlas: &Atlas, machine: &AtlasMachine) -> Value {
+        let kernels: Vec<_> = atlas.kernels.iter().filter(|kernel| kernel.machine == *machine).collect();
+        let releases: Vec<&str> = kernels.iter().map(|kernel| kernel.release.as_str()).collect();
+        let cells: Vec<Value> = kernels.iter().map(|kernel| self.cells(&kernel.cells)).collect();
+        let index = |release: &str| releases.iter().position(|other| *other == release);
+        let pairs = atlas.steps.iter().filter(|steps| steps.machine == *machine);
+        let known = pairs.filter_map(|pair| Some((pair, index(&pair.before)?, index(&pair.after)?)));
+        let steps: Vec<Value> = known.flat_map(|(pair, before, after)| self.steps(pair, before, after)).collect();
+        json!({"name": machine_name(machine), "append": machine.append, "releases": releases, "cells": cells, "steps": steps})
+    }
+
+    /// Of each operation, in their order.
+    fn cells(&mut self, cells: &[AtlasCell]) -> Value {
+        let mut values = vec![Value::Null; self.operations.all.len()];
+        for cell in cells {
+            values[self.operations.index(&cell.operation)] = match (&cell.count, &cell.reason) {
+                (Some(count), _) => counted(count),
+                (None, Some(reason)) => json!([self.reasons.index(reason)]),
+                (None, None) => Value::Null,
+            };
+        }
+        Value::Array(values)
+    }
+
+    fn steps(&mut self, pair: &AtlasSteps, before: usize, after: usize) -> Vec<Value> {
+        pair.steps.iter().filter_map(|step| self.step(step, before, after)).collect()
+    }
+
+    fn step(&mut self, step: &AtlasStep, before: usize, after: usize) -> Option<Value> {
+        let operation = *self.operations.known.get(&step.operation)?;
+        let one = |f: &crate::model::atlas::AtlasFunction| {
+            json!([self.functions.index(&f.name), f.group as usize, f.before, f.after])
+        };
+        let functions: Vec<Value> = step.functions.iter().map(one).collect();
+        Some(json!([before, after, operation, number(step.before), number(step.after), functions, step.reason]))
+    }
+}
+
+fn counted(count: &AtlasCount) -> Value {
+    match count.least == count.most {
+        true => number(count.mode),
+        false => json!([number(count.mode), number(count.least), number(count.most)]),
+    }
+}
+
+/// Whole numbers without `.0`.
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
+}

@@ -1,0 +1,131 @@
+//! Release notes: what changed between neighbouring releases, in sentences.
+
+use super::data::{machine_name, machines};
+use crate::atlas::Atlas;
+use crate::model::atlas::{AtlasFunction, AtlasStep, AtlasSteps};
+use crate::prose::counted;
+use crate::report::numbers::thousands;
+use crate::write::markup::Markup;
+
+/// Steps of a release that are told, and functions of a step.
+const MOST_STEPS: usize = 10;
+const MOST_FUNCTIONS: usize = 3;
+/// Series that are unfolded at first.
+const OPEN: usize = 2;
+
+/// All notes, the newest release first.
+pub fn write(html: &mut Markup, atlas: &Atlas) {
+    if atlas.steps.iter().all(|pair| pair.steps.is_empty()) {
+        html.raw("<p>No operation differs between neighbouring releases here.</p>");
+        return;
+    }
+    let machines = machines(atlas);
+    html.raw("<div class=\"releases\">");
+    for machine in &machines {
+        if machines.len() > 1 {
+            html.element("p", &format!("In {}:", machine_name(machine)));
+        }
+        let mut pairs: Vec<&AtlasSteps> =
+            atlas.steps.iter().filter(|pair| pair.machine == **machine && !pair.steps.is_empty()).collect();
+        pairs.reverse();
+        for (index, of_series) in pairs.chunk_by(|a, b| series(&a.after) == series(&b.after)).enumerate() {
+            write_series(html, of_series, index < OPEN);
+        }
+    }
+    html.raw("</div>");
+}
+
+fn write_series(html: &mut Markup, pairs: &[&AtlasSteps], is_open: bool) {
+    let name = pairs.first().map_or("", |pair| series(&pair.after));
+    html.raw(if is_open { "<details open>" } else { "<details>" });
+    html.raw("<summary>").element("h3", &format!("Linux {name}")).raw("</summary>");
+    for pair in pairs {
+        html.element("h4", &format!("{}, after {}", short(&pair.after), short(&pair.before)));
+        html.element("p", &kind(pair)).raw("<ul>");
+        let mut steps: Vec<&AtlasStep> = pair.steps.iter().collect();
+        steps.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        for step in steps.iter().take(MOST_STEPS) {
+            html.raw("<li>").text(&format!("{}: ", short(&pair.after))).element("code", &step.operation);
+            html.text(&format!(" {}", sentence(step))).raw("</li>");
+        }
+        html.raw("</ul>");
+    }
+    html.raw("</details>");
+}
+
+/// What kind of change the steps are, and how many there are.
+fn kind(pair: &AtlasSteps) -> String {
+    let number = counted(pair.steps.len(), "operation");
+    let differ = if pair.steps.len() == 1 { "differs" } else { "differ" };
+    let told = if pair.steps.len() > MOST_STEPS {
+        format!("; the {MOST_STEPS} with the largest differences are below")
+    } else {
+        String::new()
+    };
+    let (before, after) = (series(&pair.before), series(&pair.after));
+    match before == after {
+        true => format!("{number} {differ} inside series {after}, so these are backports or fixes{told}."),
+        false => format!("{number} {differ} from series {before} to {after}{told}."),
+    }
+}
+
+fn size(step: &AtlasStep) -> f64 {
+    (step.after - step.before).abs()
+}
+
+/// `executes 59% fewer instructions (2,731 to 1,115): path walk: getname_flags −310, link_path_walk −280.`
+fn sentence(step: &AtlasStep) -> String {
+    let (from, to) = (thousands(step.before), thousands(step.after));
+    let way = if step.after < step.before { "fewer" } else { "more" };
+    let share = 100.0 * size(step) / step.before;
+    let much = match share {
+        share if !share.is_finite() => thousands(size(step)),
+        share if share < 1.0 => format!("{share:.1}%"),
+        share => format!("{}%", thousands(share.round())),
+    };
+    let functions = functions(&step.functions);
+    let end = if functions.is_empty() { String::new() } else { format!(": {functions}") };
+    format!("executes {much} {way} instructions ({from} to {to}){end}.")
+}
+
+/// The largest changes, by group.
+fn functions(functions: &[AtlasFunction]) -> String {
+    let mut largest: Vec<&AtlasFunction> = functions.iter().filter(|f| f.before != f.after).collect();
+    largest.sort_by_key(|f| std::cmp::Reverse(f.after.abs_diff(f.before)));
+    largest.truncate(MOST_FUNCTIONS);
+    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+    for function in largest {
+        let sign = if function.after < function.before { '−' } else { '+' };
+        let change = thousands(function.after.abs_diff(function.before) as f64);
+        let text = format!("{} {sign}{change}", function.name);
+        match groups.iter_mut().find(|(group, _)| *group == function.group.title()) {
+            Some((_, texts)) => texts.push(text),
+            None => groups.push((function.group.title(), vec![text])),
+        }
+    }
+    let texts = groups.into_iter().map(|(group, texts)| format!("{group}: {}", texts.join(", ")));
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+/// `6.12` of `6.12.118+deb13-cloud-amd64`
+fn series(release: &str) -> &str {
+    let is_end = |(_, c): &(usize, char)| !c.is_ascii_digit();
+    let mut ends = release.char_indices().filter(is_end).map(|(index, _)| index);
+    ends.nth(1).map_or(release, |end| &release[..end])
+}
+
+/// Without the kernel's flavour.
+fn short(release: &str) -> &str {
+    release.split_once("-cloud-").map_or(release, |(version, _)| version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_is_the_first_two_numbers() {
+        let all = ["6.12.118+deb13-cloud-amd64", "6.1.0-56-cloud-amd64", "6.1", "odd"].map(series);
+        assert_eq!(all, ["6.12", "6.1", "6.1", "odd"]);
+    }
+}
