@@ -56,10 +56,10 @@ pub fn machines(atlas: &Atlas) -> Vec<&AtlasMachine> {
     machines.into_iter().map(|(machine, _)| machine).collect()
 }
 
-/// `x86_64, qemu64, mitigations=off`
+/// `x86_64 qemu64 mitigations=off`
 pub fn machine_name(machine: &AtlasMachine) -> String {
     let words = [&machine.architecture, &machine.cpu, &machine.append];
-    words.into_iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(", ")
+    words.into_iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(" ")
 }
 
 impl Block {
