@@ -12,12 +12,12 @@ use crate::cli::messages::Notes;
 use crate::guest::images::{Architecture, Facts, Images};
 use crate::kernel::affinity::Wanted;
 use crate::model::atlas::{ATLAS_KERNEL, AtlasKernel, AtlasMachine};
-use crate::model::{Planned, Role};
+use crate::model::{Failure, Planned, Role};
 use crate::plan::{Choices, Surroundings, select, subjects};
 use crate::prose::counted;
 use crate::runner::Interrupt;
 use crate::session::{RunOptions, Session};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// Count operations in all kernels that the mirror serves, and say what changed between neighbours.
 ///
 /// Kernels are fetched one by one, and removed again unless they were there before. A kernel whose file is complete is not counted
-/// again, so that an interrupted build goes on when it is started again. Of the steps between two kernels, the largest 24 of at
+/// again, so that an interrupted build goes on when it is started again. Of the steps between two kernels, the largest 6 of at
 /// least 1% or 5 instructions are explained: which functions changed.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -54,7 +54,7 @@ pub struct BuildArgs {
     #[arg(long, value_name = "PARAMETERS", allow_hyphen_values = true, default_value = "", hide_default_value = true)]
     append: String,
     /// Boots of each kernel, over which counts have their range.
-    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=1000))]
     boots: u32,
     /// Emulated machines at once [default: one for each CPU].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -72,8 +72,13 @@ Exit status: 3 if a kernel could not be fetched or booted.";
 /// How long one request may take in a machine that shares its CPU with others.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-pub fn session() -> Result<Session> {
-    Session::open(RunOptions { cpu: Wanted::None, timeout: TIMEOUT, ..RunOptions::default() })
+/// A session for one task. Its own watch begins when it is opened: what `interrupt` saw before ends it here.
+///
+/// Errors: what cannot be opened, or the interrupt.
+pub fn session(interrupt: &Interrupt) -> Result<Session> {
+    let session = Session::open(RunOptions { cpu: Wanted::None, timeout: TIMEOUT, ..RunOptions::default() })?;
+    ensure!(!interrupt.is_set(), Failure::interrupted().message);
+    Ok(session)
 }
 
 /// The operations that `patterns` name, or all.
@@ -100,7 +105,7 @@ pub fn run(args: &BuildArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
             .with_context(|| format!("--arch: no kernels are fetched for '{name}': give amd64 or arm64"))
     };
     let architectures = usage(args.architectures.iter().map(find).collect::<Result<Vec<_>>>())?;
-    let planned = usage(planned(&usage(session())?, &args.operations))?;
+    let planned = usage(planned(&usage(session(interrupt))?, &args.operations))?;
     let images = Images::open()?;
     let tell = |doing: &str| notes.tell(&doing);
     let mut source = match args.fetched {
@@ -164,7 +169,7 @@ impl Build<'_> {
             return;
         }
         let begun = Instant::now();
-        let made = count_kernel(facts, machine, &self.planned, self.args.boots);
+        let made = count_kernel(self.interrupt, facts, machine, (&self.planned, self.args.boots));
         match made.and_then(|kernel| atlas::write_kernel(path, &kernel)) {
             Ok(()) => {
                 let seconds = begun.elapsed().as_secs_f64();
@@ -226,7 +231,7 @@ impl Build<'_> {
         }
         let (name, path, begun) = (pair.name(), pair.path.clone(), Instant::now());
         let told = pair.told();
-        let made = session().and_then(|session| {
+        let made = session(self.interrupt).and_then(|session| {
             // A directory may have operations that this build does not count.
             let all = planned(&session, &[])?;
             explained(&session, pair.kernels, pair.steps, &all).map_err(|failure| anyhow!(failure.message))
@@ -267,8 +272,13 @@ fn is_complete(path: &Path, planned: &[Planned], boots: u32) -> bool {
 }
 
 /// Counts operations in a kernel that was fetched. Errors: that it does not boot, or the interrupt.
-pub fn count_kernel(facts: &Facts, machine: AtlasMachine, planned: &[Planned], boots: u32) -> Result<AtlasKernel> {
-    let session = session()?;
+pub fn count_kernel(
+    interrupt: &Interrupt,
+    facts: &Facts,
+    machine: AtlasMachine,
+    (planned, boots): (&[Planned], u32),
+) -> Result<AtlasKernel> {
+    let session = session(interrupt)?;
     let environment = environment_of(&facts.release, &machine);
     let planned: Vec<Planned> = planned.iter().map(|planned| planned.in_environment(&environment)).collect();
     let counted = session.count_cells(&environment, &planned, boots).map_err(|failure| anyhow!(failure.message))?;

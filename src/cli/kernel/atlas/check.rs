@@ -95,7 +95,7 @@ pub fn run(args: &CheckArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
         true => Source::fetched(&images),
         false => Source::open(&images, &architectures(&atlas.kernels), (interrupt, notes), &tell),
     };
-    let planned = planned(&session()?, &[])?;
+    let planned = planned(&session(interrupt)?, &[])?;
     let chosen = chosen(&atlas.kernels, args.share, args.seed);
     let (found, pace) = (Mutex::new(AtlasCheck::default()), Pace::new(chosen.len()));
     let tasks = chosen.into_iter().take_while(|_| !interrupt.is_set()).map(|(kernel, cells)| {
@@ -103,7 +103,7 @@ pub fn run(args: &CheckArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
         (kernel, cells, facts)
     });
     in_parallel(jobs(args.jobs.map(usize::from)), tasks, |(kernel, cells, facts)| {
-        let rows = again(kernel, &cells, facts, &planned);
+        let rows = again(interrupt, (kernel, &cells), facts, &planned);
         if interrupt.is_set() {
             return;
         }
@@ -144,13 +144,18 @@ fn chosen(kernels: &[AtlasKernel], share: f64, seed: u64) -> Vec<Chosen<'_>> {
 }
 
 /// Counts these cells again; those that differ.
-fn again(kernel: &AtlasKernel, cells: &[&AtlasCell], facts: Result<Facts>, planned: &[Planned]) -> Vec<Differs> {
+fn again(
+    interrupt: &Interrupt,
+    (kernel, cells): (&AtlasKernel, &[&AtlasCell]),
+    facts: Result<Facts>,
+    planned: &[Planned],
+) -> Vec<Differs> {
     let is_chosen = |planned: &&Planned| cells.iter().any(|cell| cell.operation == planned.case.to_string());
     let planned: Vec<Planned> = planned.iter().filter(is_chosen).cloned().collect();
     let counted = facts.and_then(|facts| {
         let same = facts.sha256 == kernel.image;
         anyhow::ensure!(same, "its image is another one now: {} {}", facts.package, facts.version);
-        count_kernel(&facts, kernel.machine.clone(), &planned, kernel.boots)
+        count_kernel(interrupt, &facts, kernel.machine.clone(), (&planned, kernel.boots))
     });
     let now = |cell: &AtlasCell| match &counted {
         Ok(counted) => counted.cells.iter().find(|now| now.operation == cell.operation).cloned().unwrap_or_default(),
