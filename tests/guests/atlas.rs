@@ -83,7 +83,9 @@ fn an_atlas_is_built_continued_and_checked() {
     let kept = fs::metadata(&first).unwrap().modified().unwrap();
 
     let (output, atlas) = built(&place);
-    assert!(stderr(&output).contains("2 kernels, 1 of them counted already"), "{}", stderr(&output));
+    // The second kernel may have been counted before the interrupt arrived.
+    let begun = ["2 kernels, 1 of them counted already", "2 kernels, 2 of them counted already"];
+    assert!(begun.iter().any(|begun| stderr(&output).contains(begun)), "{}", stderr(&output));
     assert_eq!(fs::metadata(&first).unwrap().modified().unwrap(), kept, "it was counted again");
     assert_eq!(atlas.kernels.iter().map(|kernel| &kernel.release).collect::<Vec<_>>(), [&releases[0], &releases[1]]);
     for kernel in &atlas.kernels {
