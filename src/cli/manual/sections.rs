@@ -52,7 +52,7 @@ pub const FILES: &[Fact] = &[
         commands: "fleet",
     },
     Fact {
-        name: "DIR/RELEASE.json.gz, DIR/steps/A..B.json.gz",
+        name: "DIR/RELEASE.json.gz, DIR/steps",
         what: "The counts of one kernel of an atlas, and what changed between two neighbours: compressed JSON. DIR/README says \
                where kernels come from, and that the data are free (CC0).",
         commands: "kernel-atlas",
