@@ -1,6 +1,7 @@
 //! Reads and writes the files of an atlas: JSON, compressed, the same bytes for the same contents.
 
 use crate::guest::images::newest_first;
+use crate::kernel::open;
 use crate::model::atlas::{ATLAS_KERNEL, ATLAS_STEPS, AtlasKernel, AtlasMachine, AtlasSteps};
 use crate::store;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -9,7 +10,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -71,7 +72,7 @@ pub fn read_steps(path: &Path) -> Result<AtlasSteps> {
 fn read_as<T: DeserializeOwned>(path: &Path, schema: impl Fn(&T) -> (String, &'static str)) -> Result<T> {
     let read = || {
         let mut bytes = Vec::new();
-        GzDecoder::new(File::open(path)?).take(MOST + 1).read_to_end(&mut bytes)?;
+        GzDecoder::new(open::regular(path)?).take(MOST + 1).read_to_end(&mut bytes)?;
         ensure!(bytes.len() as u64 <= MOST, "more than {} MiB", MOST >> 20);
         let document: T = serde_json::from_slice(&bytes).map_err(|error| anyhow!("not a file of an atlas: {error}"))?;
         let (found, expected) = schema(&document);
@@ -185,6 +186,10 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         assert!(said().starts_with(&format!("{}: ", path.display())), "{}", said());
+        fs::remove_file(&path).unwrap();
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        assert!(said().starts_with(&format!("{}: ", path.display())), "{}", said());
+        fs::remove_file(&path).unwrap();
         write_kernel(&path, &AtlasKernel { schema: "syscost.other/1".into(), ..kernel("6.1") }).unwrap();
         let end = "6.1.json.gz: its schema is 'syscost.other/1', not 'syscost.atlas-kernel/1'";
         assert!(said().ends_with(end) && !said().contains('\n'), "{}", said());

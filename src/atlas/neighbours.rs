@@ -16,6 +16,11 @@ impl Step {
     fn instructions(&self) -> f64 {
         (self.after - self.before).abs()
     }
+
+    /// Of the smaller count: half as many weigh as much as twice as many.
+    fn share(&self) -> f64 {
+        self.instructions() / self.before.min(self.after).max(1.0)
+    }
 }
 
 /// Steps of so many instructions, or such a share of the smaller count, are explained.
@@ -30,7 +35,7 @@ pub fn neighbours(kernels: &[AtlasKernel]) -> Vec<(&AtlasKernel, &AtlasKernel)> 
     pairs.filter(|(a, b)| a.machine == b.machine).collect()
 }
 
-/// The steps between two kernels, the most instructions first.
+/// The steps between two kernels, the largest share first: by instructions, starting a program would hide all else.
 pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
     let count = |kernel: &AtlasKernel, operation: &str| {
         kernel.cells.iter().find(|cell| cell.operation == operation).and_then(|cell| cell.count)
@@ -40,13 +45,13 @@ pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
         is_step(&a, &b).then(|| Step { operation: operation.clone(), before: a.mode, after: b.mode })
     };
     let mut steps: Vec<Step> = before.cells.iter().filter_map(|cell| step(&cell.operation)).collect();
-    steps.sort_by(|a, b| b.instructions().total_cmp(&a.instructions()).then_with(|| a.operation.cmp(&b.operation)));
+    steps.sort_by(|a, b| b.share().total_cmp(&a.share()).then_with(|| a.operation.cmp(&b.operation)));
     steps
 }
 
 /// Whether a step is large enough to be explained.
 pub fn is_explained(step: &Step) -> bool {
-    step.instructions() >= INSTRUCTIONS || step.instructions() >= SHARE * step.before.min(step.after)
+    step.instructions() >= INSTRUCTIONS || step.share() >= SHARE
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Operations counted in several kernels: between which neighbouring ones the number of instructions changed. Pure; called by
-//! `cli::bisect_kernels`.
+//! `cli::kernel::bisect` and, for what a step is, by `atlas`.
 
 use crate::model::atlas::AtlasCount;
 use crate::model::{Case, Counted, Outcome, Role, Run};

@@ -11,6 +11,7 @@ use super::files::write_program;
 use super::language::on_path;
 use crate::kernel::limits::advice;
 use crate::kernel::output::output;
+use crate::kernel::private;
 use crate::model::Unit;
 use crate::seccomp::Filter;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -230,6 +231,18 @@ impl Environment {
             format!("environment {}: none of {} is on PATH{}", self.name, self.compilers.join(", "), self.to_install())
         };
         found.with_context(wanted)
+    }
+
+    /// The probe's version, and its compiler with the compiler's own version: another one makes other instructions.
+    pub fn probe_text(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let Ok(words) = self.compiler() else { return format!("syscost {version}, compiler unknown") };
+        let asked = output(private::asking(&words[0]).args(&words[1..]).arg("--version"));
+        let said = asked.map(|done| String::from_utf8_lossy(&done.stdout).into_owned()).unwrap_or_default();
+        let name = Path::new(&words[0]).file_name().unwrap_or_default();
+        let spelled = std::iter::once(name).chain(words[1..].iter().map(OsString::as_os_str)).collect::<Vec<_>>();
+        let spelled = spelled.join(OsStr::new(" ")).to_string_lossy().into_owned();
+        format!("syscost {version}, {spelled}: {}", said.lines().next().unwrap_or("version unknown").trim())
     }
 
     /// The path of its probe, built now if the cache does not have it.

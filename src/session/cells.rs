@@ -74,14 +74,12 @@ impl Session {
         Ok(())
     }
 
-    /// What the probe says of itself, as far as `planned` starts.
+    /// Its version and compiler, and the C library that it names, if `planned` starts.
     fn probe(&self, place: &mut LazyGuest, planned: &Planned) -> String {
-        let mut words = vec![format!("syscost {}", env!("CARGO_PKG_VERSION"))];
-        if let Ok(channel) = place.channel(&self.workers, &Options::default(), &planned.case) {
-            let facts = ["compiler", "libc"].map(|name| channel.facts().get(name).map(str::to_string));
-            words.extend(facts.into_iter().flatten());
-        }
-        words.join(", ")
+        let built = self.workers.environment(&planned.case.environment).map(|environment| environment.probe_text());
+        let channel = place.channel(&self.workers, &Options::default(), &planned.case);
+        let libc = channel.ok().and_then(|channel| channel.facts().get("libc").map(str::to_string));
+        built.ok().into_iter().chain(libc).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 /// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
 /// value with models and crossovers; the machine and its warnings. Of a profile: where wall time went, the calls, their
 /// latency, paths and descriptors, stacks, and with --costs what unit costs explain and advice. Of a directory: a heat map of
-/// operations by processor and kernel, hosts that are outliers, kernel upgrades that changed a cost, and costs over time. Of a kernel atlas: a heat map of operations
-/// by kernel, the functions behind each step, and release notes.
+/// operations by processor and kernel, hosts that are outliers, kernel upgrades that changed a cost, and costs over time. Of a
+/// kernel atlas: a heat map of operations by kernel, the functions behind each step, and release notes.
 #[derive(Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportArgs {

@@ -26,8 +26,8 @@ use std::time::{Duration, Instant};
 /// Count operations in all kernels that the mirror serves, and say what changed between neighbours.
 ///
 /// Kernels are fetched one by one, and removed again unless they were there before. A kernel whose file is complete is not counted
-/// again, so that an interrupted build goes on when it is started again. Of the steps between two kernels, the largest 6 of at
-/// least 1% or 5 instructions are explained: which functions changed.
+/// again, so that an interrupted build goes on when it is started again. Of the steps between two kernels, the 6 that
+/// are largest in proportion, of at least 1% or 5 instructions, are explained: which functions changed.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BuildArgs {

@@ -43,7 +43,7 @@ fn write_series(html: &mut Markup, pairs: &[&AtlasSteps], is_open: bool) {
         html.element("h4", &format!("{}, after {}", short(&pair.after), short(&pair.before)));
         html.element("p", &kind(pair)).raw("<ul>");
         let mut steps: Vec<&AtlasStep> = pair.steps.iter().collect();
-        steps.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        steps.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         for step in steps.iter().take(MOST_STEPS) {
             html.raw("<li>").text(&format!("{}: ", short(&pair.after))).element("code", &step.operation);
             html.text(&format!(" {}", sentence(step))).raw("</li>");
@@ -58,19 +58,24 @@ fn kind(pair: &AtlasSteps) -> String {
     let number = counted(pair.steps.len(), "operation");
     let differ = if pair.steps.len() == 1 { "differs" } else { "differ" };
     let told = if pair.steps.len() > MOST_STEPS {
-        format!("; the {MOST_STEPS} with the largest differences are below")
+        format!("; the {MOST_STEPS} that changed the most in proportion are below")
     } else {
         String::new()
     };
     let (before, after) = (series(&pair.before), series(&pair.after));
     match before == after {
-        true => format!("{number} {differ} inside series {after}, so these are backports or fixes{told}."),
+        true => format!("{number} {differ} inside series {after}: a backport, a fix, or another build{told}."),
         false => format!("{number} {differ} from series {before} to {after}{told}."),
     }
 }
 
 fn size(step: &AtlasStep) -> f64 {
     (step.after - step.before).abs()
+}
+
+/// Of the smaller count, as a build chooses which steps it explains.
+fn weight(step: &AtlasStep) -> f64 {
+    size(step) / step.before.min(step.after).max(1.0)
 }
 
 /// `executes 59% fewer instructions (2,731 to 1,115): path walk: getname_flags −310, link_path_walk −280.`
