@@ -28,7 +28,8 @@ pub struct Options {
     /// Boot parameters, which follow those of the environment.
     pub append: String,
     pub memory_mib: u32,
-    /// Where the guest's random numbers begin, if its machine is emulated: an equal seed gives an equal boot.
+    /// Where the guest's random numbers begin, if its machine is emulated. Boots with one seed still differ a little (METHOD.md,
+    /// "Counts over several boots").
     pub seed: u32,
     /// More arguments for the emulator, such as `-gdb` and a socket.
     pub arguments: Vec<OsString>,

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// Find between which kernel versions the number of instructions per operation changed.
 ///
-/// Each kernel runs in an emulated machine (see 'syscost kernel fetch'), so counts repeat exactly on any machine. With --image it
-/// judges one kernel for 'git bisect run'.
+/// Each kernel runs in an emulated machine (see 'syscost kernel fetch'), so it does not matter which machine that is run on. Counts
+/// of two boots of one kernel are within 1% of each other for most operations. With --image it judges one kernel for 'git bisect run'.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BisectArgs {
