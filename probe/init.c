@@ -14,6 +14,8 @@
  *       > @3 trace op id.getppid             or `trace run ...`: a line of kernel entries follows each reply (entries.h)
  *       < @3 ready pid=65 ...
  *       < @3 entries c000003e:0=1 ...
+ *       > @5 count 0 own op id.getppid       or `count 0 own run ...`: counts its instructions (count.h)
+ *       < @5 counted 192 768 63291:252747 ...
  *       > @4 program                         runs a command of the user's (program.c)
  *       > @0 kill 1                          kills it; `ended` follows
  *       > @0 read /proc/cmdline              the lines of a file
@@ -35,12 +37,13 @@
  * The kernel's command line may set SYSCOST_SETTLE_S, the seconds to wait before the guest counts as settled; SYSCOST_TMPFS, options
  * of the file system that operations work in; SYSCOST_DISK, the type of the one on the machine's disk, which takes its place; and
  * SYSCOST_AUDIT_RULES, rules of audit that each call is compared with and none matches; SYSCOST_CLOCK, clock sources without which it
- * ends.
+ * ends; SYSCOST_PLAN, a file of first lines to channels, which start one after the other by themselves, numbered from 1.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 #include "init.h"
+#include "count.h"
 #include "entries.h"
 #include "ground.h"
 #include "program.h"
@@ -77,6 +80,7 @@ enum { MOST_CHANNELS = 4096, MOST_OF_LINE = 8192 };
 /* What a channel's first line may begin with. */
 #define RUN "run "
 #define TRACE "trace "
+#define COUNTED "count "
 #define PROGRAM "program"
 
 struct lines {
@@ -293,6 +297,7 @@ static _Noreturn void live_in_channel(size_t number, int input, int output, cons
     for (size_t i = 0; i < MOST_CHANNELS; i++)
         if (channels[i] && channels[i]->pid) close(channels[i]->to), close(channels[i]->from);
     if (is_traced) count_entries(live, line);
+    if (strncmp(line, COUNTED, strlen(COUNTED)) == 0) count_instructions(live, line);
     live(line);
     _exit(126);
 }
@@ -482,6 +487,27 @@ static void console_line(size_t unused, char *line) {
     else pass_on(number, text);
 }
 
+/* ---- the plan ---- */
+
+static char *plan; /* what is left of it; NULL: nothing */
+
+static void read_plan(void) {
+    const char *path = getenv("SYSCOST_PLAN");
+    FILE *file = path ? fopen(path, "re") : NULL;
+    size_t size = 0;
+    if (!file) return;
+    if (getdelim(&plan, &size, '\0', file) < 0) plan = NULL; /* all of it: it has no zero byte */
+    fclose(file);
+}
+
+/* Starts the next channel of the plan once the one before has ended. */
+static void go_on_with_plan(void) {
+    static size_t number;
+    if (!plan || running(number)) return;
+    char *line = strsep(&plan, "\n");
+    if (*line) pass_on(++number, line);
+}
+
 /* ---- the loop ---- */
 
 /* Waits for lines from the console and from channels, and passes each on. */
@@ -544,7 +570,9 @@ _Noreturn void be_init(int (*serve)(void), int (*launch)(char **)) {
     }
     uname(&system);
     say(0, "guest %s", system.release);
+    read_plan();
     for (;;) {
+        go_on_with_plan();
         turn(&console);
         reap_orphans();
     }

@@ -1,8 +1,9 @@
 //! A probe in a guest. Called by whoever booted the guest.
 
 use super::console::{Console, INIT};
-use crate::model::{Facts, Failure, FailureKind, Reply};
-use crate::runner::{add_line, parse_ready};
+use super::count::counted;
+use crate::model::{Counted, Facts, Failure, FailureKind, Reply};
+use crate::runner::{add_line, failure_in, parse_ready};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,6 +12,8 @@ use std::time::Duration;
 pub struct Channel {
     console: Rc<RefCell<Console>>,
     number: u32,
+    /// Whether it is one of the guest's plan, which ends by itself.
+    is_planned: bool,
     /// The console's own lines before it was opened.
     said: u64,
     facts: Facts,
@@ -21,17 +24,18 @@ pub struct Channel {
 const END: Duration = Duration::from_secs(2);
 
 impl Channel {
-    /// Starts one with this first line, and waits until it is ready.
+    /// Starts one with this first line, if it does not start by itself, and waits until it is ready.
     pub(super) fn open(
         console: &Rc<RefCell<Console>>,
         number: u32,
-        greeting: &str,
+        greeting: Option<&str>,
         timeout: Duration,
     ) -> Result<Channel, Failure> {
         let said = console.borrow().messages_so_far();
         let (console, ended) = (Rc::clone(console), Cell::new(false));
-        let mut channel = Channel { console, number, said, facts: Facts::default(), ended };
-        channel.send(greeting)?;
+        let is_planned = greeting.is_none();
+        let mut channel = Channel { console, number, is_planned, said, facts: Facts::default(), ended };
+        greeting.map_or(Ok(()), |greeting| channel.send(greeting))?;
         channel.facts = parse_ready(&channel.line(timeout)?)?;
         Ok(channel)
     }
@@ -72,8 +76,17 @@ impl Channel {
         Ok(reply)
     }
 
+    /// What a channel counts that is there for it, and what its probe reported of itself.
+    pub(super) fn counted(self, timeout: Duration) -> Result<(Counted, Facts), Failure> {
+        let line = self.line(timeout)?;
+        if line.starts_with("counted ") { Ok((counted(&line)?, self.facts.clone())) } else { Err(failure_in(&line)) }
+    }
+
     /// Ends the process, first by the end of its input.
     fn end(&self) -> Result<(), Failure> {
+        if self.is_planned && self.has_ended() {
+            return Ok(());
+        }
         for command in ["close", "kill"] {
             self.console.borrow_mut().send(INIT, &format!("{command} {}", self.number))?;
             if self.has_ended() {

@@ -4,7 +4,7 @@
 use crate::model::{Failure, FailureKind};
 use crate::runner::Child;
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The channel of init itself.
 pub(super) const INIT: u32 = 0;
@@ -38,14 +38,13 @@ impl Console {
     }
 
     pub fn line(&mut self, channel: u32, timeout: Duration) -> Result<String, Failure> {
-        let deadline = Instant::now() + timeout;
+        let deadline = self.child.deadline(timeout);
         loop {
             if let Some(line) = self.lines.get_mut(&channel).and_then(VecDeque::pop_front) {
                 return Ok(line);
             }
             self.check()?;
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.child.line_within(left) {
+            match self.child.line(deadline) {
                 Ok(line) => self.sort(line),
                 Err(failure) if failure.kind == FailureKind::Timeout => return Err(self.silent(timeout)),
                 Err(failure) => return Err(self.explained(failure)),

@@ -2,15 +2,16 @@
 
 use super::channel::Channel;
 use super::console::{Console, INIT};
+use super::count::ToCount;
 use super::disk;
 use super::images;
-use super::initramfs::Initramfs;
+use super::initramfs::{self, Initramfs};
 use super::program::{CommandFiles, Program};
 use super::traced::Traced;
 use crate::kernel::output::output;
 use crate::kernel::owner::{Trust, doubt, doubt_place};
 use crate::kernel::{open, private};
-use crate::model::{Failure, FailureKind};
+use crate::model::{Counted, Facts, Failure, FailureKind, Unit};
 use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
 use std::cell::{Cell, RefCell};
@@ -28,14 +29,15 @@ pub struct Options {
     /// Boot parameters, which follow those of the environment.
     pub append: String,
     pub memory_mib: u32,
-    /// Where the guest's random numbers begin, if its machine is emulated. Boots with one seed still differ a little (METHOD.md,
-    /// "Counts over several boots").
+    /// Where the guest's random numbers begin, if its machine is emulated.
     pub seed: u32,
     /// More arguments for the emulator, such as `-gdb` and a socket.
     pub arguments: Vec<OsString>,
     /// More programs, each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They speak the
     /// protocol on descriptors 3 and 4, as those of languages do.
     pub programs: Vec<(String, PathBuf)>,
+    /// What is counted first, by itself; [`Guest::counted`] has it.
+    pub plan: Vec<ToCount>,
     /// What [`Guest::program`] runs.
     pub command: Option<Rc<CommandFiles>>,
 }
@@ -48,6 +50,7 @@ impl Default for Options {
             seed: 1,
             arguments: Vec::new(),
             programs: Vec::new(),
+            plan: Vec::new(),
             command: None,
         }
     }
@@ -69,6 +72,8 @@ pub struct Guest {
 const BOOT: u32 = 6;
 /// Lines of a file such as /proc/kallsyms take long over a console.
 const FILE: u32 = 12;
+/// The file that `SYSCOST_PLAN` names (`probe/init.c`).
+const PLAN: &str = "plan";
 /// Programs that operations start, beside the probe; each may be missing.
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
 /// Page numbers that fit a line of the console.
@@ -92,12 +97,17 @@ impl Guest {
             start.args(&command[1..]);
             start
         };
-        let mut console = Console::new(workers.start_program(start)?);
+        let mut emulator = workers.start_program(start)?;
+        if environment.unit == Unit::Instructions {
+            emulator.wait_by_cpu_time();
+        }
+        let mut console = Console::new(emulator);
         let hello = console.line(INIT, workers.timeout * BOOT)?;
         let release = hello.strip_prefix("guest ").unwrap_or(&hello).to_string();
         let console = Rc::new(RefCell::new(console));
         let directory = workers.directory().to_string_lossy().into_owned();
-        Ok(Guest { console, release, command, directory, channels: Cell::new(0), timeout: workers.timeout })
+        let channels = Cell::new(options.plan.len() as u32);
+        Ok(Guest { console, release, command, directory, channels, timeout: workers.timeout })
     }
 
     /// The kernel's release, e.g. `6.1.0-54-cloud-amd64`.
@@ -131,7 +141,23 @@ impl Guest {
     /// The probe's error, or why the guest did not answer.
     pub fn channel(&self, greeting: &str) -> Result<Channel, Failure> {
         self.channels.set(self.channels.get() % (CHANNELS - 1) + 1);
-        Channel::open(&self.console, self.channels.get(), greeting, self.timeout)
+        Channel::open(&self.console, self.channels.get(), Some(greeting), self.timeout)
+    }
+
+    /// What was counted of a case of the plan, by its place in it, and what the probe reported of itself. Each can be had once.
+    ///
+    /// # Errors
+    /// The probe's error, or why the guest did not answer.
+    pub fn planned(&self, place: usize) -> Result<(Counted, Facts), Failure> {
+        Channel::open(&self.console, place as u32 + 1, None, self.timeout)?.counted(self.timeout)
+    }
+
+    /// The same for a case that is counted now.
+    ///
+    /// # Errors
+    /// As `planned`.
+    pub fn counted(&self, case: &ToCount) -> Result<Counted, Failure> {
+        Ok(self.channel(&case.line())?.counted(self.timeout)?.0)
     }
 
     /// The same, with the kernel entries of each request counted inside the guest.
@@ -288,6 +314,10 @@ fn write_archive(path: &Path, probe: &Path, options: &Options) -> Result<()> {
         if let Ok(program) = fs::read(probe.with_file_name(name)) {
             archive.program(name, &program).with_context(cannot)?;
         }
+    }
+    if !options.plan.is_empty() {
+        let lines: String = options.plan.iter().map(|case| case.line() + "\n").collect();
+        archive.file(Path::new(PLAN), initramfs::Facts::default(), lines.as_bytes()).with_context(cannot)?;
     }
     if let Some(command) = &options.command {
         command.write(&mut archive)?;

@@ -19,7 +19,8 @@
 //! # }
 //! ```
 //!
-//! In an emulated machine, nanoseconds of a batch are instructions. A guest that ends, panics or does not answer gives a failure
+//! In an emulated machine, nanoseconds of a batch are instructions. What is to be counted there is part of its first file system
+//! ([`Options::plan`]): until all is counted, nothing from outside reaches the guest, and boots are equal to the last instruction. A guest that ends, panics or does not answer gives a failure
 //! with what its console said last. It ends when it is dropped, and with the run's directory, however this process ends.
 
 mod channel;
@@ -34,7 +35,7 @@ mod program;
 mod traced;
 
 pub use channel::Channel;
-pub use count::count;
+pub use count::ToCount;
 pub use initramfs::Facts as FileFacts;
 pub use machine::{Guest, Options, kernel};
 pub use monitor::Monitor;

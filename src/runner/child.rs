@@ -43,6 +43,8 @@ pub struct Child {
     interrupt: Interrupt,
     wording: Option<ErrorWording>,
     orderly: bool,
+    /// Whether its timeouts are of its CPU time.
+    by_cpu_time: bool,
     /// What the probe said to a hello, if it was asked.
     hello: Option<Facts>,
 }
@@ -58,17 +60,19 @@ const ECHO: &str =
 /// What a worker may write to standard error while an answer is waited for.
 const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 
-/// When to stop waiting for an answer, and how long that was.
-#[derive(Clone, Copy)]
-struct Deadline {
-    at: Instant,
-    timeout: Duration,
-}
+/// A worker whose timeouts are of CPU time may take so many times as long where others use the CPU.
+const BUSY: u32 = 20;
+/// How often a worker that is waited for is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+const SHORTEST: Duration = Duration::from_millis(1);
 
-impl Deadline {
-    fn after(timeout: Duration) -> Deadline {
-        Deadline { at: Instant::now() + timeout, timeout }
-    }
+/// How long to wait for an answer.
+#[derive(Clone, Copy)]
+pub struct Deadline {
+    began: Instant,
+    timeout: Duration,
+    /// The CPU time that the worker had used when that began, if its timeouts are of it.
+    used: Option<Duration>,
 }
 
 impl Child {
@@ -98,7 +102,41 @@ impl Child {
         let process = command.spawn().map_err(|e| cannot(&format!("cannot start {name}"), &why(e)))?;
         run.borrow_mut().group_started(process.id());
         let (run, interrupt) = (Rc::clone(run), interrupt.clone());
-        Ok(Child { process, unread: Vec::new(), directory, run, interrupt, wording, orderly: true, hello: None })
+        Ok(Child {
+            process,
+            unread: Vec::new(),
+            directory,
+            run,
+            interrupt,
+            wording,
+            orderly: true,
+            by_cpu_time: false,
+            hello: None,
+        })
+    }
+
+    /// From now on timeouts are of its CPU time: an emulator computes all the time, but it may get little of a busy CPU.
+    pub fn wait_by_cpu_time(&mut self) {
+        self.by_cpu_time = true;
+    }
+
+    /// When a wait that begins now is over.
+    pub fn deadline(&self, timeout: Duration) -> Deadline {
+        let used = self.by_cpu_time.then(|| self.cpu_time()).flatten();
+        Deadline { began: Instant::now(), timeout, used }
+    }
+
+    fn is_over(&self, Deadline { began, timeout, used }: Deadline) -> bool {
+        let elapsed = began.elapsed();
+        let now = used.and_then(|then| self.cpu_time()?.checked_sub(then));
+        elapsed >= timeout && now.is_none_or(|used| used >= timeout || elapsed >= timeout * BUSY)
+    }
+
+    /// The CPU time that it has used; `None` if the system does not tell.
+    fn cpu_time(&self) -> Option<Duration> {
+        let (text, tick_ns) = (proc_stat::text(self.process.id()), proc_stat::tick_ns());
+        let stat = ProcStat::parse(&text)?;
+        Some(Duration::from_nanos(stat.user_ns(tick_ns)? + stat.system_ns(tick_ns)?))
     }
 
     /// The process ID, which is also that of its group.
@@ -130,7 +168,7 @@ impl Child {
     /// As `ready`, or that there is no probe; with what the command printed.
     pub fn meet(&mut self, request: &str, timeout: Duration) -> Result<(), Failure> {
         let mut noise = Noise::default();
-        let deadline = Deadline::after(timeout);
+        let deadline = self.deadline(timeout);
         let sent = self.send(request);
         if sent.is_err() {
             // It takes no request any more, but may have said why.
@@ -173,7 +211,7 @@ impl Child {
     /// Sends a request that is answered by lines until one that is just `end`, and returns those before.
     pub fn ask(&mut self, request: &str, end: &str, timeout: Duration) -> Result<Vec<String>, Failure> {
         self.send(request)?;
-        let deadline = Deadline::after(timeout);
+        let deadline = self.deadline(timeout);
         let mut lines = Vec::new();
         let mut bytes = 0;
         loop {
@@ -195,7 +233,7 @@ impl Child {
 
     /// Reads the `ready` line and its facts.
     pub fn ready(&mut self, timeout: Duration) -> Result<Facts, Failure> {
-        parse_ready(&self.line(Deadline::after(timeout))?)
+        parse_ready(&self.line(self.deadline(timeout))?)
     }
 
     /// Sends the request for k batches of n iterations and reads the reply.
@@ -206,7 +244,7 @@ impl Child {
 
     /// Reads the reply to a request that was sent.
     pub fn reply(&mut self, timeout: Duration) -> Result<Reply, Failure> {
-        let deadline = Deadline::after(timeout);
+        let deadline = self.deadline(timeout);
         let mut reply = Reply::default();
         while !add_line(&mut reply, &self.line(deadline)?)? {
             if reply.batches.len() > MOST_BATCHES {
@@ -219,36 +257,32 @@ impl Child {
     /// Lets a timer sample the mode of the operation for about `time` of CPU time, in whole milliseconds.
     pub fn sample(&mut self, time: Duration, timeout: Duration) -> Result<ModeSamples, Failure> {
         self.send(&format!("sample {}", time.as_millis()))?;
-        parse_sampled(&self.line(Deadline::after(timeout))?)
+        parse_sampled(&self.line(self.deadline(timeout))?)
     }
 
     /// Lets a native probe prepare n iterations, whose run is to be counted; it then waits.
     pub fn prepare_count(&mut self, n: u64, timeout: Duration) -> Result<(), Failure> {
         self.send(&format!("count {n}"))?;
-        expect("prepared", &self.line(Deadline::after(timeout))?)
+        expect("prepared", &self.line(self.deadline(timeout))?)
     }
 
     /// Runs the iterations that were prepared.
     pub fn run_count(&mut self, timeout: Duration) -> Result<(), Failure> {
         self.send("run")?;
-        expect("counted", &self.line(Deadline::after(timeout))?)
+        expect("counted", &self.line(self.deadline(timeout))?)
     }
 
     /// Times up to `calls` single calls, for at most `time`, in whole milliseconds; `timeout` is for all else.
     pub fn singles(&mut self, calls: u64, time: Duration, timeout: Duration) -> Result<SingleCalls, Failure> {
         self.send(&format!("single {calls} {}", time.as_millis()))?;
-        let deadline = Deadline::after(time + timeout);
+        let deadline = self.deadline(time + timeout);
         let mut singles = Singles::default();
         while !singles.add_line(&self.line(deadline)?)? {}
         Ok(singles.calls())
     }
 
     /// Reads one line.
-    pub fn line_within(&mut self, timeout: Duration) -> Result<String, Failure> {
-        self.line(Deadline::after(timeout))
-    }
-
-    fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {
+    pub fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
@@ -277,14 +311,13 @@ impl Child {
                 self.orderly = false;
                 return Err(Failure::interrupted());
             }
-            let left = deadline.at.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if self.is_over(deadline) {
                 self.orderly = false;
                 let waited = deadline.timeout.as_secs_f64();
                 let text = format!("no answer within {waited:.0} s: stopped (--timeout allows more)");
                 return Err(Failure::new(FailureKind::Timeout, text));
             }
-            if wait_readable(output, left.min(Duration::from_millis(100))) {
+            if wait_readable(output, deadline.timeout.saturating_sub(deadline.began.elapsed()).clamp(SHORTEST, LOOK)) {
                 return Ok(());
             }
             if fs::metadata(self.directory.join(STDERR)).is_ok_and(|facts| facts.len() > MOST_WRITTEN_TO_STDERR) {

@@ -34,8 +34,9 @@ pub use fixtures::{Fixture, check_room, names_fixtures};
 pub use holes::replaced;
 pub use interrupt::Interrupt;
 pub use language::{Language, on_path};
-pub use protocol::parse_ready;
 #[doc(hidden)]
+pub(crate) use protocol::failure_in;
+pub use protocol::parse_ready;
 pub use protocol::{add_line, parse_sampled};
 #[doc(hidden)]
 pub use single_calls::Singles;

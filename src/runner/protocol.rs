@@ -57,7 +57,7 @@ pub fn expect(word: &str, line: &str) -> Result<(), Failure> {
 }
 
 /// The failure of `error ENOSYS futex: Function not implemented`; any other line violates the protocol.
-pub(super) fn failure_in(line: &str) -> Failure {
+pub(crate) fn failure_in(line: &str) -> Failure {
     let Some(text) = line.strip_prefix("error ") else {
         return Failure::new(
             FailureKind::Crashed,

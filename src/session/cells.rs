@@ -1,6 +1,5 @@
 //! Operations counted in one kernel over several boots, for the atlas.
 
-use super::counting::count_case;
 use super::guests::LazyGuest;
 use super::open::Session;
 use crate::guest::Options;
@@ -48,21 +47,25 @@ impl Session {
         found: &mut Found,
         told: &mut CountedKernel,
     ) -> Result<(), Failure> {
-        let mut place = LazyGuest::new(environment, planned);
-        for (planned, found) in planned.iter().zip(found) {
-            let counted = count_case(&mut place, &self.workers, boot, planned);
+        let mut place = LazyGuest::to_count(environment, planned.to_vec());
+        for (number, found) in found.iter_mut().enumerate() {
+            let counted = place.counted(&self.workers, boot, number);
             if self.workers.interrupt.is_set() {
                 return Err(Failure::interrupted());
             }
             let Some((_, facts)) = place.facts(&self.workers) else {
                 return Err(counted.err().unwrap_or_else(|| Failure::new(FailureKind::Start, "no guest")));
             };
-            if told.release.is_empty() {
-                told.release = facts.kernel.unwrap_or_default();
-                told.emulator = facts.emulator.unwrap_or_default();
-                told.probe = self.probe(&mut place, planned);
+            told.release = facts.kernel.unwrap_or_default();
+            told.emulator = facts.emulator.unwrap_or_default();
+            if let Ok((_, facts)) = &counted
+                && told.probe.is_empty()
+            {
+                let built = self.workers.environment(environment)?.probe_text();
+                let libc = facts.get("libc").map(|libc| format!(", {libc}"));
+                told.probe = built + &libc.unwrap_or_default();
             }
-            let each = counted.and_then(|counted| {
+            let each = counted.and_then(|(counted, _)| {
                 counted.per_operation().ok_or_else(|| Failure::new(FailureKind::Failed, "nothing was counted"))
             });
             match (&mut *found, each) {
@@ -72,14 +75,6 @@ impl Session {
             }
         }
         Ok(())
-    }
-
-    /// Its version and compiler, and the C library that it names, if `planned` starts.
-    fn probe(&self, place: &mut LazyGuest, planned: &Planned) -> String {
-        let built = self.workers.environment(&planned.case.environment).map(|environment| environment.probe_text());
-        let channel = place.channel(&self.workers, &Options::default(), &planned.case);
-        let libc = channel.ok().and_then(|channel| channel.facts().get("libc").map(str::to_string));
-        built.ok().into_iter().chain(libc).collect::<Vec<_>>().join(", ")
     }
 }
 

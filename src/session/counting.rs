@@ -4,9 +4,9 @@ use super::guests::LazyGuest;
 use super::job::only_for_speed;
 use super::open::Session;
 use super::options::{Stage, Watch};
-use super::passes::{Passed, Passes};
-use crate::guest::{self, Options};
-use crate::model::{Counted, Failure, FailureKind, Planned, Unit};
+use super::passes::Passed;
+use crate::guest::Options;
+use crate::model::{Failure, FailureKind, Planned, Unit};
 use crate::proof::{Proof, prove_by};
 use crate::runner::{Environment, Workers};
 
@@ -20,13 +20,23 @@ impl Session {
         }
         for (i, environment) in counted.iter().enumerate() {
             let at = |share: f64, doing: &str| watch.at((i as f64 + share) / counted.len() as f64, doing);
-            let mut place = LazyGuest::new(&environment.name, &planned);
             let own = |passed: &&mut Passed| passed.planned.case.environment == environment.name;
             let mut cases: Vec<&mut Passed> = passed.iter_mut().filter(own).collect();
+            cases.iter_mut().for_each(|case| refuse_cold(case));
+            cases.retain(|case| case.passes.is_ok());
+            let mut place =
+                LazyGuest::to_count(&environment.name, cases.iter().map(|case| case.planned.clone()).collect());
             at(0.0, &format!("booting {}", environment.name));
             let all = cases.len() as f64;
             for (done, case) in cases.iter_mut().enumerate() {
-                case.passes = count(&mut place, &self.workers, options, case);
+                let counted = place.counted(&self.workers, options, done);
+                let interrupted = self.workers.interrupt.is_set().then(Failure::interrupted);
+                match interrupted.map_or(counted, Err) {
+                    Ok((counted, _)) => {
+                        case.passes.iter_mut().for_each(|passes| passes.counted = Some(counted.clone()))
+                    }
+                    Err(failure) => case.passes = Err(failure),
+                }
                 at((done + 1) as f64 / all, &case.planned.case.to_string());
             }
             // After all counts, which what tracing leaves in the kernel must not change.
@@ -54,35 +64,12 @@ fn counted_environments(workers: &Workers, planned: &[Planned]) -> Vec<Environme
     environments
 }
 
-/// Counts the instructions of a case whose passes found nothing against it.
-fn count(
-    place: &mut LazyGuest,
-    workers: &Workers,
-    options: &Options,
-    Passed { planned, passes }: &Passed,
-) -> Result<Passes, Failure> {
-    let passes = passes.clone()?;
-    if workers.interrupt.is_set() {
-        return Err(Failure::interrupted());
-    }
-    if planned.case.cold().is_some_and(|bytes| bytes > 0) {
+/// An emulated machine cannot measure cold calls.
+fn refuse_cold(Passed { planned, passes }: &mut Passed) {
+    if planned.case.cold().is_some_and(|bytes| bytes > 0) && passes.is_ok() {
         let text = "cold: an emulated machine has no caches whose contents could be displaced";
-        return Err(Failure::new(FailureKind::Unsupported, text));
+        *passes = Err(Failure::new(FailureKind::Unsupported, text));
     }
-    let counted = count_case(place, workers, options, planned)?;
-    Ok(Passes { counted: Some(counted), ..passes })
-}
-
-/// Counts the instructions of a case.
-pub(super) fn count_case(
-    place: &mut LazyGuest,
-    workers: &Workers,
-    options: &Options,
-    planned: &Planned,
-) -> Result<Counted, Failure> {
-    let channel = place.channel(workers, options, &planned.case)?;
-    let deferred = planned.traits.switches || planned.traits.children;
-    guest::count(planned.limit, deferred, |n, k| channel.request(n, k, workers.timeout))
 }
 
 /// Counts the kernel entries of a case whose instructions could be counted. Whatever fails now is for want of a trace.

@@ -2,8 +2,8 @@
 //! the same rounds as all others; `counting` has those whose instructions are counted.
 
 use crate::engine::{Launcher, Worker};
-use crate::guest::{Channel, Guest, Options, Traced};
-use crate::model::{Case, EnvironmentFacts, Facts, Failure, FailureKind, Planned, Reply};
+use crate::guest::{Channel, Guest, Options, ToCount, Traced};
+use crate::model::{Case, Counted, EnvironmentFacts, Facts, Failure, FailureKind, Planned, Reply};
 use crate::runner::{Workers, names_fixtures};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,6 +26,9 @@ pub(super) struct LazyGuest {
     name: String,
     /// The cases that are snippets, in the order of their programs in the guest.
     snippets: Vec<Case>,
+    /// What its guests count first, and of which case the present one's plan begins.
+    plan: Vec<Planned>,
+    first: usize,
     guest: Option<Result<Guest, Failure>>,
     boots: u32,
 }
@@ -36,7 +39,30 @@ impl LazyGuest {
         let own = planned.iter().map(|planned| &planned.case).filter(|case| case.environment == name);
         let mut snippets: Vec<Case> = own.filter(|case| case.language.is_some()).cloned().collect();
         snippets.dedup();
-        LazyGuest { name: name.to_string(), snippets, guest: None, boots: 0 }
+        LazyGuest { name: name.to_string(), snippets, plan: Vec::new(), first: 0, guest: None, boots: 0 }
+    }
+
+    /// The same for cases that are all for it, and to be counted.
+    pub fn to_count(name: &str, plan: Vec<Planned>) -> LazyGuest {
+        let place = LazyGuest::new(name, &plan);
+        LazyGuest { plan, ..place }
+    }
+
+    /// What was counted of the case at `place` in the plan, and what its probe reported of itself. Ask for them in order, and for all
+    /// else afterwards.
+    pub fn counted(&mut self, workers: &Workers, options: &Options, place: usize) -> Result<(Counted, Facts), Failure> {
+        self.greeting(&self.plan[place].case)?;
+        if self.booted().is_none_or(|guest| !guest.is_alive()) {
+            self.first = place;
+        }
+        let place = place - self.first;
+        self.guest(workers, options)?.planned(place)
+    }
+
+    /// The rest of the plan for a guest that begins with case `first` of it.
+    fn rest(&self) -> Vec<ToCount> {
+        let one = |planned: &Planned| ToCount::new(planned, self.greeting(&planned.case).unwrap_or_default());
+        self.plan[self.first..].iter().map(one).collect()
     }
 
     fn booted(&self) -> Option<&Guest> {
@@ -89,7 +115,7 @@ impl LazyGuest {
         if self.guest.is_none() || (has_ended && self.boots < BOOTS) {
             self.guest = None;
             self.boots += 1;
-            let options = Options { programs: self.programs(workers), ..options.clone() };
+            let options = Options { programs: self.programs(workers), plan: self.rest(), ..options.clone() };
             self.guest = Some(Guest::boot(workers, &self.name, &options));
         }
         match &self.guest {

@@ -6,6 +6,7 @@ use nix::unistd::geteuid;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -139,6 +140,87 @@ fn two_runs_count_the_same_and_boot_parameters_count() {
     assert_eq!(of(&first, "call.empty_loop", &name), 2.0, "one subtraction, one jump");
 }
 
+/// Whatever the host does meanwhile: two boots at once, beside a third with one operation less.
+#[test]
+fn boots_are_equal_to_the_last_instruction() {
+    let Some(name) = emulated_kernel("boots_are_equal_to_the_last_instruction") else { return };
+    let operations = ["file.create", "mem.mmap_munmap", "process.fork_wait", "socket.socketpair_close", "id.getppid"];
+    let batches = |operations: &[&str]| {
+        let place = Place::new();
+        let (records, all) = records(&place, &[operations, &["--env", &name, "--no-verify"]].concat());
+        assert!(all, "{records:?}");
+        records.iter().map(|record| record["counted"].clone()).collect::<Vec<_>>()
+    };
+    let (first, second) = std::thread::scope(|scope| {
+        let runs = [&operations[..], &operations[..], &operations[..3]].map(|some| scope.spawn(move || batches(some)));
+        let [first, second, _] = runs.map(|run| run.join().unwrap());
+        (first, second)
+    });
+    assert_eq!(first, second);
+}
+
+/// What is counted of a program whose batch of n iterations takes so many `instructions`, in a shell's arithmetic: iterations of
+/// both lengths, and pairs of batches.
+fn counted_of_program(line: &str, instructions: &str) -> Result<(u64, u64, Vec<(u64, u64)>), String> {
+    let (place, workers) = (Place::new(), workers());
+    let program = place.path().join("program");
+    let script = format!(
+        "#!/bin/sh\nnumber=0 calls=0\necho ready bits=64 >&4\nwhile read n k <&3; do\n while [ $k -gt 0 ]; do\n  \
+         number=$((number+1)) k=$((k-1)) before=$calls calls=$((calls+n))\n  echo $(({instructions})) 0 >&4\n done\n \
+         echo total 0 0 0 0 >&4\ndone\n"
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut init = std::process::Command::new(workers.probe_of("native").unwrap());
+    init.arg("--init").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut init = init.spawn().unwrap();
+    let mut input = init.stdin.take().unwrap();
+    let path = program.to_str().unwrap().trim_start_matches('/');
+    writeln!(input, "@1 count {line} run {path}").unwrap();
+    let mut lines = BufReader::new(init.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let answer = lines.find(|line| !line.starts_with("@0 ") && !line.starts_with("@1 ready ")).unwrap();
+    assert_eq!(lines.next().unwrap(), "@1 ended exit status 0");
+    writeln!(input, "@0 poweroff").unwrap();
+    init.wait().unwrap();
+    let Some(counted) = answer.strip_prefix("@1 counted ") else { return Err(answer) };
+    let mut words = counted.split(' ');
+    let mut next = || words.next().unwrap().parse().unwrap();
+    let (fewer, more) = (next(), next());
+    let pair = |word: &str| word.split_once(':').map(|(few, many)| (few.parse().unwrap(), many.parse().unwrap()));
+    Ok((fewer, more, words.map(|word| pair(word).unwrap()).collect()))
+}
+
+#[test]
+fn instructions_are_differences_that_agree() {
+    let each = |(fewer, more, pairs): &(u64, u64, Vec<(u64, u64)>)| {
+        let mut each: Vec<f64> = pairs.iter().map(|(few, many)| (many - few) as f64 / (more - fewer) as f64).collect();
+        each.sort_by(f64::total_cmp);
+        each[each.len() / 2]
+    };
+    let own = |instructions: &str| counted_of_program("0 own", instructions).unwrap();
+    // What starts and ends a batch cancels: all pairs agree at once, in batches shorter than the time between timer interrupts.
+    let plain = own("55 + n * 329");
+    assert_eq!((each(&plain), plain.2.len()), (329.0, 8));
+    assert!(plain.1 * 329 < 400_000 && plain.0 * 4 == plain.1 && plain.0 % 48 == 0, "{plain:?}");
+    // Interrupts are in some batches, a state that changes once in others.
+    assert_eq!(each(&own("55 + n * 2734 + (number % 5 ? 0 : 9000)")), 2734.0);
+    assert_eq!(each(&own("55 + n * 329 + (number > 10 && number < 21 ? 4584 : 0)")), 329.0);
+    // Each 48th call makes random numbers for as many.
+    let shared = each(&own("21 + n * 404 + 2818 * (calls / 48 - before / 48)"));
+    assert!((shared - 404.0 - 2818.0 / 48.0).abs() < 1e-9, "{shared}");
+    // Batches that never agree are long, and so are those of an operation that leaves work to others.
+    let never = own("n * 5000 + number * number * 31 % 977");
+    assert!(never.1 * 5000 > 400_000 && never.2.len() == 3 && (each(&never) - 5000.0).abs() < 1.0, "{never:?}");
+    assert!(counted_of_program("0 deferred", "55 + n * 5000").unwrap().1 * 5000 > 400_000);
+    // Long operations have few iterations, and a limit holds.
+    let long = own("n * 300000000");
+    assert_eq!((long.0, long.1, long.2.len()), (1, 4, 2));
+    let limited = counted_of_program("3 own", "n * 10").unwrap();
+    assert_eq!((limited.0, limited.1, each(&limited)), (1, 3, 10.0));
+    let refused = counted_of_program("1 own", "n").unwrap_err();
+    assert!(refused.contains("error ENOTSUP one iteration per batch"), "{refused}");
+}
+
 /// A kernel for arm64 that can be booted here, and its compiler; or says that `test` is skipped.
 fn arm64_kernel(test: &str) -> Option<String> {
     let name = emulated_kernel_of(test, "aarch64")?;
@@ -206,12 +288,13 @@ fn what_cannot_be_booted_says_why() {
     let mut old = vec![0; 0x400];
     old[0x1fe..0x206].copy_from_slice(b"\x55\xaa\0\0HdrS");
     fs::write(place.path().join("old"), old).unwrap();
-    let cases: [(&str, &[&str], &str); 8] = [
+    let cases: [(&str, &[&str], &str); 9] = [
         ("linux:text", &[], "text is not a kernel image"),
         ("linux:old", &[], "old is for i686, the emulated machine is x86_64"),
         ("linux:none", &[], "none: No such file or directory"),
         ("linux-0.1", &[], "get one with 'syscost kernel fetch 0.1'"),
         (&name, &["--guest-memory", "32"], "its console is empty (too little memory, see --guest-memory, or "),
+        (&name, &["--guest-memory", "3"], "3 is not in 16"),
         (&name, &["--append", "mem=50M"], "Kernel panic - not syncing: System is deadlocked on memory"),
         (&name, &["--append", "rdinit=/nothing root=/dev/none"], "Kernel panic - not syncing: "),
         (

@@ -141,7 +141,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "PARAMETERS", help_heading = WHERE, hide_short_help = true)]
     pub append: Option<String>,
     /// Memory of all guests of --env, in MiB [default: 256].
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20), help_heading = WHERE, hide_short_help = true)]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(16..=1 << 20), help_heading = WHERE, hide_short_help = true)]
     pub guest_memory: Option<u32>,
     /// Measure in an environment of your own: the command that starts a program there, split into words as a shell would, without
     /// a shell. {program} is the program with its arguments (at the end if it is not named), {static} the same linked

@@ -7,7 +7,7 @@ use super::explanation;
 use super::log::Log;
 use super::names::{KERNEL, Names};
 use super::tree::tree;
-use crate::guest::{self, Channel, Options};
+use crate::guest::{Channel, Options, ToCount};
 use crate::model::explained::{Call, EXPLAINED, KernelExplanation};
 use crate::model::{Case, Failure, FailureKind, Planned};
 use crate::runner::Workers;
@@ -64,9 +64,10 @@ impl<'a> Recorder<'a> {
     pub fn explain(&mut self, wanted: &Wanted) -> Result<KernelExplanation, Failure> {
         let case = &wanted.planned.case;
         let greeting = case.language.as_ref().map(|_| format!("run {SNIPPET}"));
-        let channel = self.emulator.guest.channel(&greeting.unwrap_or_else(|| Workers::greeting(case)))?;
+        let greeting = greeting.unwrap_or_else(|| Workers::greeting(case));
         let limit = wanted.limit.unwrap_or(u64::MAX);
-        let counted = self.counted(&channel, limit)?;
+        let counted = self.counted(&greeting, limit)?;
+        let channel = self.emulator.guest.channel(&greeting)?;
         let names = Names::of_program(&self.program)?;
         let ((iteration, iterations), mut notes) = self.cut(&channel, &names, limit)?;
         let pages: BTreeSet<u64> = iteration.iter().map(|address| address & !(PAGE - 1)).collect();
@@ -98,12 +99,13 @@ impl<'a> Recorder<'a> {
     }
 
     /// Instructions per iteration as `run` counts them; `None` if a batch has room for one iteration only.
-    fn counted(&self, channel: &Channel, limit: u64) -> Result<Option<f64>, Failure> {
+    fn counted(&self, greeting: &str, limit: u64) -> Result<Option<f64>, Failure> {
         if limit < 2 {
             return Ok(None);
         }
-        let counted = guest::count(Some(limit), false, |n, k| channel.request(n, k, self.workers.timeout))?;
-        Ok(counted.per_operation())
+        let limit = Some(limit).filter(|limit| *limit < u64::MAX);
+        let case = ToCount { greeting: greeting.to_string(), limit, is_deferred: false };
+        Ok(self.emulator.guest.counted(&case)?.per_operation())
     }
 
     fn cut(&mut self, channel: &Channel, names: &Names, limit: u64) -> Result<(Cut, Vec<String>), Failure> {

@@ -57,7 +57,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 #[test]
 fn a_leader_is_reaped_only_after_its_group_was_killed() {
     let mut child = shell("sleep 600 >/dev/null & echo $!; exit 3");
-    let sleeper: u32 = child.line(Deadline::after(TIMEOUT)).unwrap().parse().unwrap();
+    let sleeper: u32 = child.line(child.deadline(TIMEOUT)).unwrap().parse().unwrap();
     let failure = child.reply(TIMEOUT).unwrap_err();
     assert_eq!(failure.message, "the probe ended without an answer (exit status 3)");
     assert_eq!(state(child.pid()), Some('Z'), "its number could be another's");
@@ -70,7 +70,7 @@ fn a_leader_is_reaped_only_after_its_group_was_killed() {
 #[test]
 fn an_orderly_worker_leaves_no_process_of_its_group() {
     let mut child = shell("sleep 600 >/dev/null & echo $!; read line");
-    let sleeper: u32 = child.line(Deadline::after(TIMEOUT)).unwrap().parse().unwrap();
+    let sleeper: u32 = child.line(child.deadline(TIMEOUT)).unwrap().parse().unwrap();
     drop(child);
     expect_ended(sleeper);
 }

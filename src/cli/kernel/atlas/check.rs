@@ -25,17 +25,18 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-/// Count a random part of an atlas again, and list what differs as two kernels would: beyond both ranges, by more than 1% where
-/// boots differ.
+/// Count some kernels of an atlas again, chosen at random, and list what differs.
 ///
-/// Kernels that are not here are fetched, and removed again. The exit status is 1 if anything differs or could not be counted.
+/// With the same emulator and the same compiler, each count must be the same to the last instruction; otherwise only a step is
+/// listed: beyond both ranges, and by more than 1% where boots differ. Kernels that are not here are fetched, and removed again. The
+/// exit status is 1 if anything differs or could not be counted.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CheckArgs {
     /// The atlas.
     #[arg(value_name = "DIR", add = complete::files())]
     directory: PathBuf,
-    /// The share of counts that are counted again, from 0 to 1.
+    /// The share of kernels that are counted again, from 0 to 1; at least one.
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
     share: f64,
     /// Seed of the choice; another one chooses others.
@@ -100,18 +101,16 @@ pub fn run(args: &CheckArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
     let planned = planned(&session(interrupt)?, &[])?;
     let chosen = chosen(&atlas.kernels, args.share, args.seed);
     let (found, pace) = (Mutex::new(AtlasCheck::default()), Pace::new(chosen.len()));
-    let tasks = chosen.into_iter().take_while(|_| !interrupt.is_set()).map(|(kernel, cells)| {
-        let facts = source.get(&kernel.release);
-        (kernel, cells, facts)
-    });
-    in_parallel(jobs(args.jobs.map(usize::from)), tasks, |(kernel, cells, facts)| {
-        let rows = again(interrupt, (kernel, &cells), facts, &planned);
+    let tasks =
+        chosen.into_iter().take_while(|_| !interrupt.is_set()).map(|kernel| (kernel, source.get(&kernel.release)));
+    in_parallel(jobs(args.jobs.map(usize::from)), tasks, |(kernel, facts)| {
+        let rows = again(interrupt, kernel, facts, &planned);
         if interrupt.is_set() {
             return;
         }
         notes.tell(&format_args!("{}: {}", pace.step(), kernel.release));
         let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        found.counted += cells.len();
+        found.counted += kernel.cells.iter().filter(|cell| cell.count.is_some()).count();
         found.differ.extend(rows);
     });
     let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -126,49 +125,36 @@ fn architectures(kernels: &[AtlasKernel]) -> Vec<Architecture> {
     names.into_iter().filter_map(Architecture::find).collect()
 }
 
-type Chosen<'a> = (&'a AtlasKernel, Vec<&'a AtlasCell>);
-
-/// A share of the counts, at least one, by kernel.
-fn chosen(kernels: &[AtlasKernel], share: f64, seed: u64) -> Vec<Chosen<'_>> {
-    let of = |(at, kernel): (usize, &'_ AtlasKernel)| {
-        let counted = kernel.cells.iter().enumerate().filter(|(_, cell)| cell.count.is_some());
-        counted.map(|(cell, _)| (at, cell)).collect::<Vec<_>>()
-    };
-    let mut all: Vec<(usize, usize)> = kernels.iter().enumerate().flat_map(of).collect();
+/// A share of the kernels, at least one.
+fn chosen(kernels: &[AtlasKernel], share: f64, seed: u64) -> Vec<&AtlasKernel> {
+    let mut all: Vec<&AtlasKernel> = kernels.iter().collect();
     all.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     all.truncate(((all.len() as f64 * share).ceil() as usize).max(1));
-    all.sort();
-    let cells = |at: usize| -> Vec<&AtlasCell> {
-        all.iter().filter(|(kernel, _)| *kernel == at).map(|(_, cell)| &kernels[at].cells[*cell]).collect()
-    };
-    let each = (0..kernels.len()).map(|at| (&kernels[at], cells(at)));
-    each.filter(|(_, cells): &Chosen| !cells.is_empty()).collect()
+    all
 }
 
-/// Counts these cells again; those that differ.
-fn again(
-    interrupt: &Interrupt,
-    (kernel, cells): (&AtlasKernel, &[&AtlasCell]),
-    facts: Result<Facts>,
-    planned: &[Planned],
-) -> Vec<Differs> {
-    let is_chosen = |planned: &&Planned| cells.iter().any(|cell| cell.operation == planned.case.to_string());
-    let planned: Vec<Planned> = planned.iter().filter(is_chosen).cloned().collect();
+/// Counts all that was counted in a kernel again, in the same order; what differs.
+fn again(interrupt: &Interrupt, kernel: &AtlasKernel, facts: Result<Facts>, planned: &[Planned]) -> Vec<Differs> {
+    let of = |cell: &AtlasCell| planned.iter().find(|planned| planned.case.to_string() == cell.operation).cloned();
+    let planned: Vec<Planned> = kernel.cells.iter().filter_map(of).collect();
     let counted = facts.and_then(|facts| {
         let same = facts.sha256 == kernel.image;
         anyhow::ensure!(same, "its image is another one now: {} {}", facts.package, facts.version);
         count_kernel(interrupt, &facts, kernel.machine.clone(), (&planned, kernel.boots))
     });
+    let is_same = |now: &AtlasKernel| (&now.emulator, &now.probe) == (&kernel.emulator, &kernel.probe);
+    let is_exact = counted.as_ref().is_ok_and(is_same);
     let now = |cell: &AtlasCell| match &counted {
         Ok(counted) => counted.cells.iter().find(|now| now.operation == cell.operation).cloned().unwrap_or_default(),
         Err(why) => AtlasCell { reason: Some(format!("{why:#}")), ..AtlasCell::default() },
     };
-    cells.iter().filter_map(|cell| differs(&kernel.release, cell, now(cell))).collect()
+    kernel.cells.iter().filter_map(|cell| differs(&kernel.release, cell, now(cell), is_exact)).collect()
 }
 
-fn differs(release: &str, cell: &AtlasCell, now: AtlasCell) -> Option<Differs> {
+/// Whether a count is not the same, or a step where the tools are others.
+fn differs(release: &str, cell: &AtlasCell, now: AtlasCell, is_exact: bool) -> Option<Differs> {
     let stated = cell.count?;
-    if now.count.is_some_and(|now| !is_step(&stated, &now)) {
+    if now.count.is_some_and(|now| if is_exact { now == stated } else { !is_step(&stated, &now) }) {
         return None;
     }
     let count = now.count.map(|count| count.mode);
@@ -211,22 +197,22 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_chooses_a_share_of_what_was_counted() {
-        let mut cells: Vec<AtlasCell> = (0..99).map(|at| cell(&format!("x.{at}"), [1.0; 3])).collect();
-        cells.push(AtlasCell { operation: "none".into(), ..AtlasCell::default() });
-        let kernels = [AtlasKernel { cells, ..AtlasKernel::default() }];
-        let names =
-            |seed| chosen(&kernels, 0.1, seed)[0].1.iter().map(|cell| cell.operation.clone()).collect::<Vec<_>>();
+    fn a_seed_chooses_a_share_of_the_kernels() {
+        let kernel = |at: u32| AtlasKernel { release: at.to_string(), ..AtlasKernel::default() };
+        let kernels: Vec<AtlasKernel> = (0..99).map(kernel).collect();
+        let names = |seed| chosen(&kernels, 0.1, seed).iter().map(|kernel| &kernel.release).collect::<Vec<_>>();
         assert_eq!((names(1).len(), names(1)), (10, names(1)));
         assert_ne!(names(1), names(2));
-        assert_eq!(chosen(&kernels, 1.0, 1)[0].1.len(), 99);
+        assert_eq!((chosen(&kernels, 1.0, 1).len(), chosen(&kernels, 0.001, 1).len()), (99, 1));
     }
 
     #[test]
     fn what_is_beyond_the_range_or_not_counted_differs() {
         let stated = cell("x", [10.0, 9.0, 11.0]);
-        let found = |now: AtlasCell| differs("6.1", &stated, now).map(|row| (row.now, row.reason));
+        let found = |now: AtlasCell| differs("6.1", &stated, now, false).map(|row| (row.now, row.reason));
         assert_eq!(found(cell("x", [11.0; 3])), None);
+        assert!(differs("6.1", &stated, cell("x", [11.0; 3]), true).is_some(), "the same tools count the same");
+        assert!(differs("6.1", &stated, stated.clone(), true).is_none());
         assert_eq!(found(cell("x", [12.0; 3])), Some((Some(12.0), None)));
         let failed = AtlasCell { reason: Some("ENOSYS".into()), ..AtlasCell::default() };
         assert_eq!(found(failed), Some((None, Some("ENOSYS".into()))));
