@@ -159,9 +159,11 @@ fn boots_are_equal_to_the_last_instruction() {
     assert_eq!(first, second);
 }
 
-/// What is counted of a program whose batch of n iterations takes so many `instructions`, in a shell's arithmetic: iterations of
-/// both lengths, and pairs of batches.
-fn counted_of_program(line: &str, instructions: &str) -> Result<(u64, u64, Vec<(u64, u64)>), String> {
+/// Iterations of both lengths, and the instructions of both batches of each pair.
+type Pairs = (u64, u64, Vec<(u64, u64)>);
+
+/// What is counted of a program whose batch of n iterations takes so many `instructions`, in a shell's arithmetic.
+fn counted_of_program(line: &str, instructions: &str) -> Result<Pairs, String> {
     let (place, workers) = (Place::new(), workers());
     let program = place.path().join("program");
     let script = format!(
@@ -192,7 +194,7 @@ fn counted_of_program(line: &str, instructions: &str) -> Result<(u64, u64, Vec<(
 
 #[test]
 fn instructions_are_differences_that_agree() {
-    let each = |(fewer, more, pairs): &(u64, u64, Vec<(u64, u64)>)| {
+    let each = |(fewer, more, pairs): &Pairs| {
         let mut each: Vec<f64> = pairs.iter().map(|(few, many)| (many - few) as f64 / (more - fewer) as f64).collect();
         each.sort_by(f64::total_cmp);
         each[each.len() / 2]
