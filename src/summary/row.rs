@@ -41,6 +41,12 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Whether all its figures are numbers of instructions: no CPU of the machine's was measured on.
+    pub fn is_counted(&self) -> bool {
+        let has = |figure: fn(&Row) -> bool| self.rows.iter().any(figure);
+        has(|row| row.instructions().is_some()) && !has(|row| row.cost().is_some())
+    }
+
     /// The unit of an environment's figures.
     pub fn unit(&self, environment: &str) -> Unit {
         let counted = |row: &&Row| row.case.environment == environment && row.instructions().is_some();

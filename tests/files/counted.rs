@@ -140,6 +140,12 @@ fn a_run_of_one_emulated_kernel_has_no_column_of_times() {
     let text = printed(&place, "80", &["show", &file]);
     assert!(!text.contains("ns/op") && !text.contains('±') && !text.contains("calls/s"), "{text}");
     expect_golden("alone", &text);
+    let page = |name: &str, run: Run| {
+        let run = Run { host: Host { measuring_cpu: Some(1), ..run.host.clone() }, ..run };
+        printed(&place, "80", &["report", &self::file(&place, name, &run), "-o", "-"])
+    };
+    assert!(!page("counted.json", one(100)).contains("measured on CPU"), "nothing ran on that CPU");
+    assert!(page("both.json", both()).contains("measured on CPU 1"));
 }
 
 /// Where the environments do not fit side by side they are rows, or stand in blocks; none is left out, and no line is too long.

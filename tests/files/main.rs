@@ -5,6 +5,7 @@ mod common;
 
 mod action;
 mod architecture;
+mod atlas_doc;
 mod attribute;
 mod bpf_object;
 mod cli;

@@ -90,7 +90,9 @@ fn subtitle(page: &Page) -> String {
         (None, Some(main)) => {
             let info = &main.column.info;
             let runs = (info.runs > 1).then(|| counted(info.runs, "run"));
-            let parts = [conditions::labels(&info.labels), runs, Some(super::host::one_line(info))];
+            let is_counted = main.detail.as_ref().is_some_and(|detail| detail.summary.is_counted());
+            let machine = super::host::one_line(info, is_counted);
+            let parts = [conditions::labels(&info.labels), runs, Some(machine)];
             cut(&parts.into_iter().flatten().collect::<Vec<_>>().join("; "), 400)
         }
         _ => some(&labels, 6),

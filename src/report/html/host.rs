@@ -14,11 +14,11 @@ use crate::write::html as cells;
 use crate::write::markup::{Markup, cut};
 use indexmap::IndexMap;
 
-/// `AMD EPYC, Linux 6.18, kvm`
-pub fn one_line(info: &ColumnInfo) -> String {
+/// `AMD EPYC, Linux 6.18, kvm, measured on CPU 1`; without the CPU if instructions alone were counted.
+pub fn one_line(info: &ColumnInfo, is_counted: bool) -> String {
     let host = &info.host;
     let kernel: Vec<&str> = [&host.system, &host.kernel].into_iter().filter_map(|part| part.as_deref()).collect();
-    let cpu = host.measuring_cpu.map(|cpu| format!("measured on CPU {cpu}"));
+    let cpu = host.measuring_cpu.filter(|_| !is_counted).map(|cpu| format!("measured on CPU {cpu}"));
     let source = info.source.as_ref().map(|source| source.title.clone());
     let kernel = Some(kernel.join(" ")).filter(|text| !text.is_empty());
     let parts = [source, host.name.clone(), host.cpu.clone(), kernel, host.hypervisor.clone(), cpu];

@@ -137,10 +137,8 @@ fn per_thread(summary: &Summary) -> Option<String> {
 
 /// `AMD EPYC, Linux 6.18, measured on CPU 1`; without the CPU if instructions alone were counted.
 fn title(summary: &Summary, host: &Host) -> String {
-    let has = |figure: fn(&Row) -> bool| summary.rows.iter().any(figure);
-    let only_counted = has(|row| row.instructions().is_some()) && !has(|row| row.cost().is_some());
     let kernel = host.system.iter().chain(&host.kernel).cloned().collect::<Vec<_>>().join(" ");
-    let cpu = host.measuring_cpu.filter(|_| !only_counted).map(|cpu| format!("measured on CPU {cpu}"));
+    let cpu = host.measuring_cpu.filter(|_| !summary.is_counted()).map(|cpu| format!("measured on CPU {cpu}"));
     let parts = [host.cpu.clone(), Some(kernel).filter(|k| !k.is_empty()), host.hypervisor.clone(), cpu];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
