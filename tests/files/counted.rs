@@ -140,6 +140,13 @@ fn a_run_of_one_emulated_kernel_has_no_column_of_times() {
     let text = printed(&place, "80", &["show", &file]);
     assert!(!text.contains("ns/op") && !text.contains('±') && !text.contains("calls/s"), "{text}");
     expect_golden("alone", &text);
+    // Other programs use the CPUs: that changes times, and no instructions.
+    let busy = |name: &str, run: Run| {
+        let host = Host { busy_cpus: Some(2.0), cpus: Some(2), ..run.host.clone() };
+        printed(&place, "80", &["show", &self::file(&place, name, &Run { host, ..run })])
+    };
+    assert!(!busy("busy.json", one(100)).contains("CPUs busy"));
+    assert!(busy("busy-both.json", both()).contains("CPUs busy"));
     let page = |name: &str, run: Run| {
         let run = Run { host: Host { measuring_cpu: Some(1), ..run.host.clone() }, ..run };
         printed(&place, "80", &["report", &self::file(&place, name, &run), "-o", "-"])

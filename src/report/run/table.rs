@@ -12,7 +12,7 @@ use crate::report::run::warnings;
 use crate::report::study;
 use crate::report::{Records, Table};
 use crate::stats::{BETWEEN_RUNS, FEWEST_REPEATED};
-use crate::summary::{Row, Summary, Warning};
+use crate::summary::{Row, RunWarning, Summary, Warning};
 use crate::write::fits;
 use indexmap::{IndexMap, IndexSet};
 use std::borrow::Cow;
@@ -145,8 +145,12 @@ fn title(summary: &Summary, host: &Host) -> String {
 
 /// Warnings about all results: taxes on every system call, and what happened during the run.
 fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
-    let taxes = host.taxes.iter().map(conditions::tax);
-    taxes.chain(summary.warnings.iter().map(ToString::to_string)).map(|text| format!("warning: {text}")).collect()
+    // Neither what else runs here nor a tax of this kernel changes the instructions of an emulated machine.
+    let is_timed = !summary.is_counted();
+    let disturbs = |warning: &&RunWarning| matches!(warning, RunWarning::Busy { .. } | RunWarning::Stolen { .. });
+    let taxes = host.taxes.iter().filter(|_| is_timed).map(conditions::tax);
+    let warnings = summary.warnings.iter().filter(|warning| is_timed || !disturbs(warning)).map(ToString::to_string);
+    taxes.chain(warnings).map(|text| format!("warning: {text}")).collect()
 }
 
 /// Warnings about rows: those that explain marks in cells, and the others.
