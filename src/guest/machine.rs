@@ -36,7 +36,7 @@ pub struct Options {
     /// More programs, each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They speak the
     /// protocol on descriptors 3 and 4, as those of languages do.
     pub programs: Vec<(String, PathBuf)>,
-    /// What is counted first, by itself; [`Guest::counted`] has it.
+    /// What the guest counts first, before it takes any input; [`Guest::planned`] returns it.
     pub plan: Vec<ToCount>,
     /// What [`Guest::program`] runs.
     pub command: Option<Rc<CommandFiles>>,

@@ -20,8 +20,9 @@
 //! ```
 //!
 //! In an emulated machine, nanoseconds of a batch are instructions. What is to be counted there is part of its first file system
-//! ([`Options::plan`]): until all is counted, nothing from outside reaches the guest, and boots are equal to the last instruction. A guest that ends, panics or does not answer gives a failure
-//! with what its console said last. It ends when it is dropped, and with the run's directory, however this process ends.
+//! ([`Options::plan`]): until all is counted, nothing from outside reaches the guest, and boots are equal to the last instruction.
+//! A guest that ends, panics or does not answer gives a failure with what its console said last. It ends when it is dropped, and
+//! with the run's directory, however this process ends.
 
 mod channel;
 mod console;
