@@ -46,8 +46,16 @@ struct stop {
 
 enum { MOST_CALLS = 128 };
 
-static struct { uint32_t architecture; uint64_t number, times; } calls[MOST_CALLS];
+static struct {
+    uint32_t architecture;
+    uint64_t number, times;
+    int64_t result; /* the last one, if it has returned */
+    int has_returned;
+} calls[MOST_CALLS];
 static size_t calls_used;
+/* Which of them tracees are in: more than these are not remembered, so that their results are missing. */
+static struct { pid_t tracee; size_t call; } inside[64];
+static size_t inside_used;
 static size_t tracees = 1, stops;
 static pid_t replying;     /* inside a write to the standard output, or 0 */
 static struct stat output; /* that pipe */
@@ -65,7 +73,24 @@ static _Noreturn void refuse(const char *what) {
     _exit(126);
 }
 
-static void count(const struct stop *stop) {
+static void enter(pid_t tracee, size_t call) {
+    size_t i = 0;
+    while (i < inside_used && inside[i].tracee != tracee) i++;
+    if (i == sizeof inside / sizeof inside[0]) return;
+    if (i == inside_used) inside_used++;
+    inside[i].tracee = tracee, inside[i].call = call;
+}
+
+static void leave(pid_t tracee, int64_t result) {
+    for (size_t i = 0; i < inside_used; i++) {
+        if (inside[i].tracee != tracee) continue;
+        calls[inside[i].call].result = result, calls[inside[i].call].has_returned = 1;
+        inside[i] = inside[--inside_used];
+        return;
+    }
+}
+
+static void count(pid_t tracee, const struct stop *stop) {
     size_t i = 0;
     while (i < calls_used && (calls[i].architecture != stop->architecture || calls[i].number != stop->number)) i++;
     if (i == MOST_CALLS) {
@@ -75,21 +100,25 @@ static void count(const struct stop *stop) {
     if (i == calls_used) {
         calls[i].architecture = stop->architecture;
         calls[i].number = stop->number;
-        calls[i].times = 0;
+        calls[i].times = 0, calls[i].has_returned = 0;
         calls_used++;
     }
     calls[i].times++;
+    enter(tracee, i);
 }
 
 static void say_counts(void) {
-    char line[MOST_CALLS * 48] = "entries";
+    char line[MOST_CALLS * 72] = "entries";
     size_t used = strlen(line);
-    for (size_t i = 0; i < calls_used; i++)
+    for (size_t i = 0; i < calls_used; i++) {
         used += (size_t)snprintf(line + used, sizeof line - used, " %x:%llu=%llu", calls[i].architecture,
                                  (unsigned long long)calls[i].number, (unsigned long long)calls[i].times);
+        if (calls[i].has_returned)
+            used += (size_t)snprintf(line + used, sizeof line - used, ":%lld", (long long)calls[i].result);
+    }
     line[used++] = '\n';
     put(line, used);
-    calls_used = 0;
+    calls_used = inside_used = 0;
 }
 
 static int is_output(pid_t tracee, uint64_t descriptor) {
@@ -104,7 +133,7 @@ static void at_call_of_command(pid_t tracee, const struct stop *stop) {
     if (stop->op != AT_ENTRY) return;
     has_begun |= stop->number == SYS_execve;
     if (!has_begun) return;
-    count(stop);
+    count(tracee, stop);
     missing_at_entry(tracee, stop->number, stop->arguments);
 }
 
@@ -116,9 +145,10 @@ static int at_call(pid_t tracee) {
         refuse("PTRACE_GET_SYSCALL_INFO");
     }
     if (is_command) return at_call_of_command(tracee, &stop), 0;
+    if (stop.op == AT_EXIT) leave(tracee, stop.result);
     if (stop.op == AT_EXIT && tracee == replying) return replying = 0, 1;
     if (stop.op != AT_ENTRY) return 0;
-    count(&stop);
+    count(tracee, &stop);
     if (stop.number == SYS_write && is_output(tracee, stop.arguments[0])) replying = tracee;
     return 0;
 }

@@ -6,7 +6,7 @@ mod requests;
 use crate::kernel::process::kill_group;
 use crate::kernel::ptrace::{Counts, EntryCounter};
 use crate::kernel::threads;
-use crate::model::{Entries, EntriesStatus, Failure, FailureKind, Planned};
+use crate::model::{Entries, EntriesStatus, Failure, FailureKind, Planned, Returned};
 use crate::runner::{Child, Interrupt, Workers};
 pub(crate) use requests::{base, finest};
 use requests::{per_iteration, rare};
@@ -23,6 +23,8 @@ pub struct Proof {
     pub status: EntriesStatus,
     /// Set if the entries differ from those that the operation declares.
     pub warning: Option<String>,
+    /// What these calls returned last; empty if that is not known.
+    pub returned: Returned,
     /// When an earlier run counted them, in seconds since 1970-01-01 UTC; `None` if this one did.
     pub counted_unix_s: Option<u64>,
 }
@@ -34,6 +36,7 @@ impl Proof {
             entries: None,
             status: EntriesStatus::Unverified(reason.to_string()),
             warning: None,
+            returned: Returned::default(),
             counted_unix_s: None,
         }
     }
@@ -115,7 +118,10 @@ fn count_entries(workers: &Workers, planned: &Planned, long: Duration) -> Result
         let is_silent = total.total() == 0.0 && planned.case.language.is_none();
         if is_silent { rare(planned.limit, long * RARE, |n| pass.request(n)) } else { Ok(total) }
     });
-    Ok(judge(total.map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?, planned))
+    let proof = judge(total.map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?, planned);
+    let entries = proof.entries.as_ref();
+    let returned = entries.map(|entries| pass.tracer.returned().of(entries.names())).unwrap_or_default();
+    Ok(Proof { returned, ..proof })
 }
 
 fn ended(errno: &dyn std::fmt::Display) -> Failure {
@@ -164,14 +170,17 @@ fn judge(total: Entries, planned: &Planned) -> Proof {
         .collect();
     let unlike = planned.enters.as_ref().filter(|declared| !declared.matches(&timed, &params));
     let warning = unlike.map(|declared| format!("kernel entries are {timed}, declared are {declared}"));
-    Proof { entries: Some(timed), status: EntriesStatus::Verified, warning, counted_unix_s: None }
+    Proof { warning, ..verified(timed) }
+}
+
+fn verified(entries: Entries) -> Proof {
+    Proof { entries: Some(entries), status: EntriesStatus::Verified, ..Proof::none("") }
 }
 
 /// What an earlier run counted, if it is what the operation declares; what is not is counted again.
 pub fn known(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<Proof> {
     let is_declared = planned.enters.as_ref()?.matches(entries, &planned.case.effective_params());
-    let status = EntriesStatus::Verified;
-    is_declared.then(|| Proof { entries: Some(entries.clone()), status, warning: None, counted_unix_s: Some(unix_s) })
+    is_declared.then(|| Proof { counted_unix_s: Some(unix_s), ..verified(entries.clone()) })
 }
 
 /// Kills a traced probe that hangs or whose run is interrupted, which also ends the wait for its stops. It must be dropped

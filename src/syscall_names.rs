@@ -1,5 +1,7 @@
 //! Names of system calls by architecture, as the kernel's audit interface distinguishes architectures. Pure tables.
 
+pub mod errno;
+
 use std::str::FromStr;
 use syscalls::{aarch64, arm, riscv64, x86, x86_64};
 

@@ -53,6 +53,7 @@ pub fn explain(workers: &Workers, planned: &Planned, operation: &Operation) -> R
         params: planned.case.effective_params(),
         verdict,
         entries: proof.entries,
+        returned: proof.returned,
         page_faults: recorded.as_ref().map(|recording| recording.faults),
         entries_unverified,
         code,

@@ -2,7 +2,7 @@
 
 use super::channel::Channel;
 use crate::kernel::ptrace::Counts;
-use crate::model::{Failure, FailureKind};
+use crate::model::{Failure, FailureKind, Returned};
 use crate::syscall_names;
 use std::time::Duration;
 
@@ -27,8 +27,29 @@ impl Traced {
     /// # Errors
     /// The probe's error, or as [`Channel::line`].
     pub fn request(&self, n: u64, timeout: Duration) -> Result<Counts, Failure> {
+        Ok(named(&self.calls(n, timeout)?, self.own_architecture))
+    }
+
+    fn calls(&self, n: u64, timeout: Duration) -> Result<Vec<Call>, Failure> {
         self.channel.request(n, 1, timeout)?;
-        Ok(named(&parse(&self.channel.line(timeout)?)?, self.own_architecture))
+        parse(&self.channel.line(timeout)?)
+    }
+
+    /// What the calls of an iteration returned last: those of which a batch of two has more than a batch of one; none if a batch
+    /// has room for one only.
+    ///
+    /// # Errors
+    /// As `request`.
+    pub fn returned(&self, limit: u64, timeout: Duration) -> Result<Returned, Failure> {
+        let [few, many] = [1, limit.min(2)].map(|n| self.calls(n, timeout));
+        let (few, many) = (named(&few?, self.own_architecture), many?);
+        let more = many.iter().map(|call| (call, self.name(call)));
+        let more = more.filter(|(call, name)| call.times > few.get(name).copied().unwrap_or(0));
+        Ok(more.filter_map(|(call, name)| Some((name, call.result?))).collect())
+    }
+
+    fn name(&self, call: &Call) -> String {
+        syscall_names::name(call.architecture, call.number, self.own_architecture)
     }
 }
 
@@ -49,15 +70,19 @@ struct Call {
     architecture: u32,
     number: u64,
     times: u64,
+    /// What it returned last; `None` if it did not return.
+    result: Option<i64>,
 }
 
-/// Reads `entries c000003e:39=8 c000003e:0=1`.
+/// Reads `entries c000003e:39=8:1 c000003e:0=1`.
 fn parse(line: &str) -> Result<Vec<Call>, Failure> {
     let call = |word: &str| {
         let (architecture, rest) = word.split_once(':')?;
-        let (number, times) = rest.split_once('=')?;
+        let (number, rest) = rest.split_once('=')?;
+        let (times, result) = rest.split_once(':').map_or((rest, None), |(times, result)| (times, Some(result)));
         let architecture = u32::from_str_radix(architecture, 16).ok()?;
-        Some(Call { architecture, number: number.parse().ok()?, times: times.parse().ok()? })
+        let result = result.map(str::parse).transpose().ok()?;
+        Some(Call { architecture, number: number.parse().ok()?, times: times.parse().ok()?, result })
     };
     let calls = line.strip_prefix("entries").and_then(|words| words.split_whitespace().map(call).collect());
     calls.ok_or_else(|| Failure::new(FailureKind::Crashed, format!("the guest answered '{line}', no kernel entries")))
@@ -69,9 +94,9 @@ mod tests {
 
     #[test]
     fn calls_are_read_with_their_gates() {
-        let call = |architecture, number, times| Call { architecture, number, times };
-        let expected = vec![call(0xC000_003E, 39, 8), call(0x4000_0003, 20, 1)];
-        assert_eq!(parse("entries c000003e:39=8 40000003:20=1"), Ok(expected));
+        let call = |architecture, number, times, result| Call { architecture, number, times, result };
+        let expected = vec![call(0xC000_003E, 39, 8, Some(-2)), call(0x4000_0003, 20, 1, None)];
+        assert_eq!(parse("entries c000003e:39=8:-2 40000003:20=1"), Ok(expected));
         assert_eq!(parse("entries"), Ok(Vec::new()));
         for wrong in ["", "total 1 2 3 4", "entries 39=8", "entries c000003e:39", "entries x:1=1"] {
             assert!(parse(wrong).is_err(), "{wrong}");

@@ -8,10 +8,11 @@ use super::follow::{Event, Follower, Notice, Stops};
 use super::process;
 use super::syscall_stop::Call;
 use super::tracee::executable_architecture;
+use crate::model::Returned;
 use crate::syscall_names;
 use indexmap::IndexMap;
 use nix::errno::Errno;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 /// Kernel entries by name, in the order in which they were first made.
@@ -28,6 +29,9 @@ pub struct EntryCounter {
     /// The reply pipe, as /proc names it; `None` where there is no /proc.
     reply_pipe: Option<PathBuf>,
     counts: Counts,
+    /// The call that each tracee is in, and what calls returned so far.
+    inside: HashMap<i32, String>,
+    returned: Returned,
 }
 
 impl EntryCounter {
@@ -46,7 +50,13 @@ impl EntryCounter {
         }
         let own_architecture = executable_architecture(leader);
         let (replying, counts) = (HashSet::new(), Counts::new());
-        Ok(EntryCounter { follower, leader, own_architecture, replying, reply_pipe, counts })
+        let (inside, returned) = (HashMap::new(), Returned::default());
+        Ok(EntryCounter { follower, leader, own_architecture, replying, reply_pipe, counts, inside, returned })
+    }
+
+    /// What each call returned last, since this was attached.
+    pub fn returned(&self) -> &Returned {
+        &self.returned
     }
 
     /// Lets the tree run until it has written a reply; returns the kernel entries since the last one.
@@ -75,7 +85,12 @@ impl EntryCounter {
     fn is_reply(&mut self, notice: &Notice) -> bool {
         match &notice.what {
             Event::Entered(call) => self.enter(notice.tid, call),
-            Event::Left { .. } => return self.replying.remove(&notice.tid),
+            Event::Left { result, .. } => {
+                if let Some(name) = self.inside.remove(&notice.tid) {
+                    self.returned.insert(name, *result);
+                }
+                return self.replying.remove(&notice.tid);
+            }
             Event::Executed { .. } if notice.tid == self.leader => {
                 self.own_architecture = executable_architecture(self.leader);
             }
@@ -93,6 +108,7 @@ impl EntryCounter {
         if name.starts_with("write") && self.goes_to_reply(tid, call.arguments[0]) {
             self.replying.insert(tid);
         }
+        self.inside.insert(tid, name.clone());
         *self.counts.entry(name).or_insert(0) += 1;
     }
 

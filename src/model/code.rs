@@ -1,6 +1,6 @@
 //! The code of an operation as it was executed, and who answered it: what `explain` finds, as plain data.
 
-use crate::model::{Entries, Failure, Nanos};
+use crate::model::{Entries, Failure, Nanos, Returned};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -13,6 +13,9 @@ pub struct Explanation {
     pub verdict: Verdict,
     /// Kernel entries per iteration; `None` if they could not be counted.
     pub entries: Option<Entries>,
+    /// What these returned last; empty if that is not known.
+    #[serde(skip_serializing_if = "Returned::is_empty")]
+    pub returned: Returned,
     /// Page faults per iteration; `None` if they could not be counted.
     pub page_faults: Option<f64>,
     /// Why they could not be counted.

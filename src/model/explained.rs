@@ -1,6 +1,7 @@
 //! One iteration of an operation in an emulated kernel, as `explain` records it there: a call tree with counts of instructions,
 //! never times.
 
+use crate::model::Returned;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,6 +38,9 @@ pub struct KernelExplanation {
     /// Instructions per iteration as `run` counts them in that kernel; null if a batch has room for one only.
     #[schemars(range(min = 0))]
     pub counted: Option<f64>,
+    /// What its system calls returned last; empty if that is not known.
+    #[serde(default, skip_serializing_if = "Returned::is_empty")]
+    pub returned: Returned,
     /// How the iteration that is shown compares with those recorded with it.
     pub iterations: Iterations,
     /// By what they are spent on, in the order of a system call.

@@ -5,7 +5,8 @@ use super::explained::{
     VERSUS,
 };
 use super::{
-    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Measurement, Nanos, Outcome, Record, Run, Tool, Unit,
+    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Measurement, Nanos, Outcome, Record, Returned, Run,
+    Tool, Unit,
 };
 use std::collections::BTreeMap;
 
@@ -90,6 +91,7 @@ pub fn explained(work: u64) -> KernelExplanation {
     let tree = Call { calls: 0, ..call("area.op", Group::Caller, 0, vec![probe]) };
     let function = |name: &str, group, own| FunctionSum { name: name.into(), group, calls: 1, own };
     KernelExplanation {
+        returned: Returned::default(),
         schema: EXPLAINED.into(),
         operation: "area.op".into(),
         what: "op()".into(),

@@ -24,6 +24,7 @@ pub mod program;
 mod race;
 mod record;
 mod reply;
+mod returned;
 mod run_id;
 mod selector;
 mod size;
@@ -54,6 +55,7 @@ pub use record::{
     Outcome, Record, Role, Run, Slot, Source, Tool,
 };
 pub use reply::{Batch, Facts, Reply};
+pub use returned::Returned;
 pub use selector::{SELECTORS, Selector, selector};
 pub use size::{Size, parse_size};
 pub use study::{Combination, Derived, Scale, StudyView};

@@ -2,6 +2,7 @@
 
 mod kernel;
 mod program;
+mod returned;
 mod text;
 mod variants;
 

@@ -12,7 +12,6 @@ pub mod bpf;
 mod cgroup;
 mod choose;
 mod container;
-pub mod errno;
 pub mod gather;
 mod lineage;
 mod mounts;

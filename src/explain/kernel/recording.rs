@@ -67,6 +67,7 @@ impl<'a> Recorder<'a> {
         let greeting = greeting.unwrap_or_else(|| Workers::greeting(case));
         let limit = wanted.limit.unwrap_or(u64::MAX);
         let counted = self.counted(&greeting, limit)?;
+        let returned = self.emulator.guest.traced(&greeting)?.returned(limit, self.workers.timeout)?;
         let channel = self.emulator.guest.channel(&greeting)?;
         let names = Names::of_program(&self.program)?;
         let ((iteration, iterations), mut notes) = self.cut(&channel, &names, limit)?;
@@ -90,6 +91,7 @@ impl<'a> Recorder<'a> {
             kernel: self.emulator.guest.release().to_string(),
             instructions: tree.total,
             counted,
+            returned,
             iterations,
             groups,
             functions,

@@ -10,6 +10,7 @@ pub use versus::{kernel_versus_document, signed, versus_functions, versus_groups
 
 use crate::document::{Block, Document};
 use crate::model::explained::{FunctionSum, GroupSum, KernelExplanation};
+use crate::report::explain::returned::returned;
 use crate::report::numbers::thousands;
 use crate::report::{Cell, Spec, Table};
 use std::collections::BTreeMap;
@@ -58,6 +59,7 @@ fn facts(explanation: &KernelExplanation) -> Vec<(&'static str, String)> {
         ("Instructions", instructions),
         ("Counts", COUNTS.to_string()),
     ];
+    facts.extend(returned(&explanation.returned));
     facts.extend(explanation.notes.iter().map(|note| ("Note", note.clone())));
     facts
 }

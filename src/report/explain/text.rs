@@ -5,6 +5,7 @@
 use crate::document::{Block, Document};
 use crate::model::code::{Code, Cost, Explanation, Function, Instruction, Role};
 use crate::report::explain::kernel::heading;
+use crate::report::explain::returned::returned;
 use crate::report::numbers::{count, nanoseconds, three_figures};
 use crate::summary::EventCounts;
 
@@ -41,6 +42,7 @@ fn facts(explanation: &Explanation, cost: &Result<Cost, String>) -> Vec<Fact> {
     }
     facts.push(("Verdict", explanation.verdict.text.clone()));
     facts.push(("Kernel entries", entries(explanation)));
+    facts.extend(returned(&explanation.returned));
     facts.push(("Time", cost.as_ref().map_or_else(|reason| format!("not measured: {reason}"), time)));
     facts.extend(explanation.code.iter().map(|code| ("Code", size(code))));
     let remarks = explanation.verdict.remarks.iter().chain(&explanation.notes);

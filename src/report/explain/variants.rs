@@ -218,7 +218,7 @@ fn lesson(entering: &[Known], staying: &[Known]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::model::code::{Cost, GateUse, Verdict};
-    use crate::model::{Failure, FailureKind, Nanos};
+    use crate::model::{Failure, FailureKind, Nanos, Returned};
 
     fn variant(id: &str, ns: f64, gate: Option<Gate>, callee_bytes: u64) -> Variant {
         let gates = gate.map(|gate| GateUse { gate, function: id.into(), object: "o".into(), inline: false, count: 1 });
@@ -227,6 +227,7 @@ mod tests {
             Verdict { answer, gates: gates.into_iter().collect(), text: "".into(), short: "".into(), remarks: vec![] };
         let code = Code { resolved: vec![], instructions: 3, caller_bytes: 10, callee_bytes, functions: vec![] };
         let explanation = Explanation {
+            returned: Returned::default(),
             operation: id.into(),
             what: String::new(),
             params: Default::default(),

@@ -5,8 +5,9 @@ use crate::kernel::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
 use crate::kernel::bpf::{Counted, Group, Key, Live, Raw};
 use crate::model::{CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, ProcessPath, Profile, selector};
 use crate::syscall_names::bare_name;
+use crate::syscall_names::errno;
 use crate::trace::lineage::{self, Node};
-use crate::trace::{Detail, Grouping, errno};
+use crate::trace::{Detail, Grouping};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Stands for process names for which there was no number left.

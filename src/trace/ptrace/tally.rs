@@ -6,7 +6,7 @@ use crate::model::{
     CallCount, Class, DescriptorKind, Drives, ProcessGroup, ProcessPath, Selector, drives, power_below, selector,
 };
 use crate::syscall_names;
-use crate::trace::errno;
+use crate::syscall_names::errno;
 use crate::trace::lineage::{self, Node};
 use crate::trace::ptrace::descriptors::{Effect, effect};
 use std::collections::{BTreeMap, HashMap};
