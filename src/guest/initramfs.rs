@@ -24,7 +24,14 @@ pub struct Facts {
 
 const PROGRAM: Facts = Facts { mode: 0o755, owner: (0, 0), modified_s: 0 };
 
-/// An archive with what a kernel needs to start `/init`: directories to mount on, and the console, which the kernel opens.
+/// Files that programs look for in any system.
+const FILES: [(&str, &str); 2] = [
+    ("etc/hosts", "127.0.0.1 localhost\n"),
+    ("etc/passwd", "root:x:0:0:root:/:/init\nnobody:x:65534:65534:nobody:/:/init\n"),
+];
+
+/// An archive with what a kernel needs to start `/init`: directories to mount on, the console, which
+/// the kernel opens, and a few files.
 pub struct Initramfs<W: Write> {
     out: W,
     written: u64,
@@ -43,10 +50,13 @@ impl<W: Write> Initramfs<W> {
     /// One without programs.
     pub fn new(out: W) -> Result<Initramfs<W>> {
         let mut new = Initramfs { out, written: 0, entries: 0 };
-        for directory in ["dev", "proc", "sys", "tmp", "run"] {
+        for directory in ["dev", "etc", "proc", "sys", "tmp", "run"] {
             new.directory(Path::new(directory), PROGRAM)?;
         }
         new.add(&Header { name: b"dev/console", mode: CONSOLE, facts: Facts::default(), device: (5, 1) }, &[])?;
+        for (path, contents) in FILES {
+            new.file(Path::new(path), Facts { mode: 0o644, ..PROGRAM }, contents.as_bytes())?;
+        }
         Ok(new)
     }
 
@@ -120,12 +130,12 @@ mod tests {
         let text = String::from_utf8_lossy(&bytes);
         assert_eq!(bytes.len() % 4, 0);
         let starts: Vec<usize> = text.match_indices("070701").map(|(at, _)| at).collect();
-        assert_eq!(starts.len(), 8);
+        assert_eq!(starts.len(), 11);
         assert!(starts.iter().all(|at| at % 4 == 0));
-        let init = &text[starts[6]..starts[7]];
-        assert!(init.starts_with("07070100000007000081ED000000000000000000000001000000000000000500000000"), "{init}");
+        let init = &text[starts[9]..starts[10]];
+        assert!(init.starts_with("0707010000000A000081ED000000000000000000000001000000000000000500000000"), "{init}");
         assert!(init.ends_with("init\0\x0012345\0\0\0"), "{init:?}");
-        assert!(text[starts[7]..].contains("TRAILER!!!\0"));
+        assert!(text[starts[10]..].contains("TRAILER!!!\0"));
     }
 
     #[test]
