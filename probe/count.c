@@ -24,7 +24,7 @@ enum {
     /* Calls after which kernels for arm64 make new random numbers, of which each entry takes one to shift its stack (2,800
        instructions in 6.1). Batches of so many iterations, times any number, have their share of them exactly. */
     CYCLE = 48,
-    PAIRS = 100, /* most in a round */
+    PAIRS = 32, /* most in a round */
     BATCHES = 1 + PAIRS,
     MOST_OF_LINE = 8192,
 };
@@ -46,7 +46,7 @@ struct length {
 static const struct length SHORT = {400000, 3, 8, 3200000};
 /* For operations that leave work for later, such as freeing memory: long beside the time that it waits, which is some timer
    interrupts, so that each batch has its share of it. */
-static const struct length LONG = {60000000, 1, 3, 180000000};
+static const struct length LONG = {40000000, 1, 3, 120000000};
 
 /* What was counted: pairs of batches of `iterations[0]` and `iterations[1]`. */
 static struct {
