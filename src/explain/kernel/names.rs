@@ -106,12 +106,15 @@ pub fn whole(name: &str) -> &str {
     name.strip_suffix(".cold").unwrap_or(name)
 }
 
-/// A name as in the source: without `.isra.0`, `.constprop.0`, `.part.0`, which differ between builds.
+/// A name as in the source: without `.isra.0`, `.constprop.0`, `.part.0`, which differ between builds, and of `memset` and its like
+/// without the processor that this variant is for.
 pub fn in_source(name: &str) -> &str {
-    match name.find('.') {
+    let name = match name.find('.') {
         Some(at) if at > 0 => &name[..at],
         _ => name,
-    }
+    };
+    let variant = ["_orig", "_erms"].iter().find_map(|end| name.strip_suffix(end));
+    variant.filter(|function| function.starts_with("mem")).unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -149,5 +152,6 @@ mod tests {
     fn suffixes_of_the_compiler() {
         assert_eq!((whole("do_exit.cold"), whole("f.part.0")), ("do_exit", "f.part.0"));
         assert_eq!(in_source("vfs_statx.constprop.0"), "vfs_statx");
+        assert_eq!(["memset_orig", "memcpy_erms", "set_orig"].map(in_source), ["memset", "memcpy", "set_orig"]);
     }
 }
