@@ -137,14 +137,20 @@ const FACTS: [Fact; 33] = [
     ("C library", |p| host(p).libc.clone()),
     ("compiler of the probe", |p| Some(p.column.info.tool.compiler.clone()).filter(|text| !text.is_empty())),
     ("file system", |p| host(p).file_system.clone()),
-    ("load at the start", |p| host(p).load_1min.map(three_figures)),
-    ("stolen by the hypervisor", |p| host(p).steal_percent.map(|percent| format!("{}%", three_figures(percent)))),
-    ("measured on", |p| host(p).measuring_cpu.map(|cpu| format!("CPU {cpu}{}", reason(host(p))))),
+    ("load at the start", |p| timed(p)?.load_1min.map(three_figures)),
+    ("stolen by the hypervisor", |p| timed(p)?.steal_percent.map(|percent| format!("{}%", three_figures(percent)))),
+    ("measured on", |p| timed(p)?.measuring_cpu.map(|cpu| format!("CPU {cpu}{}", reason(host(p))))),
     ("user", |p| host(p).user.clone()),
 ];
 
 fn host(file: &Portrait) -> &Host {
     &file.column.info.host
+}
+
+/// The machine, if its other work changes figures: counted instructions are the same however busy it is.
+fn timed(file: &Portrait) -> Option<&Host> {
+    let is_counted = file.detail.as_ref().is_some_and(|detail| detail.summary.is_counted());
+    (!is_counted).then(|| host(file))
 }
 
 fn reason(host: &Host) -> String {
