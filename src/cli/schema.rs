@@ -18,7 +18,7 @@ pub struct SchemaArgs {
 }
 
 const KINDS: &str = "summary result row comparison comparison-plan profile-comparison history profile \
-     profile-summary attribution attribution-instructions list kernels kernel-steps atlas-check explain-kernel explain-kernel-versus \
+     profile-summary attribution attribution-instructions list kernels kernel-steps atlas-check atlas-kernel atlas-steps explain-kernel explain-kernel-versus \
      explain-program fleet-check \
      languages studies environments doctor noise top race";
 
@@ -44,6 +44,7 @@ mod tests {
     use crate::cli::list::{LanguageList, OperationList, StudyList};
     use crate::compare::{Comparison, KernelSteps, Plan, ProfileComparison, RaceFound};
     use crate::fleet::FleetCheck;
+    use crate::model::atlas::{AtlasKernel, AtlasSteps};
     use crate::model::explained::{KernelExplanation, KernelVersus};
     use crate::model::program::ProgramInKernels;
     use crate::model::{Profile, Run};
@@ -73,6 +74,8 @@ mod tests {
             "kernels" => json_schema::<KernelList>(),
             "kernel-steps" => json_schema::<KernelSteps>(),
             "atlas-check" => json_schema::<AtlasCheck>(),
+            "atlas-kernel" => schemars::schema_for!(AtlasKernel).to_value(),
+            "atlas-steps" => schemars::schema_for!(AtlasSteps).to_value(),
             "explain-kernel" => store::schema::<KernelExplanation>(),
             "explain-kernel-versus" => store::schema::<KernelVersus>(),
             "explain-program" => json_schema::<ProgramInKernels>(),

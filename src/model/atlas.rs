@@ -12,7 +12,10 @@ pub const ATLAS_STEPS: &str = "syscost.atlas-steps/1";
 
 /// One kernel in one kind of machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "syscost.atlas-kernel/1")]
 pub struct AtlasKernel {
+    /// Kind and version of the file.
+    #[schemars(extend("const" = ATLAS_KERNEL))]
     pub schema: String,
     /// As `uname -r` shows it.
     pub release: String,
@@ -66,7 +69,10 @@ pub struct AtlasCount {
 
 /// Where two neighbouring kernels in one kind of machine differ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "syscost.atlas-steps/1")]
 pub struct AtlasSteps {
+    /// Kind and version of the file.
+    #[schemars(extend("const" = ATLAS_STEPS))]
     pub schema: String,
     pub machine: AtlasMachine,
     /// The releases.
