@@ -2,11 +2,18 @@
 //! that says what it is. `kernel atlas build` writes them, pages and `kernel atlas check` read them.
 
 mod choice;
+mod environment;
 mod files;
 mod neighbours;
+mod order;
+mod runs;
 
 pub use choice::Releases;
+pub use environment::{environment, environment_of};
+use files::sorted;
 pub use files::{
     Atlas, kernel_path, read, read_kernel, read_steps, steps_path, write_about, write_kernel, write_steps,
 };
 pub use neighbours::{Step, is_explained, neighbours, steps};
+pub use order::{are_alike, ends, series};
+pub use runs::of_runs;

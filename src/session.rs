@@ -24,7 +24,7 @@ mod sides;
 mod stages;
 mod timing;
 
-pub use cells::CountedKernel;
+pub use cells::{CountedBoot, cells};
 pub use job::Job;
 pub use keep::Keep;
 pub use open::Session;

@@ -1,6 +1,6 @@
 //! Reads and writes the files of an atlas: JSON, compressed, the same bytes for the same contents.
 
-use crate::guest::images::newest_first;
+use super::order::oldest_first;
 use crate::kernel::open;
 use crate::model::atlas::{ATLAS_KERNEL, ATLAS_STEPS, AtlasKernel, AtlasMachine, AtlasSteps};
 use crate::store;
@@ -40,9 +40,14 @@ pub fn read(directory: &Path) -> Result<Atlas> {
     Ok(sorted(Atlas { kernels, steps }))
 }
 
-fn sorted(mut atlas: Atlas) -> Atlas {
-    atlas.kernels.sort_by(|a, b| newest_first(&b.release, &a.release).then_with(|| a.machine.cmp(&b.machine)));
-    atlas.steps.sort_by(|a, b| newest_first(&b.before, &a.before).then_with(|| a.machine.cmp(&b.machine)));
+/// Kernels and steps in the order of releases.
+pub(super) fn sorted(mut atlas: Atlas) -> Atlas {
+    atlas.kernels.sort_by(|a, b| oldest_first(&a.release, &b.release).then_with(|| a.machine.cmp(&b.machine)));
+    atlas.steps.sort_by(|a, b| {
+        oldest_first(&a.after, &b.after)
+            .then_with(|| oldest_first(&a.before, &b.before))
+            .then_with(|| a.machine.cmp(&b.machine))
+    });
     atlas
 }
 

@@ -1,7 +1,7 @@
 //! Which kernels of an atlas are neighbours, and which operations differ between two. Pure.
 
+use super::order::{are_alike, ends, oldest_first};
 use crate::compare::is_step;
-use crate::guest::images::newest_first;
 use crate::model::atlas::AtlasKernel;
 
 /// An operation whose counts are beyond each other's range.
@@ -27,12 +27,18 @@ impl Step {
 const INSTRUCTIONS: f64 = 5.0;
 const SHARE: f64 = 0.01;
 
-/// Pairs of kernels that follow each other in the order of versions, in the same machine; the older one first.
+/// Pairs of kernels in the same machine, the older one first: the ends of series that follow each other, and those of one series and
+/// build.
 pub fn neighbours(kernels: &[AtlasKernel]) -> Vec<(&AtlasKernel, &AtlasKernel)> {
     let mut all: Vec<&AtlasKernel> = kernels.iter().collect();
-    all.sort_by(|a, b| a.machine.cmp(&b.machine).then_with(|| newest_first(&b.release, &a.release)));
-    let pairs = all.windows(2).map(|pair| (pair[0], pair[1]));
-    pairs.filter(|(a, b)| a.machine == b.machine).collect()
+    all.sort_by(|a, b| a.machine.cmp(&b.machine).then_with(|| oldest_first(&a.release, &b.release)));
+    all.chunk_by(|a, b| a.machine == b.machine).flat_map(in_machine).collect()
+}
+
+fn in_machine<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a AtlasKernel)> {
+    let pairs = |kernels: &[&'a AtlasKernel]| kernels.windows(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>();
+    let alike = pairs(kernels).into_iter().filter(|(a, b)| are_alike(&a.release, &b.release));
+    pairs(&ends(kernels)).into_iter().chain(alike).collect()
 }
 
 /// The steps between two kernels, the largest share first: by instructions, starting a program would hide all else.
@@ -76,10 +82,10 @@ mod tests {
 
     #[test]
     fn neighbours_are_in_the_same_machine() {
-        let all =
-            [kernel("6.12", "a", &[]), kernel("6.1", "b", &[]), kernel("6.1", "a", &[]), kernel("5.10", "a", &[])];
-        let pairs: Vec<_> = neighbours(&all).iter().map(|(a, b)| (a.release.clone(), b.release.clone())).collect();
-        assert_eq!(pairs, [("5.10".into(), "6.1".into()), ("6.1".into(), "6.12".into())]);
+        let all = [("6.12.2+deb13", "a"), ("6.1.0-9", "b"), ("6.1.0-9", "a"), ("5.10", "a"), ("6.12.1+deb13", "a")];
+        let all = all.map(|(release, cpu)| kernel(release, cpu, &[]));
+        let pairs: Vec<_> = neighbours(&all).iter().map(|(a, b)| (a.release.as_str(), b.release.as_str())).collect();
+        assert_eq!(pairs, [("5.10", "6.1.0-9"), ("6.1.0-9", "6.12.2+deb13"), ("6.12.1+deb13", "6.12.2+deb13")]);
     }
 
     #[test]

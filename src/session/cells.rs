@@ -7,75 +7,62 @@ use crate::model::atlas::{AtlasCell, AtlasCount};
 use crate::model::{Failure, FailureKind, Planned};
 use std::collections::BTreeMap;
 
-/// What a kernel's boots counted.
-#[derive(Clone, Debug, Default)]
-pub struct CountedKernel {
-    /// One for each operation, in the order of the plan.
-    pub cells: Vec<AtlasCell>,
-    /// As `uname -r` showed it.
-    pub release: String,
+/// What one boot of a kernel counted.
+#[derive(Debug)]
+pub struct CountedBoot {
+    /// Instructions of each operation, in the order of the plan.
+    counts: Vec<Result<f64, Failure>>,
     /// The emulator with its version.
     pub emulator: String,
     /// The probe's version, compiler and C library.
     pub probe: String,
 }
 
-/// Per operation, what each boot counted, or its first failure.
-type Found = Vec<Result<Vec<f64>, Failure>>;
-
 impl Session {
-    /// Counts the instructions of `planned`, whose environment is one emulated kernel, in each of `boots` boots.
+    /// Counts the instructions of `planned`, whose environment is one emulated kernel, in boot `number`.
     ///
     /// # Errors
-    /// That the kernel does not boot, or the interrupt. What fails of one operation is its cell's reason.
-    pub fn count_cells(&self, environment: &str, planned: &[Planned], boots: u32) -> Result<CountedKernel, Failure> {
-        let mut counted = CountedKernel::default();
-        let mut found: Found = planned.iter().map(|_| Ok(Vec::new())).collect();
-        for boot in 0..boots {
-            self.count_boot(environment, &of_boot(boot), planned, &mut found, &mut counted)?;
-        }
-        let named = planned.iter().zip(found);
-        counted.cells = named.map(|(planned, found)| cell(planned.case.to_string(), found)).collect();
-        Ok(counted)
-    }
-
-    fn count_boot(
-        &self,
-        environment: &str,
-        boot: &Options,
-        planned: &[Planned],
-        found: &mut Found,
-        told: &mut CountedKernel,
-    ) -> Result<(), Failure> {
+    /// That the kernel does not boot, or the interrupt. What fails of one operation is its own.
+    pub fn count_boot(&self, environment: &str, planned: &[Planned], number: u32) -> Result<CountedBoot, Failure> {
+        let boot = of_boot(number);
         let mut place = LazyGuest::to_count(environment, planned.to_vec());
-        for (number, found) in found.iter_mut().enumerate() {
-            let counted = place.counted(&self.workers, boot, number);
+        let (mut counts, mut libc) = (Vec::new(), None);
+        for number in 0..planned.len() {
+            let counted = place.counted(&self.workers, &boot, number);
             if self.workers.interrupt.is_set() {
                 return Err(Failure::interrupted());
             }
-            let Some((_, facts)) = place.facts(&self.workers) else {
-                return Err(counted.err().unwrap_or_else(|| Failure::new(FailureKind::Start, "no guest")));
-            };
-            told.release = facts.kernel.unwrap_or_default();
-            told.emulator = facts.emulator.unwrap_or_default();
-            if let Ok((_, facts)) = &counted
-                && told.probe.is_empty()
-            {
-                let built = self.workers.environment(environment)?.probe_text();
-                let libc = facts.get("libc").map(|libc| format!(", {libc}"));
-                told.probe = built + &libc.unwrap_or_default();
+            if place.facts(&self.workers).is_none() {
+                return Err(counted.err().unwrap_or_else(no_guest));
             }
-            let each = counted.and_then(|(counted, _)| {
+            counts.push(counted.and_then(|(counted, facts)| {
+                libc = facts.get("libc").map(str::to_string).or(libc.take());
                 counted.per_operation().ok_or_else(|| Failure::new(FailureKind::Failed, "nothing was counted"))
-            });
-            match (&mut *found, each) {
-                (Ok(known), Ok(each)) => known.push(each),
-                (Ok(_), Err(failure)) => *found = Err(failure),
-                (Err(_), _) => {}
-            }
+            }));
         }
-        Ok(())
+        let (_, facts) = place.facts(&self.workers).ok_or_else(no_guest)?;
+        let probe = [Some(self.probe_text(environment)?), libc];
+        let probe: Vec<String> = probe.into_iter().flatten().collect();
+        Ok(CountedBoot { counts, emulator: facts.emulator.unwrap_or_default(), probe: probe.join(", ") })
     }
+
+    /// The version of the probe in an environment, and its compiler.
+    ///
+    /// # Errors
+    /// That there is no such environment.
+    pub fn probe_text(&self, environment: &str) -> Result<String, Failure> {
+        Ok(self.workers.environment(environment)?.probe_text())
+    }
+}
+
+fn no_guest() -> Failure {
+    Failure::new(FailureKind::Start, "no guest")
+}
+
+/// What several boots of a kernel counted of `planned`. An operation that failed in one of them has its reason.
+pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
+    let found = |number: usize| boots.iter().map(|boot| boot.counts[number].clone()).collect();
+    planned.iter().enumerate().map(|(number, planned)| cell(planned.case.to_string(), found(number))).collect()
 }
 
 /// Memory that each boot has less than the one before, in MiB: the kernel's objects then lie elsewhere.

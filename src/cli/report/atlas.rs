@@ -3,14 +3,17 @@
 use super::super::exit::Exit;
 use super::super::messages::Notes;
 use super::args::{Kind, ReportArgs};
-use crate::atlas;
+use crate::atlas::{self, Atlas};
 use crate::cli::directory::is_directory;
 use crate::cli::error::usage;
+use crate::compare::Selection;
+use crate::model::Run;
+use crate::model::pattern::Pattern;
 use crate::report::html::write_atlas_page;
 use anyhow::{Result, bail};
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The only directory that is named, if it is an atlas: it has compressed files, which no directory of results has.
 pub fn directory(args: &ReportArgs) -> Result<Option<&Path>> {
@@ -26,9 +29,20 @@ pub fn directory(args: &ReportArgs) -> Result<Option<&Path>> {
 /// Writes the page. Errors: if flags do not fit, or a file of the atlas cannot be read.
 pub fn run(directory: &Path, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
-    let atlas = atlas::read(directory)?;
+    page(&atlas::read(directory)?, args, notes, out)
+}
+
+/// The atlas that these files are, if some are runs in emulated kernels. Other files are left out.
+pub fn of_runs(files: &[PathBuf], only: &[Pattern]) -> Option<Atlas> {
+    let mut runs: Vec<Run> = files.iter().filter_map(|file| crate::store::read(file).ok()).collect();
+    let selection = Selection { only: only.to_vec(), ..Selection::default() };
+    runs.iter_mut().for_each(|run| run.retain_records(|record| selection.takes(&record.case)));
+    Some(atlas::of_runs(&runs)).filter(|atlas| !atlas.kernels.is_empty())
+}
+
+pub fn page(atlas: &Atlas, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let mut html = Vec::new();
-    write_atlas_page(&atlas, &mut html)?;
+    write_atlas_page(atlas, &mut html)?;
     args.deliver_page(&html, notes, out)
 }
 

@@ -4,6 +4,7 @@ use super::super::directory::{Skipped, expanded, is_directory};
 use super::super::exit::Exit;
 use super::super::messages::Notes;
 use super::args::{Kind, ReportArgs};
+use super::atlas;
 use crate::cli::error::usage;
 use crate::fleet::questions::{CaseName, Observation, Origin, survey};
 use crate::fleet::sql;
@@ -36,6 +37,9 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     let gathered = gather(&files, &only, &mut skipped);
     let exit = skipped.told();
     if gathered.observations.is_empty() {
+        if let Some(atlas) = atlas::of_runs(&files, &only) {
+            return atlas::page(&atlas, args, notes, out);
+        }
         bail!(
             "none of {} files has the cost of an operation on a named host: name a directory of result files, or of rows",
             listed

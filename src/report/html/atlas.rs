@@ -60,12 +60,17 @@ fn about(html: &mut Markup, atlas: &Atlas, releases: usize) {
         ("Machines", some(&data::machines(atlas).into_iter().map(data::machine_name).collect::<Vec<_>>(), 6)),
         ("Emulator", unique(|kernel| kernel.emulator.clone())),
         ("Probe", unique(|kernel| kernel.probe.clone())),
-        ("Licence of the data", "CC0-1.0".to_string()),
     ];
-    for (name, text) in &facts {
+    for (name, text) in facts.iter().filter(|(_, text)| !text.is_empty()) {
         html.element("li", &format!("{name}: {text}"));
     }
-    html.raw("<li>Built by <code>syscost kernel atlas build DIR</code></li></ul>");
+    // Runs do not know which package a kernel is from.
+    if atlas.kernels.iter().any(|kernel| !kernel.package.is_empty()) {
+        html.raw("<li>Licence of the data: CC0-1.0</li>");
+        html.raw("<li>Built by <code>syscost kernel atlas build DIR</code></li></ul>");
+    } else {
+        html.raw("<li>Counted by <code>syscost run --env KERNEL,... --out FILE</code></li></ul>");
+    }
 }
 
 /// What the script fills.
@@ -73,18 +78,22 @@ fn map(html: &mut Markup) {
     html.raw("<noscript><p>The table of all counts needs JavaScript; the release notes below do not. The counts are also in the ");
     html.raw("atlas's own files.</p></noscript><div class=\"controls\" id=\"controls\" hidden>");
     html.raw("<label>Machine <select id=\"machine\"></select></label>");
+    html.raw("<label>Columns <select id=\"view\"><option value=\"series\">one of each series</option>");
+    html.raw("<option value=\"all\">all releases</option></select></label>");
     html.raw("<label>Search <input id=\"search\" type=\"search\" placeholder=\"fstat\"></label>");
     html.raw("<label>Family <select id=\"family\"><option value=\"\">all</option></select></label>");
-    html.raw("<output id=\"told\"></output></div><div class=\"heat\"><p class=\"rule key\">Colours compare with the operation's first ");
     html.raw(
-        "release here: <span class=\"c5\">half or less</span> <span class=\"c3\">fewer</span> <span>the same</span> ",
+        "<output id=\"told\"></output></div><div class=\"heat\"><p class=\"rule key\">Colours compare with the first ",
+    );
+    html.raw(
+        "column, or with the first machine: <span class=\"c5\">half or less</span> <span class=\"c3\">fewer</span> <span>the same</span> ",
     );
     html.raw("<span class=\"d3\">more</span> <span class=\"d5\">twice or more</span>. A bar at a cell's left, or a dot on the line, ");
     html.raw(
         "marks a step: its count and the one before are beyond each other's range over boots, by more than 1% where boots differ. A dash has its reason as its title.</p>",
     );
     html.raw("<p class=\"rule\">Click a cell, or press Enter on it, for what changed; arrow keys move.</p>");
-    html.raw("<div class=\"box map\" id=\"map\"></div></div>");
+    html.raw("<div class=\"box map\" id=\"map\" role=\"region\" tabindex=\"0\" aria-label=\"All counts\"></div></div>");
     html.raw("<div id=\"panel\" role=\"region\" aria-label=\"The chosen cell\" aria-live=\"polite\" hidden></div>");
 }
 

@@ -1,10 +1,10 @@
 //! `syscost kernel atlas build`: first a file for each kernel, then one for each pair of neighbours.
 
 use super::explained::{MOST, explained};
-use super::machine::{environment_of, machine};
+use super::machine::machine;
 use super::parallel::{Pace, in_parallel, jobs};
 use super::source::{Offered, Source};
-use crate::atlas::{self, Releases, Step, is_explained, kernel_path, steps, steps_path};
+use crate::atlas::{self, Releases, Step, environment_of, is_explained, kernel_path, steps, steps_path};
 use crate::cli::complete;
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
@@ -16,8 +16,9 @@ use crate::model::{Failure, Planned, Role};
 use crate::plan::{Choices, Surroundings, select, subjects};
 use crate::prose::counted;
 use crate::runner::Interrupt;
-use crate::session::{RunOptions, Session};
-use anyhow::{Context, Result, anyhow, ensure};
+use crate::session::{RunOptions, Session, cells};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -89,6 +90,9 @@ pub fn planned(session: &Session, patterns: &[String]) -> Result<Vec<Planned>> {
     Ok(planned)
 }
 
+/// A kernel that is not counted yet: its release, its machine and its file.
+type Todo = (String, AtlasMachine, PathBuf);
+
 /// What all threads see.
 struct Build<'a> {
     args: &'a BuildArgs,
@@ -146,13 +150,14 @@ impl Build<'_> {
 
     /// Makes the files of kernels that are not there yet.
     fn count(&self, source: &Source, offered: &[Offered]) -> Result<()> {
-        let mut todo = Vec::new();
+        let mut todo: Vec<Todo> = Vec::new();
         for kernel in offered {
             let (machine, path) = usage(self.machine(kernel))?;
             if !is_complete(&path, &self.planned, self.args.boots) {
                 todo.push((kernel.release.clone(), machine, path));
             }
         }
+        usage(self.check_probes(&todo))?;
         let (all, here) = (counted(offered.len(), "kernel"), offered.len() - todo.len());
         self.notes.tell(&format_args!("{all}, {here} of them counted already"));
         let pace = Pace::new(todo.len());
@@ -164,12 +169,37 @@ impl Build<'_> {
         Ok(())
     }
 
+    /// Another compiler or C library makes other calls: counts of both do not compare.
+    fn check_probes(&self, todo: &[Todo]) -> Result<()> {
+        let known = atlas::read(&self.args.directory).map(|atlas| atlas.kernels).unwrap_or_default();
+        let session = session(self.interrupt)?;
+        let mut checked = BTreeSet::new();
+        for (release, machine, _) in todo.iter().filter(|(_, machine, _)| checked.insert(&machine.architecture)) {
+            let probe =
+                session.probe_text(&environment_of(release, machine)).map_err(|failure| anyhow!(failure.message))?;
+            let is_other = |kernel: &&AtlasKernel| {
+                kernel.machine.architecture == machine.architecture && !kernel.probe.starts_with(&probe)
+            };
+            if let Some(other) = known.iter().find(is_other) {
+                bail!(
+                    "{} has counts of another probe ({}, in {}), which those of '{probe}' do not compare with: use that compiler, \
+                     or another directory",
+                    self.args.directory.display(),
+                    other.probe,
+                    other.release
+                );
+            }
+        }
+        Ok(())
+    }
+
     fn count_one(&self, facts: &Facts, machine: AtlasMachine, path: &Path, pace: &Pace) {
         if self.interrupt.is_set() {
             return;
         }
         let begun = Instant::now();
-        let made = count_kernel(self.interrupt, facts, machine, (&self.planned, self.args.boots));
+        let boots = Boots::new(self.args.boots, self.jobs(), pace);
+        let made = count_kernel(self.interrupt, facts, machine, (&self.planned, boots));
         match made.and_then(|kernel| atlas::write_kernel(path, &kernel)) {
             Ok(()) => {
                 let seconds = begun.elapsed().as_secs_f64();
@@ -271,17 +301,35 @@ fn is_complete(path: &Path, planned: &[Planned], boots: u32) -> bool {
     kernel.boots >= boots && planned.iter().all(|planned| has(&kernel, planned.case.to_string()))
 }
 
+/// How a kernel is counted: in so many boots, so many of them at once.
+#[derive(Clone, Copy)]
+pub struct Boots {
+    number: u32,
+    at_once: usize,
+}
+
+impl Boots {
+    /// Several at once if there are more jobs than kernels.
+    pub fn new(number: u32, jobs: usize, kernels: &Pace) -> Boots {
+        Boots { number, at_once: jobs.div_ceil(kernels.all()) }
+    }
+}
+
 /// Counts operations in a kernel that was fetched. Errors: that it does not boot, or the interrupt.
 pub fn count_kernel(
     interrupt: &Interrupt,
     facts: &Facts,
     machine: AtlasMachine,
-    (planned, boots): (&[Planned], u32),
+    (planned, boots): (&[Planned], Boots),
 ) -> Result<AtlasKernel> {
-    let session = session(interrupt)?;
     let environment = environment_of(&facts.release, &machine);
     let planned: Vec<Planned> = planned.iter().map(|planned| planned.in_environment(&environment)).collect();
-    let counted = session.count_cells(&environment, &planned, boots).map_err(|failure| anyhow!(failure.message))?;
+    let count = |number| {
+        let session = session(interrupt)?;
+        session.count_boot(&environment, &planned, number).map_err(|failure| anyhow!(failure.message))
+    };
+    let counted = in_parallel(boots.at_once, 0..boots.number, count).into_iter().collect::<Result<Vec<_>>>()?;
+    let first = counted.first().context("no boot was asked for")?;
     Ok(AtlasKernel {
         schema: ATLAS_KERNEL.to_string(),
         release: facts.release.clone(),
@@ -290,10 +338,10 @@ pub fn count_kernel(
         version: facts.version.clone(),
         suite: facts.suite.clone(),
         image: facts.sha256.clone(),
-        emulator: counted.emulator,
-        probe: counted.probe,
-        boots,
-        cells: counted.cells,
+        emulator: first.emulator.clone(),
+        probe: first.probe.clone(),
+        boots: boots.number,
+        cells: cells(&planned, &counted),
     })
 }
 

@@ -1,6 +1,6 @@
 //! `syscost kernel atlas check`: counts some of an atlas again.
 
-use super::build::{count_kernel, planned, session};
+use super::build::{Boots, count_kernel, planned, session};
 use super::parallel::{Pace, in_parallel, jobs};
 use super::source::Source;
 use crate::atlas;
@@ -23,7 +23,6 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 /// Count some kernels of an atlas again, chosen at random, and list what differs.
 ///
@@ -100,20 +99,20 @@ pub fn run(args: &CheckArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
     };
     let planned = planned(&session(interrupt)?, &[])?;
     let chosen = chosen(&atlas.kernels, args.share, args.seed);
-    let (found, pace) = (Mutex::new(AtlasCheck::default()), Pace::new(chosen.len()));
+    let (jobs, pace) = (jobs(args.jobs.map(usize::from)), Pace::new(chosen.len()));
     let tasks =
         chosen.into_iter().take_while(|_| !interrupt.is_set()).map(|kernel| (kernel, source.get(&kernel.release)));
-    in_parallel(jobs(args.jobs.map(usize::from)), tasks, |(kernel, facts)| {
-        let rows = again(interrupt, kernel, facts, &planned);
+    let checked = in_parallel(jobs, tasks, |(kernel, facts)| {
+        let boots = Boots::new(kernel.boots, jobs, &pace);
+        let differ = again(interrupt, kernel, facts, (&planned, boots));
         if interrupt.is_set() {
-            return;
+            return AtlasCheck::default();
         }
         notes.tell(&format_args!("{}: {}", pace.step(), kernel.release));
-        let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        found.counted += kernel.cells.iter().filter(|cell| cell.count.is_some()).count();
-        found.differ.extend(rows);
+        AtlasCheck { counted: kernel.cells.iter().filter(|cell| cell.count.is_some()).count(), differ }
     });
-    let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut found = AtlasCheck { counted: checked.iter().map(|each| each.counted).sum(), ..AtlasCheck::default() };
+    found.differ = checked.into_iter().flat_map(|each| each.differ).collect();
     found.differ.sort_by(|a, b| (&a.release, &a.operation).cmp(&(&b.release, &b.operation)));
     write_answer(&found, || table(&found), (args.format, terminal::screen()), out)?;
     let exit = if found.differ.is_empty() { Exit::Success } else { Exit::Bad };
@@ -134,13 +133,18 @@ fn chosen(kernels: &[AtlasKernel], share: f64, seed: u64) -> Vec<&AtlasKernel> {
 }
 
 /// Counts all that was counted in a kernel again, in the same order; what differs.
-fn again(interrupt: &Interrupt, kernel: &AtlasKernel, facts: Result<Facts>, planned: &[Planned]) -> Vec<Differs> {
+fn again(
+    interrupt: &Interrupt,
+    kernel: &AtlasKernel,
+    facts: Result<Facts>,
+    (planned, boots): (&[Planned], Boots),
+) -> Vec<Differs> {
     let of = |cell: &AtlasCell| planned.iter().find(|planned| planned.case.to_string() == cell.operation).cloned();
     let planned: Vec<Planned> = kernel.cells.iter().filter_map(of).collect();
     let counted = facts.and_then(|facts| {
         let same = facts.sha256 == kernel.image;
         anyhow::ensure!(same, "its image is another one now: {} {}", facts.package, facts.version);
-        count_kernel(interrupt, &facts, kernel.machine.clone(), (&planned, kernel.boots))
+        count_kernel(interrupt, &facts, kernel.machine.clone(), (&planned, boots))
     });
     let is_same = |now: &AtlasKernel| (&now.emulator, &now.probe) == (&kernel.emulator, &kernel.probe);
     let is_exact = counted.as_ref().is_ok_and(is_same);

@@ -1,7 +1,6 @@
 //! Explains the steps between two kernels: which functions changed the most.
 
-use super::machine::environment_of;
-use crate::atlas::{Step, is_explained};
+use crate::atlas::{Step, environment_of, is_explained};
 use crate::cli::explain::kernel::check_machine;
 use crate::explain::kernel::{Recorder, Wanted, versus};
 use crate::model::atlas::{ATLAS_STEPS, AtlasFunction, AtlasKernel, AtlasStep, AtlasSteps};

@@ -1,20 +1,9 @@
 //! Which emulated machine the kernels of an atlas run in.
 
+use crate::atlas::environment;
 use crate::model::atlas::AtlasMachine;
 use crate::runner::Environment;
 use anyhow::{Context, Result};
-
-/// The environment that boots `release` with a processor and boot parameters, if they are not the usual ones.
-pub fn environment(release: &str, cpu: Option<&str>, append: &str) -> String {
-    // Commas separate environments.
-    let cpu = cpu.map(|cpu| format!(" cpu={}", cpu.replace(',', ":"))).unwrap_or_default();
-    format!("linux-{release}{cpu} {append}").trim().to_string()
-}
-
-/// The environment of a kernel of an atlas.
-pub fn environment_of(release: &str, machine: &AtlasMachine) -> String {
-    environment(release, Some(&machine.cpu), &machine.append)
-}
 
 /// The machine, and the processor that it has if no other is asked for.
 ///
@@ -31,6 +20,7 @@ pub fn machine(release: &str, cpu: Option<&str>, append: &str) -> Result<(AtlasM
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::atlas::environment_of;
 
     #[test]
     fn an_unusual_machine_is_in_the_environments_name() {

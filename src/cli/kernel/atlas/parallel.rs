@@ -1,30 +1,38 @@
 //! Tasks on several threads, each taken when a thread is free, with what is left of the time.
 
 use crate::prose::counted;
-use std::sync::Mutex;
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Instant;
 
-/// Does `work` on all tasks, `jobs` at once. What makes the next task runs on this thread, one ahead of the others.
-pub fn in_parallel<T: Send>(jobs: usize, tasks: impl Iterator<Item = T>, work: impl Fn(T) + Sync) {
+/// What `work` makes of all tasks, `jobs` at once, in their order. What makes the next task runs on this thread, one ahead of the
+/// others.
+pub fn in_parallel<T: Send, R: Send>(
+    jobs: usize,
+    tasks: impl Iterator<Item = T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
     let (give, take) = mpsc::sync_channel(0);
-    let take = Mutex::new(take);
+    let (take, done) = (Mutex::new(take), Mutex::new(Vec::new()));
     let next = || take.lock().ok()?.recv().ok();
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
-                while let Some(task) = next() {
-                    work(task);
+                while let Some((number, task)) = next() {
+                    let made = work(task);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((number, made));
                 }
             });
         }
-        for task in tasks {
+        for task in tasks.enumerate() {
             if give.send(task).is_err() {
                 break;
             }
         }
         drop(give);
     });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, made)| made).collect()
 }
 
 /// One job for each CPU, if nothing else is asked for.
@@ -44,9 +52,14 @@ impl Pace {
         Pace { all, done: Mutex::new(0), begun: Instant::now() }
     }
 
+    /// How many there are, one at least.
+    pub fn all(&self) -> usize {
+        self.all.max(1)
+    }
+
     /// One more is done: `2 of 9`, and about how long the others will take.
     pub fn step(&self) -> String {
-        let mut done = self.done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         *done += 1;
         told(*done, self.all, self.begun.elapsed().as_secs_f64())
     }
@@ -67,11 +80,8 @@ mod tests {
 
     #[test]
     fn each_task_is_done_once() {
-        let done = Mutex::new(Vec::new());
-        in_parallel(3, 0..20, |task| done.lock().unwrap().push(task));
-        let mut done = done.into_inner().unwrap();
-        done.sort();
-        assert_eq!(done, (0..20).collect::<Vec<_>>());
+        let twice = in_parallel(3, 0..20, |task| 2 * task);
+        assert_eq!(twice, (0..20).map(|task| 2 * task).collect::<Vec<_>>());
     }
 
     #[test]

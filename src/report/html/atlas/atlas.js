@@ -3,7 +3,8 @@
 (() => {
   const data = JSON.parse(document.getElementById("atlas-data").textContent);
   const byId = (id) => document.getElementById(id);
-  const [place, panel, machine, family, search, told] = ["map", "panel", "machine", "family", "search", "told"].map(byId);
+  const ids = ["map", "panel", "machine", "view", "family", "search", "told"];
+  const [place, panel, machine, view, family, search, told] = ids.map(byId);
   const make = (name, text, kind) => {
     const element = document.createElement(name);
     if (text !== undefined) element.textContent = text;
@@ -12,6 +13,7 @@
   };
   const number = (value) => value.toLocaleString("en", { maximumFractionDigits: 1 });
   const signed = (value) => (value < 0 ? "−" : "+") + number(Math.abs(value));
+  const scrolls = (box) => box.classList.toggle("scrolls", box.scrollWidth > box.clientWidth);
   const short = (release) => release.split("-cloud-")[0];
   // A cell is a count, or [mode, least, most], or [reason], or null if it was not asked for.
   const mode = (cell) => (typeof cell === "number" ? cell : cell && cell.length === 3 ? cell[0] : null);
@@ -27,14 +29,45 @@
     return level ? (log > 0 ? "d" : "c") + level : "";
   };
 
-  let shown = null;
-  let steps = new Map();
+  // Of each kernel, by its operations, the steps that lead to it.
+  data.machines.forEach((one) => {
+    one.to = one.releases.map(() => new Map());
+    one.steps.forEach((step) => {
+      const to = one.to[step[1]];
+      to.set(step[2], [...(to.get(step[2]) || []), step]);
+    });
+  });
+
+  // A column is a machine and the number of one of its kernels; `base` is the column that its colours compare with.
+  let columns = [];
   let chosen = null;
 
-  const sparkline = (cells, operation) => {
+  const release = (column) => column.machine.releases[column.kernel];
+  const cell = (column, operation) => column.machine.cells[column.kernel][operation];
+  const isShown = (one, kernel) => columns.some((column) => column.machine === one && column.kernel === kernel);
+  // Those whose other kernel is a column too.
+  const stepsTo = (column, operation) => {
+    const all = column.machine.to[column.kernel].get(operation) || [];
+    return all.filter((step) => isShown(column.machine, step[0]));
+  };
+
+  const columnsOf = (first) => {
+    const plain = (kernels) => kernels.map((kernel) => ({ machine: first, kernel }));
+    if (view.value === "all") return plain(first.releases.map((_, kernel) => kernel));
+    if (view.value === "series") return plain(first.ends);
+    return first.ends.flatMap((end) => {
+      const name = short(first.releases[end]);
+      const others = data.machines.filter((one) => one !== first);
+      const same = (one) => ({ machine: one, kernel: one.releases.findIndex((other) => short(other) === name) });
+      const found = others.map(same).filter((column) => column.kernel >= 0);
+      const base = { machine: first, kernel: end };
+      return found.length ? [base, ...found.map((column) => ({ ...column, base }))] : [];
+    });
+  };
+
+  const sparkline = (counts, marked) => {
     const space = "http://www.w3.org/2000/svg";
     const svg = document.createElementNS(space, "svg");
-    const counts = cells.map(mode);
     const known = counts.filter((count) => count !== null);
     const [low, high] = [Math.min(...known), Math.max(...known)];
     const x = (index) => (counts.length > 1 ? 3 + (104 * index) / (counts.length - 1) : 55);
@@ -51,7 +84,7 @@
     line.setAttribute("d", path);
     svg.append(line);
     counts.forEach((count, index) => {
-      if (count === null || !steps.has(index + " " + operation)) return;
+      if (count === null || !marked[index]) return;
       const dot = document.createElementNS(space, "circle");
       dot.setAttribute("cx", x(index).toFixed(1));
       dot.setAttribute("cy", y(count).toFixed(1));
@@ -61,31 +94,39 @@
     return svg;
   };
 
-  const cellOf = (cell, first, release, operation) => {
-    const count = mode(cell);
-    const td = make("td", count === null ? "–" : number(count), count === null ? "none" : colour(count, first));
-    const step = steps.get(release + " " + operation);
-    td.dataset.r = release;
+  const percent = (step) => (step[3] > 0 ? ` (${signed((100 * (step[4] - step[3])) / step[3])}%)` : "");
+
+  const cellOf = (index, operation, first) => {
+    const column = columns[index];
+    const one = cell(column, operation);
+    const count = mode(one);
+    const base = column.base ? mode(cell(column.base, operation)) : first;
+    const kind = view.value === "machines" && !column.base ? "" : colour(count, base);
+    const td = make("td", count === null ? "–" : number(count), count === null ? "none" : kind);
+    const steps = stepsTo(column, operation);
+    td.dataset.c = index;
     td.dataset.o = operation;
     td.tabIndex = -1;
-    if (step) td.classList.add("step");
-    const change = step ? `; ${signed(step[4] - step[3])} since ${short(shown.releases[step[0]])}` : "";
-    const name = `${data.operations[operation]} in ${short(shown.releases[release])}: `;
-    td.title = name + range(cell) + change;
+    if (steps.length) td.classList.add("step");
+    const changes = steps.map((step) => `; ${signed(step[4] - step[3])} since ${short(column.machine.releases[step[0]])}`);
+    td.title = `${data.operations[operation]} in ${titleOf(column)}: ${range(one)}${changes.join("")}`;
     return td;
   };
 
   const rowOf = (name, operation) => {
-    const cells = shown.cells.map((kernel) => kernel[operation]);
-    const first = cells.map(mode).find((count) => count !== null);
+    const counts = columns.map((column) => mode(cell(column, operation)));
+    const first = counts.find((count) => count !== null);
     const row = make("tr");
     const head = make("th", name);
     head.scope = "row";
     const line = make("td", undefined, "line");
-    line.append(sparkline(cells, operation));
-    row.append(head, line, ...cells.map((cell, release) => cellOf(cell, first, release, operation)));
+    const marked = columns.map((column) => stepsTo(column, operation).length > 0);
+    if (view.value !== "machines") line.append(sparkline(counts, marked));
+    row.append(head, line, ...columns.map((_, index) => cellOf(index, operation, first)));
     return row;
   };
+
+  const titleOf = (column) => short(release(column)) + (view.value === "machines" ? " " + column.machine.name : "");
 
   // A release may break before its "+deb13".
   const titled = (title) => {
@@ -96,20 +137,19 @@
   };
 
   const draw = () => {
-    shown = data.machines[Number(machine.value) || 0];
-    steps = new Map(shown.steps.map((step) => [step[1] + " " + step[2], step]));
+    columns = columnsOf(data.machines[Number(machine.value) || 0]);
     const table = make("table");
     const head = make("tr");
-    const titles = ["Operation", "All releases", ...shown.releases.map(short)];
-    head.append(...titles.map(titled));
+    head.append(...["Operation", view.value === "machines" ? "" : "Releases", ...columns.map(titleOf)].map(titled));
     const body = make("tbody");
     body.append(...data.operations.map(rowOf));
-    const first = body.querySelector("td[data-r]");
+    const first = body.querySelector("td[data-c]");
     if (first) first.tabIndex = 0;
     const top = make("thead");
     top.append(head);
-    table.append(top, body);
+    table.append(make("caption", "Instructions by operation and kernel."), top, body);
     place.replaceChildren(table);
+    scrolls(place);
     panel.hidden = true;
     filter();
   };
@@ -139,39 +179,46 @@
         line("td", [data.functions[name], data.groups[group], number(before), number(after), signed(after - before)]),
       ),
     );
-    table.append(head, body);
+    table.append(make("caption", "Functions, their own instructions."), head, body);
     const box = make("div", undefined, "box");
+    box.tabIndex = 0;
     box.append(table);
     return box;
   };
 
-  const command = (operation, before, after) => {
+  // An environment as commands name it: with another processor than the usual one, and with boot parameters.
+  const command = (operation, of, before, after) => {
     const [name, ...parameters] = operation.split(" ");
     const asked = parameters.map((parameter) => ` --param ${parameter}`).join("");
-    const append = shown.append ? ` --append '${shown.append}'` : "";
     const line = make("p", "To repeat it: ");
-    line.append(make("code", `syscost explain ${name}${asked} --env linux-${before} --versus linux-${after}${append}`));
+    const quoted = (text) => (text.includes(" ") ? `'${text}'` : text);
+    const [from, to] = [before, after].map((kernel) => quoted(of.environments[kernel]));
+    line.append(make("code", `syscost explain ${name}${asked} --env ${from} --versus ${to}`));
     return line;
   };
 
+  const tell = (column, operation, step) => {
+    const releases = column.machine.releases;
+    const parts = [make("p", `Since ${short(releases[step[0]])}: ${signed(step[4] - step[3])} instructions${percent(step)}.`)];
+    if (step[5].length) parts.push(functions(step));
+    else parts.push(make("p", step[6] || "The functions were not looked into: the step is small.", "faint"));
+    return [...parts, command(data.operations[operation], column.machine, step[0], step[1])];
+  };
+
   const open = (td) => {
-    const [release, operation] = [Number(td.dataset.r), Number(td.dataset.o)];
-    const step = steps.get(release + " " + operation);
-    const before = step ? step[0] : release - 1;
-    const [name, is] = [data.operations[operation], shown.releases[release]];
-    const parts = [make("h3", `${name} in ${short(is)}`)];
-    const say = (index) => parts.push(make("p", `${short(shown.releases[index])}: ${range(shown.cells[index][operation])}`));
-    if (before >= 0) say(before);
-    say(release);
-    if (step) {
-      const share = step[3] > 0 ? ` (${signed((100 * (step[4] - step[3])) / step[3])}%)` : "";
-      parts.push(make("p", `Change: ${signed(step[4] - step[3])} instructions${share}.`));
-      if (step[5].length) parts.push(functions(step));
-      else parts.push(make("p", step[6] || "The functions were not looked into: the step is small.", "faint"));
-    } else parts.push(make("p", before < 0 ? "The first release here." : "No step here.", "faint"));
-    if (before >= 0) parts.push(command(name, shown.releases[before], is));
+    const [index, operation] = [Number(td.dataset.c), Number(td.dataset.o)];
+    const column = columns[index];
+    const parts = [make("h3", `${data.operations[operation]} in ${titleOf(column)}`)];
+    const say = (one) => parts.push(make("p", `${titleOf(one)}: ${range(cell(one, operation))}`));
+    const before = column.base || (view.value === "machines" ? undefined : columns[index - 1]);
+    if (before) say(before);
+    say(column);
+    const steps = stepsTo(column, operation);
+    steps.forEach((step) => parts.push(...tell(column, operation, step)));
+    if (!steps.length) parts.push(make("p", before ? "No step here." : "The first one here.", "faint"));
     panel.replaceChildren(...parts);
     panel.hidden = false;
+    panel.querySelectorAll(".box").forEach(scrolls);
     if (chosen) chosen.classList.remove("on");
     chosen = td;
     td.classList.add("on");
@@ -194,22 +241,23 @@
   };
 
   place.addEventListener("click", (event) => {
-    const td = event.target.closest("td[data-r]");
+    const td = event.target.closest("td[data-c]");
     if (td) focus(td), open(td);
   });
   place.addEventListener("keydown", (event) => {
-    const td = event.target.closest("td[data-r]");
+    const td = event.target.closest("td[data-c]");
     if (!td) return;
     if (event.key === "Enter") open(td);
     const next = beside(td, event.key);
-    if (next && next.dataset.r !== undefined) event.preventDefault(), focus(next);
+    if (next && next.dataset.c !== undefined) event.preventDefault(), focus(next);
   });
 
   data.machines.forEach((one, index) => machine.append(Object.assign(make("option", one.name), { value: String(index) })));
   machine.closest("label").hidden = data.machines.length < 2;
   const families = [...new Set(data.operations.map((name) => name.split(".")[0]))];
   families.forEach((name) => family.append(Object.assign(make("option", name), { value: name })));
-  machine.addEventListener("change", draw);
+  if (data.machines.length > 1) view.append(Object.assign(make("option", "machines side by side"), { value: "machines" }));
+  [machine, view].forEach((control) => control.addEventListener("change", draw));
   family.addEventListener("change", filter);
   search.addEventListener("input", filter);
   byId("controls").hidden = false;

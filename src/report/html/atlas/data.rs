@@ -1,6 +1,6 @@
 //! The data block of the page: rows as arrays, with names by index. The script beside this file reads it.
 
-use crate::atlas::Atlas;
+use crate::atlas::{Atlas, ends, environment};
 use crate::model::atlas::{AtlasCell, AtlasCount, AtlasMachine, AtlasStep, AtlasSteps};
 use crate::model::explained::Group;
 use serde_json::{Value, json};
@@ -56,6 +56,12 @@ pub fn machines(atlas: &Atlas) -> Vec<&AtlasMachine> {
     machines.into_iter().map(|(machine, _)| machine).collect()
 }
 
+/// The processor of most kernels for its architecture, which need not be named.
+fn usual_cpu<'a>(atlas: &'a Atlas, machine: &AtlasMachine) -> &'a str {
+    let same = machines(atlas).into_iter().find(|other| other.architecture == machine.architecture);
+    same.map_or("", |usual| usual.cpu.as_str())
+}
+
 /// `x86_64 qemu64 mitigations=off`
 pub fn machine_name(machine: &AtlasMachine) -> String {
     let words = [&machine.architecture, &machine.cpu, &machine.append];
@@ -71,7 +77,14 @@ impl Block {
         let pairs = atlas.steps.iter().filter(|steps| steps.machine == *machine);
         let known = pairs.filter_map(|pair| Some((pair, index(&pair.before)?, index(&pair.after)?)));
         let steps: Vec<Value> = known.flat_map(|(pair, before, after)| self.steps(pair, before, after)).collect();
-        json!({"name": machine_name(machine), "append": machine.append, "releases": releases, "cells": cells, "steps": steps})
+        let cpu = Some(machine.cpu.as_str()).filter(|cpu| *cpu != usual_cpu(atlas, machine));
+        let environments: Vec<String> =
+            releases.iter().map(|release| environment(release, cpu, &machine.append)).collect();
+        let ends: Vec<usize> = ends(&kernels).iter().filter_map(|end| index(&end.release)).collect();
+        json!({
+            "name": machine_name(machine), "append": machine.append, "releases": releases, "environments": environments,
+            "ends": ends, "cells": cells, "steps": steps,
+        })
     }
 
     /// Of each operation, in their order.

@@ -1,7 +1,7 @@
 //! Release notes: what changed between neighbouring releases, in sentences.
 
 use super::data::{machine_name, machines};
-use crate::atlas::Atlas;
+use crate::atlas::{Atlas, are_alike, series};
 use crate::model::atlas::{AtlasFunction, AtlasStep, AtlasSteps};
 use crate::prose::counted;
 use crate::report::numbers::thousands;
@@ -41,24 +41,41 @@ fn write_series(html: &mut Markup, pairs: &[&AtlasSteps], is_open: bool) {
     html.raw("<summary>").element("h3", &format!("Linux {name}")).raw("</summary>");
     for pair in pairs {
         html.element("h4", &format!("{}, after {}", short(&pair.after), short(&pair.before)));
-        html.element("p", &kind(pair)).raw("<ul>");
+        html.element("p", &kind(pair));
         let mut steps: Vec<&AtlasStep> = pair.steps.iter().collect();
         steps.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-        for step in steps.iter().take(MOST_STEPS) {
-            html.raw("<li>").text(&format!("{}: ", short(&pair.after))).element("code", &step.operation);
-            html.text(&format!(" {}", sentence(step))).raw("</li>");
+        if are_alike(&pair.before, &pair.after) {
+            write_steps(html, pair, steps.into_iter());
+            continue;
         }
-        html.raw("</ul>");
+        let (fewer, more): (Vec<&AtlasStep>, Vec<&AtlasStep>) =
+            steps.into_iter().partition(|step| step.after < step.before);
+        for (title, steps) in [("Fewer instructions", fewer), ("More instructions", more)] {
+            if !steps.is_empty() {
+                html.element("h5", title);
+                write_steps(html, pair, steps.into_iter());
+            }
+        }
     }
     html.raw("</details>");
+}
+
+fn write_steps<'a>(html: &mut Markup, pair: &AtlasSteps, steps: impl Iterator<Item = &'a AtlasStep>) {
+    html.raw("<ul>");
+    for step in steps.take(MOST_STEPS) {
+        html.raw("<li>").text(&format!("{}: ", short(&pair.after))).element("code", &step.operation);
+        html.text(&format!(" {}", sentence(step))).raw("</li>");
+    }
+    html.raw("</ul>");
 }
 
 /// What kind of change the steps are, and how many there are.
 fn kind(pair: &AtlasSteps) -> String {
     let number = counted(pair.steps.len(), "operation");
     let differ = if pair.steps.len() == 1 { "differs" } else { "differ" };
+    let each = if are_alike(&pair.before, &pair.after) { "" } else { " each way" };
     let told = if pair.steps.len() > MOST_STEPS {
-        format!("; the {MOST_STEPS} that changed the most in proportion are below")
+        format!("; the {MOST_STEPS} that changed the most in proportion{each} are below")
     } else {
         String::new()
     };
@@ -112,25 +129,7 @@ fn functions(functions: &[AtlasFunction]) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-/// `6.12` of `6.12.118+deb13-cloud-amd64`
-fn series(release: &str) -> &str {
-    let is_end = |(_, c): &(usize, char)| !c.is_ascii_digit();
-    let mut ends = release.char_indices().filter(is_end).map(|(index, _)| index);
-    ends.nth(1).map_or(release, |end| &release[..end])
-}
-
 /// Without the kernel's flavour.
 fn short(release: &str) -> &str {
     release.split_once("-cloud-").map_or(release, |(version, _)| version)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_series_is_the_first_two_numbers() {
-        let all = ["6.12.118+deb13-cloud-amd64", "6.1.0-56-cloud-amd64", "6.1", "6"].map(series);
-        assert_eq!(all, ["6.12", "6.1", "6.1", "6"]);
-    }
 }

@@ -10,7 +10,7 @@ fn cell(operation: &str, mode: f64) -> AtlasCell {
 }
 
 fn kernel(release: &str, cells: Vec<AtlasCell>) -> AtlasKernel {
-    AtlasKernel { release: release.into(), boots: 3, cells, ..AtlasKernel::default() }
+    AtlasKernel { release: release.into(), boots: 3, package: "linux-image".into(), cells, ..AtlasKernel::default() }
 }
 
 fn function(name: &str, before: u64, after: u64) -> AtlasFunction {
@@ -57,6 +57,7 @@ fn notes_are_sentences_the_newest_first() {
     assert!(at(newest) < at("executes 9% more instructions (2,500 to 2,731)"));
     assert!(at("1 operation differs inside series 6.12: a backport, a fix, or another build.") < at(newest));
     at("1 operation differs from series 6.1 to 6.12.");
+    assert!(at("Linux 6.12") < at("<h5>More instructions</h5>"));
     at("syscost kernel atlas build DIR");
 }
 
@@ -86,6 +87,8 @@ fn machines_are_apart() {
     let releases = |index: usize| block["machines"][index]["releases"].as_array().unwrap().len();
     assert_eq!((releases(0), releases(1)), (3, 1));
     assert_eq!(block["machines"][1]["name"], "mitigations=off");
+    assert_eq!(block["machines"][0]["ends"], serde_json::json!([0, 2]));
+    assert_eq!(block["machines"][1]["environments"][0], format!("linux-{} mitigations=off", RELEASES[2]));
 }
 
 #[test]
