@@ -22,7 +22,7 @@ pub fn of_runs(runs: &[Run]) -> Atlas {
         known.boots += 1;
         cells(run, &facts.name).for_each(|cell| add(&mut known.cells, cell));
     }
-    let kernels: Vec<AtlasKernel> = kernels.into_values().collect();
+    let kernels: Vec<AtlasKernel> = kernels.into_values().filter(|kernel| !kernel.cells.is_empty()).collect();
     let steps = neighbours(&kernels).into_iter().map(|(before, after)| changes(before, after)).collect();
     sorted(Atlas { kernels, steps })
 }

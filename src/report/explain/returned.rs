@@ -14,6 +14,11 @@ pub fn returned(calls: &Returned) -> Option<(&'static str, String)> {
     (!each.is_empty()).then(|| ("Returned", each.join(", ")))
 }
 
+/// `3, ENOENT`, in the order of the calls.
+pub fn results(calls: &Returned) -> String {
+    calls.iter().map(|(_, result)| told(result)).collect::<Vec<_>>().join(", ")
+}
+
 fn told(result: i64) -> String {
     match result {
         LEAST_ERRNO..0 => errno::name(-result as i32),

@@ -3,6 +3,7 @@
 
 use crate::model::Entries;
 use crate::model::code::{Answer, Code, Explanation, Gate, Variant};
+use crate::report::explain::returned::results;
 use crate::report::numbers::{self, nanoseconds, three_figures};
 use crate::report::{Cell, Spec, Style, Table};
 
@@ -23,6 +24,9 @@ pub fn variant_table(title: &str, variants: &[Variant], answer: &str) -> Table {
         Spec::left("kernel entries", |v| explained(v, entries))
             .number("kernel_entries", |v| Some(counted(v)?.total()))
             .text("kernel_entries_by_call", |v| counted(v).map(ToString::to_string)),
+        Spec::left("returned", |v| explained(v, |e| results(&e.returned).into()))
+            .expendable(2)
+            .text("returned", |v| v.explained.as_ref().ok().map(|e| results(&e.returned))),
         Spec::right("bytes", |v| explained(v, bytes))
             .expendable(1)
             .count("caller_bytes", |v| Some(code(v)?.caller_bytes))
