@@ -40,8 +40,8 @@ impl Traced {
     ///
     /// # Errors
     /// As `request`.
-    pub fn returned(&self, limit: u64, timeout: Duration) -> Result<Returned, Failure> {
-        let [few, many] = [1, limit.min(2)].map(|n| self.calls(n, timeout));
+    pub fn returned(&self, limit: Option<u64>, timeout: Duration) -> Result<Returned, Failure> {
+        let [few, many] = [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n, timeout));
         let (few, many) = (named(&few?, self.own_architecture), many?);
         let more = many.iter().map(|call| (call, self.name(call)));
         let more = more.filter(|(call, name)| call.times > few.get(name).copied().unwrap_or(0));

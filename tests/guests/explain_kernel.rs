@@ -44,7 +44,11 @@ fn an_iteration_is_recorded_to_the_instruction() {
 
     let getppid = laboratory.explain(&mut guest, "id.getppid").unwrap();
     let again = laboratory.explain(&mut guest, "id.getppid").unwrap();
+    assert!(getppid.returned.iter().all(|(call, pid)| call == "getppid" && pid > 0) && !getppid.returned.is_empty());
+    let again = KernelExplanation { returned: getppid.returned.clone(), ..again };
     assert_eq!(getppid, again, "two recordings");
+    let absent = laboratory.explain(&mut guest, "file.stat_absent").unwrap();
+    assert_eq!(absent.returned.iter().map(|(_, result)| result).collect::<Vec<_>>(), [-2], "{:?}", absent.returned);
     assert_eq!(getppid.instructions as f64, getppid.counted.unwrap());
     assert_eq!(getppid.iterations.alike, getppid.iterations.recorded);
     let call = find(&getppid.tree, "__x64_sys_getppid").expect("the call's own function");
@@ -102,6 +106,10 @@ fn two_kernels_are_compared_function_by_function() {
 #[test]
 fn a_snippet_is_looked_into_as_an_operation_is() {
     let Some(name) = emulated_kernel("a_snippet_is_looked_into_as_an_operation_is") else { return };
+    let access =
+        Place::new().printed(&["explain", "c:access(\"/etc/hosts\", R_OK)", "--env", &name, "--format", "json"]);
+    let access: serde_json::Value = serde_json::from_str(&access).unwrap();
+    assert_eq!(access["returned"], serde_json::json!({"access": 0}));
     let snippet = "c:twice(getppid() - before)";
     let surroundings =
         ["--setup", "c:int before = getpid();", "--prelude", "c:static int twice(int x) { return 2 * x; }"];

@@ -45,6 +45,7 @@ fn getpid_is_a_system_call_in_libc() {
     assert_eq!(document["verdict"]["answer"], "kernel");
     assert_eq!(gates(&document), [("syscall", "getpid")]);
     assert_eq!(document["entries"], serde_json::json!({"getpid": 1}));
+    assert!(document["returned"]["getpid"].as_i64().unwrap() > 1);
     assert_eq!(document["verdict"]["remarks"], serde_json::json!([]));
     let resolved = document["code"]["resolved"][0].as_str().unwrap();
     assert!(resolved.starts_with("getpid -> PLT of probe -> getpid in /"), "{resolved}");

@@ -9,7 +9,7 @@ use super::names::{KERNEL, Names};
 use super::tree::tree;
 use crate::guest::{Channel, Options, ToCount};
 use crate::model::explained::{Call, EXPLAINED, KernelExplanation};
-use crate::model::{Case, Failure, FailureKind, Planned};
+use crate::model::{Case, Failure, FailureKind, Planned, Returned};
 use crate::runner::Workers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -29,6 +29,11 @@ const BATCH: u64 = 8;
 const SHORT_BATCH: u64 = 3;
 /// Instructions that are kept of a recording.
 const MOST: usize = 12_000_000;
+
+/// Whether a batch has room for one iteration only.
+fn is_single(limit: Option<u64>) -> bool {
+    limit.is_some_and(|limit| limit < 2)
+}
 
 /// A guest whose instructions can be recorded.
 pub struct Recorder<'a> {
@@ -65,12 +70,16 @@ impl<'a> Recorder<'a> {
         let case = &wanted.planned.case;
         let greeting = case.language.as_ref().map(|_| format!("run {SNIPPET}"));
         let greeting = greeting.unwrap_or_else(|| Workers::greeting(case));
-        let limit = wanted.limit.unwrap_or(u64::MAX);
-        let counted = self.counted(&greeting, limit)?;
-        let returned = self.emulator.guest.traced(&greeting)?.returned(limit, self.workers.timeout)?;
+        let counted = self.counted(&greeting, wanted.limit)?;
+        let returned = self.emulator.guest.traced(&greeting);
+        let returned = returned.and_then(|traced| traced.returned(wanted.limit, self.workers.timeout));
         let channel = self.emulator.guest.channel(&greeting)?;
         let names = Names::of_program(&self.program)?;
-        let ((iteration, iterations), mut notes) = self.cut(&channel, &names, limit)?;
+        let ((iteration, iterations), mut notes) = self.cut(&channel, &names, wanted.limit)?;
+        let returned = returned.unwrap_or_else(|failure| {
+            notes.push(format!("what it returned is not known: {}", failure.message));
+            Returned::default()
+        });
         let pages: BTreeSet<u64> = iteration.iter().map(|address| address & !(PAGE - 1)).collect();
         let code = self.emulator.code(&pages)?;
         let names = self.emulator.kernel_names(names, &pages)?;
@@ -101,27 +110,26 @@ impl<'a> Recorder<'a> {
     }
 
     /// Instructions per iteration as `run` counts them; `None` if a batch has room for one iteration only.
-    fn counted(&self, greeting: &str, limit: u64) -> Result<Option<f64>, Failure> {
-        if limit < 2 {
+    fn counted(&self, greeting: &str, limit: Option<u64>) -> Result<Option<f64>, Failure> {
+        if is_single(limit) {
             return Ok(None);
         }
-        let limit = Some(limit).filter(|limit| *limit < u64::MAX);
         let case = ToCount { greeting: greeting.to_string(), limit, is_deferred: false };
         Ok(self.emulator.guest.counted(&case)?.per_operation())
     }
 
-    fn cut(&mut self, channel: &Channel, names: &Names, limit: u64) -> Result<(Cut, Vec<String>), Failure> {
+    fn cut(&mut self, channel: &Channel, names: &Names, limit: Option<u64>) -> Result<(Cut, Vec<String>), Failure> {
         let run = channel.facts().get("run").and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
         // The loop of a snippet is in its main function.
         let run = run.or_else(|| names.start_of("main"));
         let run = run.ok_or_else(|| failed("the probe does not say where its code is (fact 'run')"))?;
         let code = names.range(run);
-        if limit < 2 {
+        if is_single(limit) {
             let trace = self.batch(channel, 1)?.ok_or_else(too_long)?;
             let note = "a batch has only one iteration: its set-up is shown with it";
             return Ok((cut::whole(&trace, &code).ok_or_else(not_found)?, vec![note.to_string()]));
         }
-        for n in [BATCH.min(limit), SHORT_BATCH.min(limit)] {
+        for n in [BATCH, SHORT_BATCH].map(|n| limit.map_or(n, |limit| n.min(limit))) {
             if let Some(trace) = self.batch(channel, n)? {
                 return Ok((cut::cut(&trace, &code, n).ok_or_else(not_found)?, Vec::new()));
             }
