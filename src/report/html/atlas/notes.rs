@@ -39,6 +39,8 @@ fn write_series(html: &mut Markup, pairs: &[&AtlasSteps], is_open: bool) {
     let name = pairs.first().map_or("", |pair| series(&pair.after));
     html.raw(if is_open { "<details open>" } else { "<details>" });
     html.raw("<summary>").element("h3", &format!("Linux {name}")).raw("</summary>");
+    let mut pairs = pairs.to_vec();
+    pairs.sort_by_key(|pair| are_alike(&pair.before, &pair.after));
     for pair in pairs {
         html.element("h4", &format!("{}, after {}", short(&pair.after), short(&pair.before)));
         html.element("p", &kind(pair));
