@@ -1,11 +1,13 @@
 //! Every figure in docs/atlas.md is in the data set in atlas/.
 
 use regex_lite::Regex;
+use snapbox::Data;
+use snapbox::data::DataFormat;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use syscost::atlas::{self, Atlas};
-use syscost::model::atlas::AtlasKernel;
+use syscost::model::atlas::{AtlasKernel, AtlasMachine};
 
 fn page() -> String {
     fs::read_to_string("docs/atlas.md").unwrap()
@@ -15,29 +17,27 @@ fn atlas() -> Atlas {
     atlas::read(Path::new("atlas")).unwrap()
 }
 
-/// A table's header and rows, without the line between.
-fn tables(page: &str) -> Vec<Vec<Vec<String>>> {
-    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', "")).collect();
-    let mut tables: Vec<Vec<Vec<String>>> = Vec::new();
-    let mut inside = false;
-    for line in page.lines() {
-        let is_row = line.starts_with('|');
-        if is_row && !inside {
-            tables.push(Vec::new());
-        }
-        if is_row && !line.starts_with("|--") {
-            tables.last_mut().unwrap().push(cells(line));
-        }
-        inside = is_row;
-    }
-    tables
+/// The cells of a table's line, without its marks of code.
+fn cells(line: &str) -> Vec<String> {
+    line.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', "")).collect()
 }
 
-/// The newest kernel of a series such as `6.12`, on the plainest machine.
-fn newest<'a>(atlas: &'a Atlas, series: &str) -> &'a AtlasKernel {
-    let is_of =
-        |kernel: &&AtlasKernel| kernel.release.starts_with(&format!("{series}.")) && kernel.machine.append.is_empty();
-    atlas.kernels.iter().rfind(is_of).unwrap_or_else(|| panic!("no kernel of {series}"))
+/// The kernel that stands for a series such as `6.12`: on the plainest machine, or, of `6.12, arm64` or `6.12, EPYC`, on another one.
+fn newest<'a>(atlas: &'a Atlas, column: &str) -> &'a AtlasKernel {
+    let (series, wanted) = column.split_once(", ").unwrap_or((column, "amd64 qemu64"));
+    let is_on = |kernel: &&AtlasKernel| {
+        let AtlasMachine { architecture, cpu, append } = &kernel.machine;
+        let model = cpu.split(',').next().unwrap();
+        let names = match architecture.as_str() {
+            "aarch64" => ["arm64".to_string(), format!("arm64 {append}")],
+            _ => [format!("amd64 {model} {append}"), format!("{model} {append}")],
+        };
+        names.iter().any(|name| name.trim() == wanted)
+    };
+    let ends = atlas::ends(&atlas.kernels.iter().filter(is_on).collect::<Vec<_>>());
+    ends.into_iter()
+        .find(|end| atlas::series(&end.release) == series)
+        .unwrap_or_else(|| panic!("no kernel of {column}"))
 }
 
 fn count(kernel: &AtlasKernel, operation: &str) -> f64 {
@@ -69,14 +69,15 @@ fn counts(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
     row
 }
 
-/// What a table of functions must say of one in an operation's step between two series.
-fn functions(atlas: &Atlas, header: &[String], row: &[String]) -> Vec<String> {
+/// What a table of functions must say in the row of the function that changed an operation's step between two series the most, or,
+/// further down, the next most.
+fn functions(atlas: &Atlas, header: &[String], operation: &str, place: usize) -> Vec<String> {
     let ends = [&header[2], &header[3]].map(|series| &newest(atlas, series).release);
     let steps = atlas.steps.iter().find(|steps| [&steps.before, &steps.after] == ends).unwrap();
-    let step = steps.steps.iter().find(|step| step.operation == row[0]).unwrap_or_else(|| panic!("{row:?}"));
-    let function = step.functions.iter().find(|function| function.name == row[1]).unwrap_or_else(|| panic!("{row:?}"));
+    let step = steps.steps.iter().find(|step| step.operation == operation).unwrap_or_else(|| panic!("{operation}"));
+    let function = step.functions.get(place).unwrap_or_else(|| panic!("{operation}, function {place}, {header:?}"));
     let numbers = [function.before, function.after].map(|count| thousands(count as f64));
-    [&row[..2], &numbers[..]].concat()
+    [&[operation.to_string(), function.name.clone()], &numbers[..]].concat()
 }
 
 /// What a table of times must say: instructions of the series, and the time in atlas/host.csv.
@@ -92,23 +93,44 @@ fn times(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
     [&[operation.to_string()], &row[..]].concat()
 }
 
+/// The page with the figures of the data set, and the number of its rows.
+fn filled(page: &str, atlas: &Atlas) -> (String, usize) {
+    let (mut header, mut before, mut rows): (Vec<String>, Vec<String>, usize) = Default::default();
+    let line = |line: &str| {
+        if !line.starts_with('|') {
+            (header, before) = Default::default();
+            return line.to_string();
+        }
+        if header.is_empty() {
+            header = cells(line);
+        }
+        if cells(line) == header || line.starts_with("|--") {
+            return line.to_string();
+        }
+        let operation = cells(line)[0].clone();
+        let place = before.iter().filter(|other| **other == operation).count();
+        before.push(operation.clone());
+        rows += 1;
+        let (row, names) = match (header[1].as_str(), header[header.len() - 1].as_str()) {
+            ("function", _) => (functions(atlas, &header, &operation, place), 2),
+            (_, "instructions/ns") => (times(atlas, &header, &operation), 1),
+            _ => (counts(atlas, &header, &operation), 1),
+        };
+        let cell =
+            |(at, text): (usize, &String)| if at < names { format!(" `{text}` |") } else { format!(" {text} |") };
+        format!("|{}", row.iter().enumerate().map(cell).collect::<String>())
+    };
+    let lines: Vec<String> = page.lines().map(line).collect();
+    (lines.join("\n") + "\n", rows)
+}
+
+/// `SNAPSHOTS=overwrite cargo test --test files atlas_page` writes them.
 #[test]
 fn every_figure_of_the_atlas_page_is_in_the_data_set() {
-    let (atlas, page) = (atlas(), page());
-    let mut rows = 0;
-    for table in tables(&page) {
-        let header = &table[0];
-        for row in &table[1..] {
-            let expected = match header[1].as_str() {
-                "function" => functions(&atlas, header, row),
-                name if name.contains(' ') => times(&atlas, header, &row[0]),
-                _ => counts(&atlas, header, &row[0]),
-            };
-            assert_eq!(*row, expected, "under {header:?}");
-            rows += 1;
-        }
-    }
+    let (filled, rows) = filled(&page(), &atlas());
     assert!(rows > 60, "{rows} rows");
+    let kept = Data::read_from(Path::new("docs/atlas.md"), Some(DataFormat::Text)).raw();
+    snapbox::assert_data_eq!(filled, kept);
 }
 
 /// Figures are in tables, where the test above finds them.

@@ -440,7 +440,7 @@ fn browse_page(kind: &str, place: &Place, html: &str) {
     command.env("SYSCOST_PLAYWRIGHT", playwright).env("SYSCOST_CHROMIUM", chromium).env("TMPDIR", place.tmp());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{kind}: {}\n{}", stdout(&output), stderr(&output));
-    let checks = if kind.ends_with("-brief") { "9 checks" } else { "21 checks" };
+    let checks = if kind.ends_with("-brief") { "10 checks" } else { "22 checks" };
     assert!(stdout(&output).trim_end().ends_with(checks), "{}", stdout(&output));
 }
 
@@ -457,6 +457,14 @@ fn two_files_in_a_browser() {
 #[test]
 fn parameters_in_a_browser() {
     browse("sizes", &[sizes_run()]);
+}
+
+#[test]
+fn the_atlas_in_a_browser() {
+    let place = Place::new();
+    let html = page(&place, &[&Path::new(env!("CARGO_MANIFEST_DIR")).join("atlas").display().to_string()]);
+    assert!(html.len() < 3_000_000, "{} bytes", html.len());
+    browse_page("atlas-brief", &place, &html);
 }
 
 /// A profile with everything that a tracer may collect; the figures are made up.
