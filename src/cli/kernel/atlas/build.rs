@@ -1,6 +1,6 @@
 //! `syscost kernel atlas build`: first a file for each kernel, then one for each pair of neighbours.
 
-use super::explained::{MOST, explained};
+use super::explained::explained;
 use super::machine::machine;
 use super::parallel::{Pace, in_parallel, jobs};
 use super::source::{Offered, Source};
@@ -11,7 +11,7 @@ use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
 use crate::guest::images::{Architecture, Facts, Images};
 use crate::kernel::affinity::Wanted;
-use crate::model::atlas::{ATLAS_KERNEL, AtlasKernel, AtlasMachine};
+use crate::model::atlas::{ATLAS_KERNEL, AtlasKernel, AtlasMachine, AtlasSteps};
 use crate::model::{Failure, Planned, Role};
 use crate::plan::{Choices, Surroundings, select, subjects};
 use crate::prose::counted;
@@ -260,14 +260,13 @@ impl Build<'_> {
             return;
         }
         let (name, path, begun) = (pair.name(), pair.path.clone(), Instant::now());
-        let told = pair.told();
         let made = session(self.interrupt).and_then(|session| {
             // A directory may have operations that this build does not count.
             let all = planned(&session, &[])?;
             explained(&session, pair.kernels, pair.steps, &all).map_err(|failure| anyhow!(failure.message))
         });
-        match made.and_then(|steps| atlas::write_steps(&path, &steps)) {
-            Ok(()) => {
+        match made.and_then(|steps| atlas::write_steps(&path, &steps).map(|()| told(&steps))) {
+            Ok(told) => {
                 let seconds = begun.elapsed().as_secs_f64();
                 self.notes.tell(&format_args!("{}: {name}: {told} in {seconds:.0} s", pace.step()));
             }
@@ -370,9 +369,9 @@ impl Pair<'_> {
         let found = atlas::read_steps(&self.path);
         found.is_ok_and(|found| found.steps.len() == self.steps.len() && found.steps.iter().zip(&self.steps).all(same))
     }
+}
 
-    fn told(&self) -> String {
-        let explained = self.steps.iter().filter(|step| is_explained(step)).count().min(MOST);
-        format!("{}, {explained} of them explained,", counted(self.steps.len(), "step"))
-    }
+fn told(pair: &AtlasSteps) -> String {
+    let explained = pair.steps.iter().filter(|step| !step.functions.is_empty()).count();
+    format!("{}, {explained} of them explained,", counted(pair.steps.len(), "step"))
 }

@@ -10,7 +10,7 @@ use crate::runner::Workers;
 use crate::session::Session;
 
 /// Steps of a pair that are explained: each takes some 10 seconds, in both kernels together.
-pub const MOST: usize = 6;
+const MOST: usize = 6;
 /// Functions of a step.
 const FUNCTIONS: usize = 5;
 
