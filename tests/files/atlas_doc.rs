@@ -22,7 +22,8 @@ fn cells(line: &str) -> Vec<String> {
     line.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', "")).collect()
 }
 
-/// The kernel that stands for a series such as `6.12`: on the plainest machine, or, of `6.12, arm64` or `6.12, EPYC`, on another one.
+/// The kernel that stands for a series such as `6.12`, or that of a version such as `6.1.0-47`: on the plainest machine, or, of
+/// `6.12, arm64` or `6.12, EPYC`, on another one.
 fn newest<'a>(atlas: &'a Atlas, column: &str) -> &'a AtlasKernel {
     let (series, wanted) = column.split_once(", ").unwrap_or((column, "amd64 qemu64"));
     let is_on = |kernel: &&AtlasKernel| {
@@ -34,10 +35,10 @@ fn newest<'a>(atlas: &'a Atlas, column: &str) -> &'a AtlasKernel {
         };
         names.iter().any(|name| name.trim() == wanted)
     };
-    let ends = atlas::ends(&atlas.kernels.iter().filter(is_on).collect::<Vec<_>>());
-    ends.into_iter()
-        .find(|end| atlas::series(&end.release) == series)
-        .unwrap_or_else(|| panic!("no kernel of {column}"))
+    let kernels: Vec<&AtlasKernel> = atlas.kernels.iter().filter(is_on).collect();
+    let end = atlas::ends(&kernels).into_iter().find(|end| atlas::series(&end.release) == series);
+    let version = || kernels.iter().find(|kernel| kernel.release.starts_with(&format!("{series}-cloud-"))).copied();
+    end.or_else(version).unwrap_or_else(|| panic!("no kernel of {column}"))
 }
 
 fn count(kernel: &AtlasKernel, operation: &str) -> f64 {
