@@ -287,6 +287,6 @@ mod tests {
         };
         let table = variant_table("getpid", &[failed], "");
         assert_eq!(table.rows()[0].last().map(|c| c.text.as_str()), Some("ENOSYS: int $0x80"));
-        assert_eq!(table.records().rows()[0][1..], ["", "", "", "", "", "", "", "ENOSYS: int $0x80"]);
+        assert_eq!(table.records().rows()[0][1..], ["", "", "", "", "", "", "", "", "ENOSYS: int $0x80"]);
     }
 }
