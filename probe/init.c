@@ -179,8 +179,8 @@ static void mount_all(void) {
     }
 }
 
-/* Random numbers cost a kernel that has not gathered enough for them yet twenty times as much: files that are created have some, so
-   that they would cost less once an operation has waited for that. */
+/* Until a kernel has gathered enough entropy, each random number takes a slow path, and each file that is created needs one. Without
+   this, such operations would cost less once another one has waited for the entropy. */
 static void fill_random_pool(void) {
     struct { struct rand_pool_info info; uint32_t words[8]; } pool = {{8 * sizeof pool.words, sizeof pool.words}, {0}};
     int random = open("/dev/urandom", O_WRONLY | O_CLOEXEC);

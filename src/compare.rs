@@ -53,7 +53,9 @@ pub use derived::ComparedDerived;
 pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
 pub use group_by::GroupBy;
 pub use growth::{Grown, Growth};
-pub use kernels::{ComparedKernel, KernelStep, KernelSteps, NotCounted, is_good, is_step, kernel_steps};
+pub use kernels::{
+    ComparedKernel, KernelStep, KernelSteps, NotCounted, is_beyond_one_boot, is_good, is_step, kernel_steps,
+};
 pub use machine::MachineChange;
 pub use metric::{MARGIN, Metric, MetricFacts};
 pub use noise::{Disturbed, Finds, Noise, noise};

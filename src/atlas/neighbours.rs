@@ -1,7 +1,7 @@
 //! Which kernels of an atlas are neighbours, and which operations differ between two. Pure.
 
 use super::order::{are_alike, ends, oldest_first};
-use crate::compare::is_step;
+use crate::compare::{is_beyond_one_boot, is_step};
 use crate::model::atlas::AtlasKernel;
 
 /// An operation whose counts are beyond each other's range.
@@ -46,9 +46,12 @@ pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
     let count = |kernel: &AtlasKernel, operation: &str| {
         kernel.cells.iter().find(|cell| cell.operation == operation).and_then(|cell| cell.count)
     };
+    // One boot agrees with itself, and says nothing of its range.
+    let are_several = before.boots.min(after.boots) > 1;
     let step = |operation: &String| {
         let (a, b) = (count(before, operation)?, count(after, operation)?);
-        is_step(&a, &b).then(|| Step { operation: operation.clone(), before: a.mode, after: b.mode })
+        let is_step = is_step(&a, &b) && (are_several || is_beyond_one_boot(&a, &b));
+        is_step.then(|| Step { operation: operation.clone(), before: a.mode, after: b.mode })
     };
     let mut steps: Vec<Step> = before.cells.iter().filter_map(|cell| step(&cell.operation)).collect();
     steps.sort_by(|a, b| b.share().total_cmp(&a.share()).then_with(|| a.operation.cmp(&b.operation)));
@@ -86,6 +89,14 @@ mod tests {
         let all = all.map(|(release, cpu)| kernel(release, cpu, &[]));
         let pairs: Vec<_> = neighbours(&all).iter().map(|(a, b)| (a.release.as_str(), b.release.as_str())).collect();
         assert_eq!(pairs, [("5.10", "6.1.0-9"), ("6.1.0-9", "6.12.2+deb13"), ("6.12.1+deb13", "6.12.2+deb13")]);
+    }
+
+    #[test]
+    fn one_boot_shows_steps_of_more_than_one_percent() {
+        let counts = |each: f64| [("x", [each; 3]), ("y", [1000.0; 3])];
+        let kernel = |boots, each| AtlasKernel { boots, ..kernel("1", "", &counts(each)) };
+        let number = |boots, each| steps(&kernel(boots, 1000.0), &kernel(2, each)).len();
+        assert_eq!([(1, 1009.0), (1, 1011.0), (2, 1009.0)].map(|(boots, each)| number(boots, each)), [0, 1, 1]);
     }
 
     #[test]

@@ -132,8 +132,16 @@ const UNSEEN: f64 = 0.01;
 pub fn is_step(before: &AtlasCount, after: &AtlasCount) -> bool {
     let apart = (after.least - before.most).max(before.least - after.most);
     let exact = [before, after].iter().all(|count| count.least == count.most);
-    let unseen = if exact { 0.0 } else { UNSEEN * before.mode.min(after.mode) };
-    apart > unseen
+    apart > 0.0 && (exact || apart > unseen(before, after))
+}
+
+/// The same where one of them is of one boot.
+pub fn is_beyond_one_boot(before: &AtlasCount, after: &AtlasCount) -> bool {
+    (after.mode - before.mode).abs() > unseen(before, after)
+}
+
+fn unseen(before: &AtlasCount, after: &AtlasCount) -> f64 {
+    UNSEEN * before.mode.min(after.mode)
 }
 
 /// Whether every repeat of one is above every repeat of the other.

@@ -4,6 +4,7 @@
 use super::explained::Group;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The schema of [`AtlasKernel`].
 pub const ATLAS_KERNEL: &str = "syscost.atlas-kernel/1";
@@ -67,6 +68,23 @@ pub struct AtlasCount {
     pub most: f64,
 }
 
+/// Digits after the point that are kept: 48 iterations share what every 48th call does.
+const KEPT: f64 = 100.0;
+
+impl AtlasCount {
+    /// What most boots counted, and the range; of values that as many counted, the smallest. `None` without boots.
+    pub fn of(each: &[f64]) -> Option<AtlasCount> {
+        let mut times: BTreeMap<i64, usize> = BTreeMap::new();
+        for value in each {
+            *times.entry((value * KEPT).round() as i64).or_default() += 1;
+        }
+        let most = times.values().max()?;
+        let number = |kept: &i64| *kept as f64 / KEPT;
+        let mode = times.iter().find(|(_, count)| *count == most).map(|(value, _)| number(value))?;
+        Some(AtlasCount { mode, least: number(times.keys().next()?), most: number(times.keys().next_back()?) })
+    }
+}
+
 /// Where two neighbouring kernels in one kind of machine differ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "syscost.atlas-steps/1")]
@@ -102,4 +120,17 @@ pub struct AtlasFunction {
     pub group: Group,
     pub before: u64,
     pub after: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_boots_decide_and_all_are_in_the_range() {
+        let all = |each: &[f64]| AtlasCount::of(each).map(|count| (count.mode, count.least, count.most));
+        assert_eq!(all(&[329.0, 340.0, 329.001, 320.0]), Some((329.0, 320.0, 340.0)));
+        assert_eq!(all(&[9.0, 7.0]), Some((7.0, 7.0, 9.0)));
+        assert_eq!(all(&[]), None);
+    }
 }

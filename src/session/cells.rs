@@ -5,7 +5,6 @@ use super::open::Session;
 use crate::guest::Options;
 use crate::model::atlas::{AtlasCell, AtlasCount};
 use crate::model::{Failure, FailureKind, Planned};
-use std::collections::BTreeMap;
 
 /// What one boot of a kernel counted.
 #[derive(Debug)]
@@ -77,37 +76,14 @@ fn of_boot(number: u32) -> Options {
 
 fn cell(operation: String, found: Result<Vec<f64>, Failure>) -> AtlasCell {
     match found {
-        Ok(each) => AtlasCell { operation, count: count(&each), reason: None },
+        Ok(each) => AtlasCell { operation, count: AtlasCount::of(&each), reason: None },
         Err(failure) => AtlasCell { operation, count: None, reason: Some(failure.message) },
     }
-}
-
-/// Digits after the point that are kept: 48 iterations share what every 48th call does.
-const KEPT: f64 = 100.0;
-
-/// What most boots counted, and the range; of values that as many counted, the smallest.
-fn count(each: &[f64]) -> Option<AtlasCount> {
-    let mut times: BTreeMap<i64, usize> = BTreeMap::new();
-    for value in each {
-        *times.entry((value * KEPT).round() as i64).or_default() += 1;
-    }
-    let most = times.values().max()?;
-    let number = |kept: &i64| *kept as f64 / KEPT;
-    let mode = times.iter().find(|(_, count)| *count == most).map(|(value, _)| number(value))?;
-    Some(AtlasCount { mode, least: number(times.keys().next()?), most: number(times.keys().next_back()?) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn most_boots_decide_and_all_are_in_the_range() {
-        let all = |each: &[f64]| count(each).map(|count| (count.mode, count.least, count.most));
-        assert_eq!(all(&[329.0, 340.0, 329.001, 320.0]), Some((329.0, 320.0, 340.0)));
-        assert_eq!(all(&[9.0, 7.0]), Some((7.0, 7.0, 9.0)));
-        assert_eq!(all(&[]), None);
-    }
 
     #[test]
     fn one_boot_that_fails_leaves_a_reason() {

@@ -37,8 +37,11 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     let gathered = gather(&files, &only, &mut skipped);
     let exit = skipped.told();
     if gathered.observations.is_empty() {
-        if let Some(atlas) = atlas::of_runs(&files, &only) {
-            return atlas::page(&atlas, args, notes, out);
+        if args.of_fleet.group_by.is_empty()
+            && let Some(atlas) = atlas::of_runs(&files, &only)
+        {
+            atlas::page(&atlas, args, notes, out)?;
+            return Ok(exit);
         }
         bail!(
             "none of {} files has the cost of an operation on a named host: name a directory of result files, or of rows",

@@ -90,7 +90,7 @@ fn map(html: &mut Markup) {
     );
     html.raw("<span class=\"d3\">more</span> <span class=\"d5\">twice or more</span>. A bar at a cell's left, or a dot on the line, ");
     html.raw(
-        "marks a step: its count and the one before are beyond each other's range over boots, by more than 1% where boots differ. A dash has its reason as its title.</p>",
+        "marks a step: its count and the one before are beyond each other's range over boots, by more than 1% where boots differ or there is only one. A dash has its reason as its title.</p>",
     );
     html.raw("<p class=\"rule\">Click a cell, or press Enter on it, for what changed; arrow keys move.</p>");
     html.raw("<div class=\"box map\" id=\"map\" role=\"region\" tabindex=\"0\" aria-label=\"All counts\"></div></div>");

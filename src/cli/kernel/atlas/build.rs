@@ -182,8 +182,8 @@ impl Build<'_> {
             };
             if let Some(other) = known.iter().find(is_other) {
                 bail!(
-                    "{} has counts of another probe ({}, in {}), which those of '{probe}' do not compare with: use that compiler, \
-                     or another directory",
+                    "{} was counted with another probe ({}, in {}), and counts by '{probe}' are not comparable with it: use that \
+                     compiler, or another directory",
                     self.args.directory.display(),
                     other.probe,
                     other.release
