@@ -54,7 +54,7 @@ impl EntryCounter {
         Ok(EntryCounter { follower, leader, own_architecture, replying, reply_pipe, counts, inside, returned })
     }
 
-    /// What each call returned last, since this was attached.
+    /// What each call returned last, since this was attached, but for replies.
     pub fn returned(&self) -> &Returned {
         &self.returned
     }
@@ -86,10 +86,13 @@ impl EntryCounter {
         match &notice.what {
             Event::Entered(call) => self.enter(notice.tid, call),
             Event::Left { result, .. } => {
-                if let Some(name) = self.inside.remove(&notice.tid) {
+                let left = self.inside.remove(&notice.tid);
+                // A reply is no call of the operation.
+                let is_reply = self.replying.remove(&notice.tid);
+                if let Some(name) = left.filter(|_| !is_reply) {
                     self.returned.insert(name, *result);
                 }
-                return self.replying.remove(&notice.tid);
+                return is_reply;
             }
             Event::Executed { .. } if notice.tid == self.leader => {
                 self.own_architecture = executable_architecture(self.leader);

@@ -38,6 +38,13 @@ fn gates(document: &Value) -> Vec<(&str, &str)> {
     gates.iter().map(|g| (g["gate"].as_str().unwrap(), g["function"].as_str().unwrap())).collect()
 }
 
+/// The probe's own reply is a write too, and a longer one.
+#[test]
+fn what_is_written_to_a_pipe_was_returned() {
+    let Some(document) = explained("ipc.pipe") else { return };
+    assert_eq!(document["returned"], serde_json::json!({"read": 1, "write": 1}));
+}
+
 #[test]
 fn getpid_is_a_system_call_in_libc() {
     let Some(document) = explained("call.getpid") else { return };
