@@ -113,6 +113,16 @@ pub struct AtlasStep {
     pub reason: Option<String>,
 }
 
+/// The reason of a step whose explanation found nothing.
+pub const UNCHANGED: &str = "no function changed in one iteration";
+
+impl AtlasStep {
+    /// Whether one iteration was looked at and is the same in both kernels: then the counts differ by work that iterations share.
+    pub fn is_unchanged(&self) -> bool {
+        self.reason.as_deref() == Some(UNCHANGED)
+    }
+}
+
 /// A function's own instructions in one iteration, before and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtlasFunction {

@@ -1,9 +1,8 @@
 //! Explains the steps between two kernels: which functions changed the most.
 
 use crate::atlas::{Step, environment_of, is_explained};
-use crate::cli::explain::kernel::check_machine;
 use crate::explain::kernel::{Recorder, Wanted, versus};
-use crate::model::atlas::{ATLAS_STEPS, AtlasFunction, AtlasKernel, AtlasStep, AtlasSteps};
+use crate::model::atlas::{ATLAS_STEPS, AtlasFunction, AtlasKernel, AtlasStep, AtlasSteps, UNCHANGED};
 use crate::model::explained::{Change, KernelExplanation};
 use crate::model::{Failure, Planned};
 use crate::runner::Workers;
@@ -46,7 +45,7 @@ fn of<'a>(planned: &'a [Planned], step: &Step) -> Option<&'a Planned> {
 
 fn told(found: Option<Result<Vec<AtlasFunction>, String>>, step: Step) -> AtlasStep {
     let (functions, reason) = match found {
-        Some(Ok(functions)) if functions.is_empty() => (functions, Some("no function changed in one iteration".into())),
+        Some(Ok(functions)) if functions.is_empty() => (functions, Some(UNCHANGED.into())),
         Some(Ok(functions)) => (functions, None),
         Some(Err(reason)) => (Vec::new(), Some(reason)),
         None if is_explained(&step) => (Vec::new(), Some(format!("only the {MOST} largest steps are explained"))),
@@ -61,7 +60,6 @@ type Explained = Result<KernelExplanation, String>;
 fn side(workers: &Workers, environment: &str, chosen: &[&Planned]) -> Vec<Explained> {
     let mut guest: Option<Recorder> = None;
     let mut explain = |planned: &&Planned| {
-        check_machine(environment).map_err(|why| format!("{why:#}"))?;
         if guest.as_ref().is_none_or(|guest| !guest.is_alive()) {
             guest = None;
             guest = Some(Recorder::boot(workers, environment, None).map_err(|failure| failure.message)?);
@@ -95,6 +93,7 @@ mod tests {
         assert_eq!(reason(None, 1004.0).as_deref(), Some("less than 1% and 5 instructions"));
         assert_eq!(reason(None, 1100.0), Some(format!("only the {MOST} largest steps are explained")));
         assert_eq!(reason(Some(Err("ENOSYS".into())), 1100.0).as_deref(), Some("ENOSYS"));
+        assert!(told(Some(Ok(Vec::new())), step(1100.0)).is_unchanged());
         let many: Vec<Step> = (0..100).map(|more| step(1003.0 + f64::from(more))).collect();
         assert_eq!((chosen(&many).count(), chosen(&many[..2]).count()), (MOST, 0));
     }

@@ -94,6 +94,7 @@
     return svg;
   };
 
+  const isChange = (step) => step[6] !== data.unchanged;
   const percent = (step) => (step[3] > 0 ? ` (${signed((100 * (step[4] - step[3])) / step[3])}%)` : "");
 
   const cellOf = (index, operation, first) => {
@@ -107,7 +108,7 @@
     td.dataset.c = index;
     td.dataset.o = operation;
     td.tabIndex = -1;
-    if (steps.length) td.classList.add("step");
+    if (steps.some(isChange)) td.classList.add("step");
     const changes = steps.map((step) => `; ${signed(step[4] - step[3])} since ${short(column.machine.releases[step[0]])}`);
     td.title = `${data.operations[operation]} in ${titleOf(column)}: ${range(one)}${changes.join("")}`;
     return td;
@@ -120,7 +121,7 @@
     const head = make("th", name);
     head.scope = "row";
     const line = make("td", undefined, "line");
-    const marked = columns.map((column) => stepsTo(column, operation).length > 0);
+    const marked = columns.map((column) => stepsTo(column, operation).some(isChange));
     if (view.value !== "machines") line.append(sparkline(counts, marked));
     row.append(head, line, ...columns.map((_, index) => cellOf(index, operation, first)));
     return row;

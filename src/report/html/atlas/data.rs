@@ -1,7 +1,7 @@
 //! The data block of the page: rows as arrays, with names by index. The script beside this file reads it.
 
 use crate::atlas::{Atlas, ends, environment};
-use crate::model::atlas::{AtlasCell, AtlasCount, AtlasMachine, AtlasStep, AtlasSteps};
+use crate::model::atlas::{AtlasCell, AtlasCount, AtlasMachine, AtlasStep, AtlasSteps, UNCHANGED};
 use crate::model::explained::Group;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -42,7 +42,7 @@ pub fn block(atlas: &Atlas) -> String {
     let groups = Group::ALL.map(|(_, title)| title);
     json!({
         "machines": machines, "operations": block.operations.all, "reasons": block.reasons.all,
-        "functions": block.functions.all, "groups": groups,
+        "functions": block.functions.all, "groups": groups, "unchanged": UNCHANGED,
     })
     .to_string()
 }

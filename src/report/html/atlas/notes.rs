@@ -43,8 +43,9 @@ fn write_series(html: &mut Markup, pairs: &[&AtlasSteps], is_open: bool) {
     pairs.sort_by_key(|pair| are_alike(&pair.before, &pair.after));
     for pair in pairs {
         html.element("h4", &format!("{}, after {}", short(&pair.after), short(&pair.before)));
-        html.element("p", &kind(pair));
-        let mut steps: Vec<&AtlasStep> = pair.steps.iter().collect();
+        let (unchanged, mut steps): (Vec<&AtlasStep>, Vec<&AtlasStep>) =
+            pair.steps.iter().partition(|step| step.is_unchanged());
+        html.element("p", &kind(pair, steps.len(), unchanged.len()));
         steps.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         if are_alike(&pair.before, &pair.after) {
             write_steps(html, pair, steps.into_iter());
@@ -71,21 +72,30 @@ fn write_steps<'a>(html: &mut Markup, pair: &AtlasSteps, steps: impl Iterator<It
     html.raw("</ul>");
 }
 
-/// What kind of change the steps are, and how many there are.
-fn kind(pair: &AtlasSteps) -> String {
-    let number = counted(pair.steps.len(), "operation");
-    let differ = if pair.steps.len() == 1 { "differs" } else { "differ" };
-    let each = if are_alike(&pair.before, &pair.after) { "" } else { " each way" };
-    let told = if pair.steps.len() > MOST_STEPS {
-        format!("; the {MOST_STEPS} that changed the most in proportion{each} are below")
-    } else {
-        String::new()
-    };
+/// What kind of change the steps are, how many there are, and how many more counts differ without a changed function.
+fn kind(pair: &AtlasSteps, steps: usize, unchanged: usize) -> String {
     let (before, after) = (series(&pair.before), series(&pair.after));
-    match before == after {
-        true => format!("{number} {differ} inside series {after}: a backport, a fix, or another build{told}."),
-        false => format!("{number} {differ} from series {before} to {after}{told}."),
+    let each = if are_alike(&pair.before, &pair.after) { "" } else { " each way" };
+    let told = match steps > MOST_STEPS {
+        true => format!("; the {MOST_STEPS} that changed the most in proportion{each} are below"),
+        false => String::new(),
+    };
+    let place = match before == after {
+        true => format!("inside series {after}: a backport, a fix, or another build"),
+        false => format!("from series {before} to {after}"),
+    };
+    let first = format!("{} {place}{told}.", differ(steps, "operation"));
+    match unchanged {
+        0 => first,
+        more => format!(
+            "{first} {}, but no function changed in one iteration: these counts depend on what ran before.",
+            differ(more, "other count")
+        ),
     }
+}
+
+fn differ(number: usize, what: &str) -> String {
+    format!("{} {}", counted(number, what), if number == 1 { "differs" } else { "differ" })
 }
 
 fn size(step: &AtlasStep) -> f64 {

@@ -1,6 +1,8 @@
 use super::{OWN, write_atlas_page};
 use crate::atlas::Atlas;
-use crate::model::atlas::{AtlasCell, AtlasCount, AtlasFunction, AtlasKernel, AtlasMachine, AtlasStep, AtlasSteps};
+use crate::model::atlas::{
+    AtlasCell, AtlasCount, AtlasFunction, AtlasKernel, AtlasMachine, AtlasStep, AtlasSteps, UNCHANGED,
+};
 use crate::model::explained::Group;
 use serde_json::Value;
 
@@ -64,6 +66,20 @@ fn notes_are_sentences_what_a_series_changed_first() {
     ];
     assert!(order.map(at).is_sorted(), "{html}");
     at("syscost kernel atlas build DIR");
+}
+
+#[test]
+fn counts_that_differ_without_a_changed_function_are_no_news() {
+    let mut atlas = small();
+    let unchanged =
+        AtlasStep { functions: Vec::new(), reason: Some(UNCHANGED.into()), ..step("mem.mmap_munmap", 1000.0, 1010.0) };
+    atlas.steps[1].steps.push(unchanged);
+    let html = page(&atlas);
+    assert!(
+        html.contains("or another build. 1 other count differs, but no function changed in one iteration"),
+        "{html}"
+    );
+    assert!(!html.contains("<code>mem.mmap_munmap"));
 }
 
 #[test]
