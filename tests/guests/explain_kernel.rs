@@ -1,6 +1,7 @@
 //! `explain` in an emulated kernel. Needs an emulator and an image that 'syscost kernel fetch' got.
 
 use crate::common::{Place, emulated_kernel};
+use crate::guest::arm64_kernel;
 use crate::machines::workers;
 use std::time::Duration;
 use syscost::explain::kernel::{Recorder, Wanted};
@@ -67,6 +68,31 @@ fn an_iteration_is_recorded_to_the_instruction() {
         let top: Vec<&str> = explained.tree.children.iter().map(|child| child.name.as_str()).collect();
         assert_eq!(top.len(), 1, "{id}: everything is below the probe's loop: {top:?}");
     }
+}
+
+#[test]
+fn kernels_for_arm64_are_explained_too() {
+    let Some(name) = arm64_kernel("kernels_for_arm64_are_explained_too") else { return };
+    let laboratory = Laboratory::new();
+    // Random numbers are made for many entries at once.
+    let name = format!("{name} randomize_kstack_offset=off");
+    let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
+    let getppid = laboratory.explain(&mut guest, "id.getppid").unwrap();
+    assert_eq!(getppid.instructions as f64, getppid.counted.unwrap());
+    for (id, function, within) in [
+        ("file.fstat", "__arm64_sys_newfstatat", "el0_svc"),
+        ("mem.fault_anonymous", "handle_mm_fault", "do_mem_abort"),
+        ("ipc.pipe", "pipe_write", "__arm64_sys_write"),
+    ] {
+        let explained = laboratory.explain(&mut guest, id).unwrap();
+        let outer = find(&explained.tree, within).unwrap_or_else(|| panic!("{id}: no {within}"));
+        assert!(find(outer, function).is_some(), "{id}: no {function} below {within}");
+        assert!(!names(&explained.tree).contains(&"[unknown]"), "{id}");
+        let functions: u64 = explained.functions.iter().map(|f| f.own).sum();
+        assert_eq!(functions, explained.instructions, "{id}");
+    }
+    let pipe = laboratory.explain(&mut guest, "ipc.pipe").unwrap();
+    assert_eq!(pipe.returned.iter().collect::<Vec<_>>(), [("read", 1), ("write", 1)]);
 }
 
 /// Operations that switch between processes, fault, or have batches of one: their tree may be a guess, but is one.

@@ -97,12 +97,8 @@ fn other(environment: &str, kernels: &KernelArgs) -> Option<String> {
     Some(named(&named(base, kernels.append.as_deref()), kernels.versus_append.as_deref()))
 }
 
-/// The processor whose instructions are known.
-const EXPLAINED: &str = "x86_64";
-
 fn check((kernels, format): (&KernelArgs, Format), first: &str, second: Option<&str>) -> Result<()> {
     for name in std::iter::once(first).chain(second) {
-        check_machine(name)?;
         if !Environment::find(name)?.is_guest {
             bail!(
                 "--env {name}: not a kernel to look into; name an emulated one, such as linux-6.1. \
@@ -122,16 +118,6 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str, second: Option<&
 /// Whether it is an emulated kernel, which can be looked into.
 pub fn is_emulated(name: &str) -> bool {
     Environment::find(name).is_ok_and(|found| found.is_guest && found.unit == Unit::Instructions)
-}
-
-/// Checks that the kernel is for the processor whose instructions are known.
-pub fn check_machine(name: &str) -> Result<()> {
-    if Environment::find(name)?.machine.as_deref().is_some_and(|machine| machine != EXPLAINED) {
-        bail!(
-            "--env {name}: only kernels for {EXPLAINED} are explained; 'syscost run --env' counts this one's instructions"
-        );
-    }
-    Ok(())
 }
 
 fn explained(session: &Session, wanted: &Wanted, environment: &str) -> Result<KernelExplanation> {

@@ -1,12 +1,13 @@
 //! `syscost explain --env linux-6.1 -- COMMAND`: a command in emulated kernels.
 
-use super::kernel::{KernelArgs, check_machine, is_emulated};
+use super::kernel::{KernelArgs, is_emulated};
 use crate::cli::error::usage;
 use crate::cli::messages::Notes;
 use crate::explain::program::{Repeats, measure};
 use crate::kernel::affinity::Wanted;
 use crate::model::program::ProgramInKernels;
 use crate::report::{Format, Screen, program_document, write_answer};
+use crate::runner::Environment;
 use crate::session::{RunOptions, Session};
 use anyhow::{Result, bail};
 use std::ffi::OsString;
@@ -41,6 +42,16 @@ pub fn counted(command: &[OsString], environments: &[String], cpu: Wanted, notes
     let options = RunOptions { cpu, timeout: TIMEOUT, verify: false, ..RunOptions::default() };
     let session = usage(Session::open(options))?;
     measure(session.workers(), command, environments, Repeats::default(), &mut |line: &str| notes.tell(&line))
+}
+
+/// The processor whose kernels can run the files of a command, and where the ways into a kernel are known.
+const MACHINE: &str = "x86_64";
+
+fn check_machine(name: &str) -> Result<()> {
+    if Environment::find(name)?.machine.as_deref().is_some_and(|machine| machine != MACHINE) {
+        bail!("--env {name}: a command is explained in a kernel for {MACHINE} only");
+    }
+    Ok(())
 }
 
 /// The kernels of --env and --versus, with their boot parameters.

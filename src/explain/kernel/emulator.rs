@@ -23,6 +23,8 @@ pub struct Emulator<'a> {
     workers: &'a Workers,
     pub guest: Guest,
     monitor: Monitor,
+    /// Of the machine it emulates, as `uname -m` calls it.
+    machine: String,
     /// What the emulator logs to.
     pipe: PathBuf,
 }
@@ -50,7 +52,8 @@ impl<'a> Emulator<'a> {
         let arguments = options.arguments.into_iter().chain(Monitor::arguments(&socket)).collect();
         let guest = Guest::boot(workers, environment, &Options { arguments, ..options })?;
         let monitor = Monitor::connect(&socket, workers.timeout)?;
-        Ok(Emulator { workers, guest, monitor, pipe: workers.directory().join("executed") })
+        let machine = workers.environment(environment)?.machine.unwrap_or_default();
+        Ok(Emulator { workers, guest, monitor, machine, pipe: workers.directory().join("executed") })
     }
 
     /// Gives `sink` the log of what the guest executes while `run` waits for it.
@@ -101,7 +104,7 @@ impl<'a> Emulator<'a> {
     /// # Errors
     /// What the emulator wrote cannot be read.
     pub fn code(&mut self, pages: &BTreeSet<u64>) -> Result<Code64, Failure> {
-        let mut code = Code64::default();
+        let mut code = Code64::of(&self.machine);
         let path = self.workers.directory().join("code");
         for (start, size) in runs(pages) {
             let arguments = json!({"val": start.cast_signed(), "size": size, "filename": path.to_string_lossy()});

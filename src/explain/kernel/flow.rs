@@ -1,5 +1,7 @@
 //! Where control goes after an instruction, from its bytes. Pure. Called by `tree`.
 
+mod arm64;
+
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
 use std::collections::BTreeMap;
 
@@ -27,15 +29,22 @@ pub enum Kind {
 }
 
 /// Code by first address, in pieces.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Code64 {
     pieces: BTreeMap<u64, Vec<u8>>,
+    /// Reads the instruction at an address.
+    read: fn(&[u8], u64) -> Option<Step>,
 }
 
 /// No x86 instruction is longer.
 const LONGEST: usize = 15;
 
 impl Code64 {
+    /// Code of a machine as `uname -m` calls it: `x86_64` or `aarch64`.
+    pub fn of(machine: &str) -> Code64 {
+        Code64 { pieces: BTreeMap::new(), read: if machine == "aarch64" { arm64::step } else { x86_step } }
+    }
+
     pub fn add(&mut self, address: u64, bytes: Vec<u8>) {
         self.pieces.insert(address, bytes);
     }
@@ -43,16 +52,18 @@ impl Code64 {
     /// The instruction at an address; `None` if its bytes are not known or are no instruction.
     pub fn step(&self, address: u64) -> Option<Step> {
         let (start, bytes) = self.pieces.range(..=address).next_back()?;
-        let bytes = bytes.get(usize::try_from(address - start).ok()?..)?;
-        let decoded = Decoder::with_ip(64, &bytes[..bytes.len().min(LONGEST)], address, DecoderOptions::NONE).decode();
-        (!decoded.is_invalid()).then(|| step(&decoded))
+        (self.read)(bytes.get(usize::try_from(address - start).ok()?..)?, address)
     }
 }
 
-fn step(decoded: &Instruction) -> Step {
+fn x86_step(bytes: &[u8], address: u64) -> Option<Step> {
+    let decoded = Decoder::with_ip(64, &bytes[..bytes.len().min(LONGEST)], address, DecoderOptions::NONE).decode();
+    if decoded.is_invalid() {
+        return None;
+    }
     let repeats = decoded.is_string_instruction() && (decoded.has_rep_prefix() || decoded.has_repne_prefix());
     let target = if repeats { decoded.ip() } else { decoded.near_branch_target() };
-    Step { kind: kind(decoded), next: decoded.next_ip(), target: (target > 0).then_some(target) }
+    Some(Step { kind: kind(&decoded), next: decoded.next_ip(), target: (target > 0).then_some(target) })
 }
 
 fn kind(decoded: &Instruction) -> Kind {
@@ -71,7 +82,7 @@ mod tests {
     use super::*;
 
     fn kind_of(bytes: &[u8]) -> Kind {
-        let mut code = Code64::default();
+        let mut code = Code64::of("x86_64");
         code.add(0x1000, bytes.to_vec());
         code.step(0x1000).unwrap().kind
     }
@@ -97,7 +108,7 @@ mod tests {
 
     #[test]
     fn targets_and_gaps() {
-        let mut code = Code64::default();
+        let mut code = Code64::of("x86_64");
         code.add(0x1000, vec![0xe8, 0xfb, 0x0f, 0, 0]);
         assert_eq!(code.step(0x1000), Some(Step { kind: Kind::Call, next: 0x1005, target: Some(0x2000) }));
         assert_eq!(code.step(0x1004), None, "no whole instruction");

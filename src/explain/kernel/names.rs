@@ -53,9 +53,9 @@ impl Names {
         self.probe = low..high;
     }
 
-    /// Adds a function, or another name of one. Addresses that the kernel hides are 0.
+    /// Adds a function, or another name of one. Addresses that the kernel hides are 0; names such as `$x` mark code for arm64.
     pub fn add(&mut self, start: u64, name: &str) {
-        if start == 0 {
+        if start == 0 || name.starts_with('$') {
             return;
         }
         let known = self.by_start.entry(start).or_insert_with(|| name.to_string());
@@ -128,8 +128,9 @@ mod tests {
             names.add(0xffff_ffff_8100_0000 + start, name);
         }
         names.add(0, "hidden");
+        names.add(0xffff_ffff_8100_0044, "$x");
         assert_eq!(names.at(0xffff_ffff_8100_003f), NamedAddress { start: 0xffff_ffff_8100_0010, name: "vfs_fstat" });
-        assert_eq!(names.at(0xffff_ffff_8100_0040).name, "cp_new_stat");
+        assert_eq!(names.at(0xffff_ffff_8100_0046).name, "cp_new_stat");
         assert_eq!(names.at(0xffff_ffff_9000_0000).name, "schedule");
         assert_eq!(names.at(0xffff_ffff_8000_0000).name, "[unknown]");
         assert_eq!(names.at(0x7ffc_1000_0000).name, "[vdso]");

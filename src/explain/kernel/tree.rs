@@ -217,7 +217,8 @@ pub fn is_thunk(name: &str) -> bool {
 /// Entry code in assembler is one path with names in between: each is shown beside the one before it.
 fn is_label(place: &NamedAddress) -> bool {
     const LABELS: &[&str] = &["entry_", "swapgs_restore_regs", "syscall_return_via_sysret", "common_interrupt_return"];
-    LABELS.iter().any(|label| place.name.starts_with(label))
+    const OF_ARM64: &[&str] = &["vectors", "el0t_", "el1h_", "ret_to_user", "ret_to_kernel"];
+    LABELS.iter().chain(OF_ARM64).any(|label| place.name.starts_with(label))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ mod tests {
 
     /// nop; inc eax; jne back to the inc; rep stosq; ret
     fn code() -> Code64 {
-        let mut code = Code64::default();
+        let mut code = Code64::of("x86_64");
         code.add(0x1000, vec![0x90, 0xff, 0xc0, 0x75, 0xfc, 0xf3, 0x48, 0xab, 0xc3]);
         code
     }
