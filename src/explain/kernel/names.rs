@@ -107,13 +107,14 @@ pub fn whole(name: &str) -> &str {
 }
 
 /// A name as in the source: without `.isra.0`, `.constprop.0`, `.part.0`, which differ between builds, and of `memset` and its like
-/// without the processor that this variant is for.
+/// without the processor that this variant is for, or that it can run before addresses are mapped (`__pi_memset_generic`).
 pub fn in_source(name: &str) -> &str {
     let name = match name.find('.') {
         Some(at) if at > 0 => &name[..at],
         _ => name,
     };
-    let variant = ["_orig", "_erms"].iter().find_map(|end| name.strip_suffix(end));
+    let own = name.strip_prefix("__pi_").unwrap_or(name);
+    let variant = ["_orig", "_erms", "_generic"].iter().find_map(|end| own.strip_suffix(end));
     variant.filter(|function| function.starts_with("mem")).unwrap_or(name)
 }
 
@@ -153,6 +154,7 @@ mod tests {
     fn suffixes_of_the_compiler() {
         assert_eq!((whole("do_exit.cold"), whole("f.part.0")), ("do_exit", "f.part.0"));
         assert_eq!(in_source("vfs_statx.constprop.0"), "vfs_statx");
-        assert_eq!(["memset_orig", "memcpy_erms", "set_orig"].map(in_source), ["memset", "memcpy", "set_orig"]);
+        let variants = ["memset_orig", "memcpy_erms", "__pi_memset_generic", "set_orig", "__pi_strlen"];
+        assert_eq!(variants.map(in_source), ["memset", "memcpy", "memset", "set_orig", "__pi_strlen"]);
     }
 }
