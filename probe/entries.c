@@ -57,10 +57,10 @@ static size_t calls_used;
 static struct { pid_t tracee; size_t call; } inside[64];
 static size_t inside_used;
 static size_t tracees = 1, stops;
-static pid_t replying;            /* inside a write to the standard output, or 0 */
-static struct stat input, output; /* the pipes of requests and of replies */
-static int is_command;            /* whether a command is counted, as a whole, */
-static int has_begun;             /* and whether it runs yet */
+static pid_t replying;     /* inside a write to the standard output, or 0 */
+static struct stat output; /* that pipe */
+static int is_command;     /* whether a command is counted, as a whole, */
+static int has_begun;      /* and whether it runs yet */
 
 static void put(const char *line, size_t length) {
     if (write(STDOUT_FILENO, line, length) < 0) _exit(126); /* init is gone */
@@ -90,7 +90,7 @@ static void leave(pid_t tracee, int64_t result) {
     }
 }
 
-static size_t count(const struct stop *stop) {
+static void count(pid_t tracee, const struct stop *stop) {
     size_t i = 0;
     while (i < calls_used && (calls[i].architecture != stop->architecture || calls[i].number != stop->number)) i++;
     if (i == MOST_CALLS) {
@@ -104,7 +104,7 @@ static size_t count(const struct stop *stop) {
         calls_used++;
     }
     calls[i].times++;
-    return i;
+    enter(tracee, i);
 }
 
 static void say_counts(void) {
@@ -121,11 +121,11 @@ static void say_counts(void) {
     calls_used = inside_used = 0;
 }
 
-static int is_pipe(const struct stat *pipe, pid_t tracee, uint64_t descriptor) {
+static int is_output(pid_t tracee, uint64_t descriptor) {
     char path[64];
     struct stat file;
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)tracee, (int)descriptor);
-    return stat(path, &file) == 0 && file.st_dev == pipe->st_dev && file.st_ino == pipe->st_ino;
+    return stat(path, &file) == 0 && file.st_dev == output.st_dev && file.st_ino == output.st_ino;
 }
 
 static void at_call_of_command(pid_t tracee, const struct stop *stop) {
@@ -133,7 +133,7 @@ static void at_call_of_command(pid_t tracee, const struct stop *stop) {
     if (stop->op != AT_ENTRY) return;
     has_begun |= stop->number == SYS_execve;
     if (!has_begun) return;
-    count(stop);
+    count(tracee, stop);
     missing_at_entry(tracee, stop->number, stop->arguments);
 }
 
@@ -148,9 +148,8 @@ static int at_call(pid_t tracee) {
     if (stop.op == AT_EXIT) leave(tracee, stop.result);
     if (stop.op == AT_EXIT && tracee == replying) return replying = 0, 1;
     if (stop.op != AT_ENTRY) return 0;
-    size_t call = count(&stop);
-    if (stop.number == SYS_write && is_pipe(&output, tracee, stop.arguments[0])) replying = tracee;
-    else if (stop.number != SYS_read || !is_pipe(&input, tracee, stop.arguments[0])) enter(tracee, call);
+    count(tracee, &stop);
+    if (stop.number == SYS_write && is_output(tracee, stop.arguments[0])) replying = tracee;
     return 0;
 }
 
@@ -217,7 +216,7 @@ _Noreturn void count_entries(void (*live)(const void *), const void *data) {
                          PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
     int go[2];
     char byte;
-    if (fstat(STDIN_FILENO, &input) != 0 || fstat(STDOUT_FILENO, &output) != 0 || pipe(go) != 0) refuse("pipe");
+    if (fstat(STDOUT_FILENO, &output) != 0 || pipe(go) != 0) refuse("pipe");
     pid_t first = fork();
     if (first == 0) {
         close(go[1]);

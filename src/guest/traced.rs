@@ -6,6 +6,9 @@ use crate::model::{Failure, FailureKind, Returned};
 use crate::syscall_names;
 use std::time::Duration;
 
+/// The calls with which the probe reads requests and writes replies: what they returned last may be the length of one.
+const OWN: [&str; 2] = ["read", "write"];
+
 /// A process in the guest that speaks the probe's protocol and is traced, with all that it starts. Dropping it ends them.
 pub struct Traced {
     channel: Channel,
@@ -36,7 +39,7 @@ impl Traced {
     }
 
     /// What the calls of an iteration returned last: those of which a batch of two has more than a batch of one; none if a batch
-    /// has room for one only.
+    /// has room for one only. Not of [`OWN`].
     ///
     /// # Errors
     /// As `request`.
@@ -45,7 +48,8 @@ impl Traced {
         let (few, many) = (named(&few?, self.own_architecture), many?);
         let more = many.iter().map(|call| (call, self.name(call)));
         let more = more.filter(|(call, name)| call.times > few.get(name).copied().unwrap_or(0));
-        Ok(more.filter_map(|(call, name)| Some((name, call.result?))).collect())
+        let known = more.filter(|(_, name)| !OWN.contains(&name.as_str()));
+        Ok(known.filter_map(|(call, name)| Some((name, call.result?))).collect())
     }
 
     fn name(&self, call: &Call) -> String {

@@ -92,7 +92,7 @@ fn kernels_for_arm64_are_explained_too() {
         assert_eq!(functions, explained.instructions, "{id}");
     }
     let pipe = laboratory.explain(&mut guest, "ipc.pipe").unwrap();
-    assert_eq!(pipe.returned.iter().collect::<Vec<_>>(), [("read", 1), ("write", 1)]);
+    assert!(pipe.returned.is_empty(), "a reply is a write too: {:?}", pipe.returned);
 }
 
 /// Operations that switch between processes, fault, or have batches of one: their tree may be a guess, but is one.
