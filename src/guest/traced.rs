@@ -39,7 +39,7 @@ impl Traced {
     }
 
     /// What the calls of an iteration returned last: those of which a batch of two has more than a batch of one; none if a batch
-    /// has room for one only. Not of [`OWN`].
+    /// has room for one only. Not of the calls that the guest makes itself (`OWN`).
     ///
     /// # Errors
     /// As `request`.
