@@ -31,6 +31,9 @@ pub struct AtlasKernel {
     pub emulator: String,
     /// The probe: its version, compiler and C library.
     pub probe: String,
+    /// The SHA-256 of the probe's program, in hexadecimal digits; empty if it is not known.
+    #[serde(default)]
+    pub probe_digest: String,
     /// Boots, each with another seed, over which counts range.
     pub boots: u32,
     pub cells: Vec<AtlasCell>,

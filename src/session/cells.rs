@@ -5,6 +5,7 @@ use super::open::Session;
 use crate::guest::Options;
 use crate::model::atlas::{AtlasCell, AtlasCount};
 use crate::model::{Failure, FailureKind, Planned};
+use crate::runner::digest;
 
 /// What one boot of a kernel counted.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct CountedBoot {
     pub emulator: String,
     /// The probe's version, compiler and C library.
     pub probe: String,
+    /// The SHA-256 of the probe, in hexadecimal digits.
+    pub probe_digest: String,
 }
 
 impl Session {
@@ -42,7 +45,12 @@ impl Session {
         let (_, facts) = place.facts(&self.workers).ok_or_else(no_guest)?;
         let probe = [Some(self.probe_text(environment)?), libc];
         let probe: Vec<String> = probe.into_iter().flatten().collect();
-        Ok(CountedBoot { counts, emulator: facts.emulator.unwrap_or_default(), probe: probe.join(", ") })
+        Ok(CountedBoot {
+            counts,
+            emulator: facts.emulator.unwrap_or_default(),
+            probe: probe.join(", "),
+            probe_digest: self.probe_digest(environment)?,
+        })
     }
 
     /// The version of the probe in an environment, and its compiler.
@@ -51,6 +59,16 @@ impl Session {
     /// That there is no such environment.
     pub fn probe_text(&self, environment: &str) -> Result<String, Failure> {
         Ok(self.workers.environment(environment)?.probe_text())
+    }
+
+    /// The SHA-256 of the probe of an environment, in hexadecimal digits; built now if it has not been.
+    ///
+    /// # Errors
+    /// What is missing, the compiler's message, or that the probe cannot be read.
+    pub fn probe_digest(&self, environment: &str) -> Result<String, Failure> {
+        let probe = self.workers.probe_of(environment)?;
+        let unreadable = |e| Failure::new(FailureKind::Start, format!("cannot read {}: {e}", probe.display()));
+        digest(&probe).map_err(unreadable)
     }
 }
 

@@ -169,26 +169,40 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Another compiler or C library makes other calls: counts of both do not compare.
     fn check_probes(&self, todo: &[Todo]) -> Result<()> {
         let known = atlas::read(&self.args.directory).map(|atlas| atlas.kernels).unwrap_or_default();
-        let session = session(self.interrupt)?;
         let mut checked = BTreeSet::new();
         for (release, machine, _) in todo.iter().filter(|(_, machine, _)| checked.insert(&machine.architecture)) {
-            let probe =
-                session.probe_text(&environment_of(release, machine)).map_err(|failure| anyhow!(failure.message))?;
-            let is_other = |kernel: &&AtlasKernel| {
-                kernel.machine.architecture == machine.architecture && !kernel.probe.starts_with(&probe)
-            };
-            if let Some(other) = known.iter().find(is_other) {
-                bail!(
-                    "{} was counted with another probe ({}, in {}), and counts by '{probe}' are not comparable with it: use that \
-                     compiler, or another directory",
-                    self.args.directory.display(),
-                    other.probe,
-                    other.release
-                );
+            let same = known.iter().filter(|kernel| kernel.machine.architecture == machine.architecture);
+            let same: Vec<&AtlasKernel> = same.collect();
+            if !same.is_empty() {
+                self.check_probe(&same, &environment_of(release, machine))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Another compiler or C library makes other calls: counts of both do not compare. Another version of the probe moves some
+    /// counts by parts of a percent.
+    fn check_probe(&self, known: &[&AtlasKernel], environment: &str) -> Result<()> {
+        let session = session(self.interrupt)?;
+        let failed = |failure: Failure| anyhow!(failure.message);
+        let probe = session.probe_text(environment).map_err(failed)?;
+        if let Some(other) = known.iter().find(|kernel| !kernel.probe.starts_with(&probe)) {
+            bail!(
+                "{} was counted with another probe ({}, in {}), and counts by '{probe}' are not comparable with it: use that \
+                 compiler, or another directory",
+                self.args.directory.display(),
+                other.probe,
+                other.release
+            );
+        }
+        let digest = session.probe_digest(environment).map_err(failed)?;
+        if let Some(other) = known.iter().find(|kernel| kernel.probe_digest != digest) {
+            self.notes.tell(&format_args!(
+                "{} was counted with another version of the probe: differences below 1% may come from that",
+                other.release
+            ));
         }
         Ok(())
     }
@@ -339,6 +353,7 @@ pub fn count_kernel(
         image: facts.sha256.clone(),
         emulator: first.emulator.clone(),
         probe: first.probe.clone(),
+        probe_digest: first.probe_digest.clone(),
         boots: boots.number,
         cells: cells(&planned, &counted),
     })

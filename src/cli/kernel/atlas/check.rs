@@ -26,7 +26,7 @@ use std::path::PathBuf;
 
 /// Count some kernels of an atlas again, chosen at random, and list what differs.
 ///
-/// With the same emulator and the same compiler, each count must be the same to the last instruction; otherwise only a step is
+/// With the same emulator and the same probe, each count must be the same to the last instruction; otherwise only a step is
 /// listed: beyond both ranges, and by more than 1% where boots differ. Kernels that are not here are fetched, and removed again. The
 /// exit status is 1 if anything differs or could not be counted.
 #[derive(clap::Args)]
@@ -67,6 +67,8 @@ fn share(text: &str) -> Result<f64, String> {
 pub struct AtlasCheck {
     /// Counts that were counted again.
     counted: usize,
+    /// Kernels that were counted with another emulator or probe than the atlas names: of their counts only steps differ.
+    other_tools: Vec<String>,
     /// Those that differ or could not be counted.
     differ: Vec<Differs>,
 }
@@ -76,7 +78,7 @@ impl JsonDocument for AtlasCheck {
 }
 
 /// A count that is not what the atlas says.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 struct Differs {
     release: String,
     operation: String,
@@ -104,16 +106,14 @@ pub fn run(args: &CheckArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
         chosen.into_iter().take_while(|_| !interrupt.is_set()).map(|kernel| (kernel, source.get(&kernel.release)));
     let checked = in_parallel(jobs, tasks, |(kernel, facts)| {
         let boots = Boots::new(kernel.boots, jobs, &pace);
-        let differ = again(interrupt, kernel, facts, (&planned, boots));
+        let found = again(interrupt, kernel, facts, (&planned, boots));
         if interrupt.is_set() {
             return AtlasCheck::default();
         }
         notes.tell(&format_args!("{}: {}", pace.step(), kernel.release));
-        AtlasCheck { counted: kernel.cells.iter().filter(|cell| cell.count.is_some()).count(), differ }
+        found
     });
-    let mut found = AtlasCheck { counted: checked.iter().map(|each| each.counted).sum(), ..AtlasCheck::default() };
-    found.differ = checked.into_iter().flat_map(|each| each.differ).collect();
-    found.differ.sort_by(|a, b| (&a.release, &a.operation).cmp(&(&b.release, &b.operation)));
+    let found = together(checked);
     write_answer(&found, || table(&found), (args.format, terminal::screen()), out)?;
     let exit = if found.differ.is_empty() { Exit::Success } else { Exit::Bad };
     Ok(if interrupt.is_set() { Exit::Interrupted } else { exit })
@@ -132,13 +132,26 @@ fn chosen(kernels: &[AtlasKernel], share: f64, seed: u64) -> Vec<&AtlasKernel> {
     all
 }
 
-/// Counts all that was counted in a kernel again, in the same order; what differs.
+/// What was found in several kernels, sorted.
+fn together(checked: Vec<AtlasCheck>) -> AtlasCheck {
+    let mut all = AtlasCheck::default();
+    for each in checked {
+        all.counted += each.counted;
+        all.other_tools.extend(each.other_tools);
+        all.differ.extend(each.differ);
+    }
+    all.other_tools.sort();
+    all.differ.sort_by(|a, b| (&a.release, &a.operation).cmp(&(&b.release, &b.operation)));
+    all
+}
+
+/// Counts all that was counted in a kernel again, in the same order.
 fn again(
     interrupt: &Interrupt,
     kernel: &AtlasKernel,
     facts: Result<Facts>,
     (planned, boots): (&[Planned], Boots),
-) -> Vec<Differs> {
+) -> AtlasCheck {
     let of = |cell: &AtlasCell| planned.iter().find(|planned| planned.case.to_string() == cell.operation).cloned();
     let planned: Vec<Planned> = kernel.cells.iter().filter_map(of).collect();
     let counted = facts.and_then(|facts| {
@@ -146,13 +159,21 @@ fn again(
         anyhow::ensure!(same, "its image is another one now: {} {}", facts.package, facts.version);
         count_kernel(interrupt, &facts, kernel.machine.clone(), (&planned, boots))
     });
-    let is_same = |now: &AtlasKernel| (&now.emulator, &now.probe) == (&kernel.emulator, &kernel.probe);
-    let is_exact = counted.as_ref().is_ok_and(is_same);
+    let is_exact = counted.as_ref().is_ok_and(|now| has_same_tools(now, kernel));
     let now = |cell: &AtlasCell| match &counted {
         Ok(counted) => counted.cells.iter().find(|now| now.operation == cell.operation).cloned().unwrap_or_default(),
         Err(why) => AtlasCell { reason: Some(format!("{why:#}")), ..AtlasCell::default() },
     };
-    kernel.cells.iter().filter_map(|cell| differs(&kernel.release, cell, now(cell), is_exact)).collect()
+    AtlasCheck {
+        counted: kernel.cells.iter().filter(|cell| cell.count.is_some()).count(),
+        other_tools: (counted.is_ok() && !is_exact).then(|| kernel.release.clone()).into_iter().collect(),
+        differ: kernel.cells.iter().filter_map(|cell| differs(&kernel.release, cell, now(cell), is_exact)).collect(),
+    }
+}
+
+/// Whether counts of a kernel must be the same to the last instruction.
+fn has_same_tools(a: &AtlasKernel, b: &AtlasKernel) -> bool {
+    (&a.emulator, &a.probe, &a.probe_digest) == (&b.emulator, &b.probe, &b.probe_digest)
 }
 
 /// Whether a count is not the same, or a step where the tools are others.
@@ -188,7 +209,11 @@ fn table(found: &AtlasCheck) -> Table {
         Spec::left("now", now).number("now", |row| row.now).text("reason", |row| row.reason.clone()),
     ];
     let title = format!("{} of {} counts differ from the atlas", found.differ.len(), found.counted);
-    Table::of(&specs, &found.differ).titled(title)
+    let others = found.other_tools.join(", ");
+    let note =
+        format!("Counted with another emulator or probe than in the atlas, so that only steps are listed: {others}");
+    let notes = if others.is_empty() { Vec::new() } else { vec![note] };
+    Table::of(&specs, &found.differ).titled(title).noted(notes)
 }
 
 #[cfg(test)]
@@ -208,6 +233,32 @@ mod tests {
         assert_eq!((names(1).len(), names(1)), (10, names(1)));
         assert_ne!(names(1), names(2));
         assert_eq!((chosen(&kernels, 1.0, 1).len(), chosen(&kernels, 0.001, 1).len()), (99, 1));
+    }
+
+    #[test]
+    fn another_probe_or_emulator_counts_otherwise() {
+        let kernel = |emulator: &str, digest: &str| AtlasKernel {
+            emulator: emulator.into(),
+            probe_digest: digest.into(),
+            ..AtlasKernel::default()
+        };
+        assert!(has_same_tools(&kernel("7.2", "ab"), &kernel("7.2", "ab")));
+        assert!(!has_same_tools(&kernel("7.2", "ab"), &kernel("7.2", "")));
+        assert!(!has_same_tools(&kernel("7.2", "ab"), &kernel("8.2", "ab")));
+    }
+
+    #[test]
+    fn kernels_are_told_of_together() {
+        let differs = |operation: &str| Differs { operation: operation.into(), ..Differs::default() };
+        let one = |release: &str, operation: &str| AtlasCheck {
+            counted: 2,
+            other_tools: vec![release.into()],
+            differ: vec![differs(operation)],
+        };
+        let all = together(vec![one("6.12", "b"), one("6.1", "a")]);
+        assert_eq!((all.counted, all.other_tools.join(" ")), (4, "6.1 6.12".to_string()));
+        assert_eq!(all.differ.iter().map(|row| row.operation.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert!(table(&all).notes[0].ends_with("only steps are listed: 6.1, 6.12"), "{:?}", table(&all).notes);
     }
 
     #[test]
