@@ -98,7 +98,14 @@ impl Names {
 fn rank(name: &str) -> (bool, usize, usize, &str) {
     let made = ["__pfx_", "__ia32_", "__do_sys_", "__se_sys_", "__SCT__", "__cfi_", "__pi_"];
     let underscores = name.len() - name.trim_start_matches('_').len();
-    (made.iter().any(|prefix| name.starts_with(prefix)), underscores, name.len(), name)
+    let is_of_build = is_of_section(name) || made.iter().any(|prefix| name.starts_with(prefix));
+    (is_of_build, underscores, name.len(), name)
+}
+
+/// Whether the linker script made it, for the start or the end of a section: the function there may begin at the same address in
+/// one kernel and not in the next.
+fn is_of_section(name: &str) -> bool {
+    ["_text_start", "_text_end", "_thunk_start", "_thunk_end"].iter().any(|end| name.ends_with(end))
 }
 
 /// A name without what the compiler appended to the part of a function that it moved (`.cold`).
@@ -147,7 +154,10 @@ mod tests {
         }
         ["__memset", "memset"].iter().for_each(|name| names.add(0xffff_ffff_8100_0020, name));
         assert_eq!(names.at(0xffff_ffff_8100_0010).name, "__x64_sys_getppid");
+        let thunk = ["__x86_indirect_thunk_array", "__softirqentry_text_end", "__x86_indirect_thunk_rax"];
+        thunk.iter().for_each(|name| names.add(0xffff_ffff_8100_0030, name));
         assert_eq!(names.at(0xffff_ffff_8100_0020).name, "memset");
+        assert_eq!(names.at(0xffff_ffff_8100_0030).name, "__x86_indirect_thunk_rax");
     }
 
     #[test]
