@@ -20,21 +20,36 @@ pub struct CountedBoot {
     pub probe_digest: String,
 }
 
+impl CountedBoot {
+    fn has_crashed(&self) -> bool {
+        let is_crash = |kind| matches!(kind, FailureKind::Crashed | FailureKind::Timeout);
+        self.counts.iter().any(|count| count.as_ref().is_err_and(|failure| is_crash(failure.kind)))
+    }
+}
+
 impl Session {
-    /// Counts the instructions of `planned`, whose environment is one emulated kernel, in boot `number`.
+    /// Counts the instructions of `planned`, whose environment is one emulated kernel, in boot `number`. If its kernel crashes, what
+    /// is counted later lacks the traces of what ran before: another boot takes its place, and is kept as it is.
     ///
     /// # Errors
     /// That the kernel does not boot, or the interrupt. What fails of one operation is its own.
     pub fn count_boot(&self, environment: &str, planned: &[Planned], number: u32) -> Result<CountedBoot, Failure> {
-        let boot = of_boot(number);
+        let counted = self.count_once(environment, planned, &of_boot(number))?;
+        if !counted.has_crashed() {
+            return Ok(counted);
+        }
+        self.count_once(environment, planned, &of_boot(number + IN_ITS_PLACE))
+    }
+
+    fn count_once(&self, environment: &str, planned: &[Planned], boot: &Options) -> Result<CountedBoot, Failure> {
         let mut place = LazyGuest::to_count(environment, planned.to_vec());
         let (mut counts, mut libc) = (Vec::new(), None);
         for number in 0..planned.len() {
-            let counted = place.counted(&self.workers, &boot, number);
+            let counted = place.counted(&self.workers, boot, number);
             if self.workers.interrupt.is_set() {
                 return Err(Failure::interrupted());
             }
-            if place.facts(&self.workers).is_none() {
+            if !place.is_booted() {
                 return Err(counted.err().unwrap_or_else(no_guest));
             }
             counts.push(counted.and_then(|(counted, facts)| {
@@ -85,6 +100,9 @@ pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
 /// Memory that each boot has less than the one before, in MiB: the kernel's objects then lie elsewhere.
 const SHIFT_MIB: u32 = 3;
 
+/// What is added to the number of a boot that crashed, for one that is none of the others.
+const IN_ITS_PLACE: u32 = 1003;
+
 /// Each boot has another seed and another amount of memory, so that what depends on where objects lie shows as a range.
 fn of_boot(number: u32) -> Options {
     let usual = Options::default();
@@ -102,6 +120,25 @@ fn cell(operation: String, found: Result<Vec<f64>, Failure>) -> AtlasCell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_call_is_no_crash() {
+        let boot = |kind| CountedBoot {
+            counts: vec![Ok(329.0), Err(Failure::new(kind, "x"))],
+            emulator: String::new(),
+            probe: String::new(),
+            probe_digest: String::new(),
+        };
+        assert!(boot(FailureKind::Crashed).has_crashed() && boot(FailureKind::Timeout).has_crashed());
+        assert!(!boot(FailureKind::Unsupported).has_crashed() && !boot(FailureKind::Failed).has_crashed());
+    }
+
+    #[test]
+    fn boots_differ_also_from_those_in_the_place_of_others() {
+        let all: Vec<u32> =
+            (0..1000).flat_map(|number| [number, number + IN_ITS_PLACE]).map(|n| of_boot(n).seed).collect();
+        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 2000);
+    }
 
     #[test]
     fn one_boot_that_fails_leaves_a_reason() {

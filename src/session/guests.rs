@@ -69,6 +69,11 @@ impl LazyGuest {
         self.guest.as_ref()?.as_ref().ok()
     }
 
+    /// Whether a guest came up, even if it has ended since.
+    pub fn is_booted(&self) -> bool {
+        self.booted().is_some()
+    }
+
     /// What is known of the environment by its guest; `None` if that did not come up.
     pub fn facts(&self, workers: &Workers) -> Option<(String, EnvironmentFacts)> {
         let (environment, guest) = (workers.environment(&self.name).ok()?, self.booted()?);
