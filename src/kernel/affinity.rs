@@ -6,6 +6,8 @@ use super::linux::{CpuSet, sched_getaffinity, sched_setaffinity};
 use anyhow::{Result, bail};
 use nix::errno::Errno;
 use nix::unistd::Pid;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// The requested CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,6 +83,29 @@ impl Placement {
     }
 }
 
+/// How many threads [`on_one_cpu`] has on each CPU.
+static TAKEN: Mutex<BTreeMap<u32, usize>> = Mutex::new(BTreeMap::new());
+
+/// Runs `work` with this thread on one of its CPUs, that with the fewest others by this function. Processes that `work` starts
+/// inherit it.
+pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
+    let taken = || TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let measuring = allowed().ok().and_then(|cpus| take(&mut taken(), &cpus));
+    let placement = Placement { measuring, driver: Vec::new(), reason: String::new() };
+    let done = placement.on_measuring_cpu(work);
+    if let Some(cpu) = measuring {
+        taken().entry(cpu).and_modify(|threads| *threads -= 1);
+    }
+    done
+}
+
+/// The CPU with the fewest threads, which has one more now.
+fn take(taken: &mut BTreeMap<u32, usize>, cpus: &[u32]) -> Option<u32> {
+    let cpu = *cpus.iter().min_by_key(|cpu| taken.get(cpu).copied().unwrap_or_default())?;
+    *taken.entry(cpu).or_default() += 1;
+    Some(cpu)
+}
+
 /// Why a CPU that this process could use at first is no longer available; `None` if it is. The kernel silently moves
 /// tasks away from such a CPU.
 pub fn gone(sources: &Sources, cpu: u32) -> Option<&'static str> {
@@ -151,6 +176,21 @@ mod tests {
     fn decided(wanted: Wanted, allowed: &[u32], shared: &[u32]) -> (Option<u32>, Vec<u32>) {
         let placement = decide(wanted, allowed, &|_| shared.to_vec()).unwrap();
         (placement.measuring, placement.driver)
+    }
+
+    #[test]
+    fn threads_share_cpus_only_if_there_are_more_of_them() {
+        let mut taken = BTreeMap::new();
+        assert_eq!([(); 3].map(|()| take(&mut taken, &[2, 5])), [Some(2), Some(5), Some(2)]);
+        assert_eq!(take(&mut taken, &[]), None);
+    }
+
+    #[test]
+    fn one_cpu_is_left_again() {
+        let before = allowed().unwrap();
+        let within = on_one_cpu(|| allowed().unwrap());
+        assert_eq!((within.len(), allowed().unwrap()), (1, before));
+        assert!(TAKEN.lock().unwrap().get(&within[0]).is_some_and(|threads| *threads < 2), "{within:?} is still taken");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
 use crate::guest::images::{Architecture, Facts, Images};
-use crate::kernel::affinity::Wanted;
+use crate::kernel::affinity::{Wanted, on_one_cpu};
 use crate::model::atlas::{ATLAS_KERNEL, AtlasKernel, AtlasMachine, AtlasSteps};
 use crate::model::{Failure, Planned, Role};
 use crate::plan::{Choices, Surroundings, select, subjects};
@@ -274,11 +274,12 @@ impl Build<'_> {
             return;
         }
         let (name, path, begun) = (pair.name(), pair.path.clone(), Instant::now());
-        let made = session(self.interrupt).and_then(|session| {
+        let explain = |session: Session| {
             // A directory may have operations that this build does not count.
             let all = planned(&session, &[])?;
             explained(&session, pair.kernels, pair.steps, &all).map_err(|failure| anyhow!(failure.message))
-        });
+        };
+        let made = on_one_cpu(|| session(self.interrupt).and_then(explain));
         match made.and_then(|steps| atlas::write_steps(&path, &steps).map(|()| told(&steps))) {
             Ok(told) => {
                 let seconds = begun.elapsed().as_secs_f64();
@@ -341,7 +342,10 @@ pub fn count_kernel(
         let session = session(interrupt)?;
         session.count_boot(&environment, &planned, number).map_err(|failure| anyhow!(failure.message))
     };
-    let counted = in_parallel(boots.at_once, 0..boots.number, count).into_iter().collect::<Result<Vec<_>>>()?;
+    // With its threads on several CPUs, the emulator may skip too much time when the guest begins to wait.
+    let counted = in_parallel(boots.at_once, 0..boots.number, |number| on_one_cpu(|| count(number)))
+        .into_iter()
+        .collect::<Result<Vec<_>>>()?;
     let first = counted.first().context("no boot was asked for")?;
     Ok(AtlasKernel {
         schema: ATLAS_KERNEL.to_string(),
