@@ -20,31 +20,32 @@ pub struct CountedBoot {
     pub probe_digest: String,
 }
 
-impl CountedBoot {
-    fn has_crashed(&self) -> bool {
-        let is_crash = |kind| matches!(kind, FailureKind::Crashed | FailureKind::Timeout);
-        self.counts.iter().any(|count| count.as_ref().is_err_and(|failure| is_crash(failure.kind)))
-    }
+fn is_crash(count: &Result<f64, Failure>) -> bool {
+    count.as_ref().is_err_and(|failure| matches!(failure.kind, FailureKind::Crashed | FailureKind::Timeout))
 }
 
 impl Session {
-    /// Counts the instructions of `planned`, whose environment is one emulated kernel, in boot `number`. If its kernel crashes, what
-    /// is counted later lacks the traces of what ran before: another boot takes its place, and is kept as it is.
+    /// Counts the instructions of `planned`, whose environment is one emulated kernel, in boot `number`; in others in its place as
+    /// long as its kernel crashes. If it crashes in the last one too, nothing behind the crash is counted: a fresh kernel would lack
+    /// the traces of what ran before.
     ///
     /// # Errors
     /// That the kernel does not boot, or the interrupt. What fails of one operation is its own.
     pub fn count_boot(&self, environment: &str, planned: &[Planned], number: u32) -> Result<CountedBoot, Failure> {
-        let counted = self.count_once(environment, planned, &of_boot(number))?;
-        if !counted.has_crashed() {
-            return Ok(counted);
+        let mut counted = self.count_once(environment, planned, &of_boot(number))?;
+        for place in 1..=PLACES {
+            if !counted.counts.iter().any(is_crash) {
+                break;
+            }
+            counted = self.count_once(environment, planned, &of_boot(number + place * IN_ITS_PLACE))?;
         }
-        self.count_once(environment, planned, &of_boot(number + IN_ITS_PLACE))
+        Ok(counted)
     }
 
     fn count_once(&self, environment: &str, planned: &[Planned], boot: &Options) -> Result<CountedBoot, Failure> {
         let mut place = LazyGuest::to_count(environment, planned.to_vec());
         let (mut counts, mut libc) = (Vec::new(), None);
-        for number in 0..planned.len() {
+        for (number, one) in planned.iter().enumerate() {
             let counted = place.counted(&self.workers, boot, number);
             if self.workers.interrupt.is_set() {
                 return Err(Failure::interrupted());
@@ -56,6 +57,13 @@ impl Session {
                 libc = facts.get("libc").map(str::to_string).or(libc.take());
                 counted.per_operation().ok_or_else(|| Failure::new(FailureKind::Failed, "nothing was counted"))
             }));
+            if counts.last().is_some_and(is_crash) {
+                let rest = || {
+                    Err(Failure::new(FailureKind::Crashed, format!("not counted: the kernel crashed in {}", one.case)))
+                };
+                counts.resize_with(planned.len(), rest);
+                break;
+            }
         }
         let (_, facts) = place.facts(&self.workers).ok_or_else(no_guest)?;
         let probe = [Some(self.probe_text(environment)?), libc];
@@ -100,8 +108,9 @@ pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
 /// Memory that each boot has less than the one before, in MiB: the kernel's objects then lie elsewhere.
 const SHIFT_MIB: u32 = 3;
 
-/// What is added to the number of a boot that crashed, for one that is none of the others.
+/// What is added to the number of a boot that crashed, for one that is none of the others, and how often.
 const IN_ITS_PLACE: u32 = 1003;
+const PLACES: u32 = 3;
 
 /// Each boot has another seed and another amount of memory, so that what depends on where objects lie shows as a range.
 fn of_boot(number: u32) -> Options {
@@ -123,21 +132,21 @@ mod tests {
 
     #[test]
     fn a_refused_call_is_no_crash() {
-        let boot = |kind| CountedBoot {
-            counts: vec![Ok(329.0), Err(Failure::new(kind, "x"))],
-            emulator: String::new(),
-            probe: String::new(),
-            probe_digest: String::new(),
-        };
-        assert!(boot(FailureKind::Crashed).has_crashed() && boot(FailureKind::Timeout).has_crashed());
-        assert!(!boot(FailureKind::Unsupported).has_crashed() && !boot(FailureKind::Failed).has_crashed());
+        let failed = |kind| Err(Failure::new(kind, "x"));
+        assert!(is_crash(&failed(FailureKind::Crashed)) && is_crash(&failed(FailureKind::Timeout)));
+        assert!(
+            !is_crash(&failed(FailureKind::Unsupported))
+                && !is_crash(&failed(FailureKind::Failed))
+                && !is_crash(&Ok(1.0))
+        );
     }
 
     #[test]
     fn boots_differ_also_from_those_in_the_place_of_others() {
-        let all: Vec<u32> =
-            (0..1000).flat_map(|number| [number, number + IN_ITS_PLACE]).map(|n| of_boot(n).seed).collect();
-        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 2000);
+        let all: Vec<u32> = (0..1000)
+            .flat_map(|number| (0..=PLACES).map(move |place| of_boot(number + place * IN_ITS_PLACE).seed))
+            .collect();
+        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 4000);
     }
 
     #[test]
