@@ -86,8 +86,8 @@ impl Placement {
 /// How many threads [`on_one_cpu`] has on each CPU.
 static TAKEN: Mutex<BTreeMap<u32, usize>> = Mutex::new(BTreeMap::new());
 
-/// Runs `work` with this thread on one of its CPUs, that with the fewest others by this function. Processes that `work` starts
-/// inherit it.
+/// Runs `work` with this thread pinned to the one of its CPUs that has the fewest threads pinned by this function. Processes that
+/// `work` starts inherit it.
 pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
     let taken = || TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     let measuring = allowed().ok().and_then(|cpus| take(&mut taken(), &cpus));

@@ -25,19 +25,19 @@ fn is_crash(count: &Result<f64, Failure>) -> bool {
 }
 
 impl Session {
-    /// Counts the instructions of `planned`, whose environment is one emulated kernel, in boot `number`; in others in its place as
-    /// long as its kernel crashes. If it crashes in the last one too, nothing behind the crash is counted: a fresh kernel would lack
-    /// the traces of what ran before.
+    /// Counts the instructions of `planned`, whose environment is one emulated kernel, in boot `number`, and again with other seeds
+    /// while its kernel crashes. If the last boot crashes too, nothing after the crash is counted: a kernel that has just booted
+    /// counts differently from one in which other operations ran before.
     ///
     /// # Errors
     /// That the kernel does not boot, or the interrupt. What fails of one operation is its own.
     pub fn count_boot(&self, environment: &str, planned: &[Planned], number: u32) -> Result<CountedBoot, Failure> {
         let mut counted = self.count_once(environment, planned, &of_boot(number))?;
-        for place in 1..=PLACES {
+        for retry in 1..=RETRIES {
             if !counted.counts.iter().any(is_crash) {
                 break;
             }
-            counted = self.count_once(environment, planned, &of_boot(number + place * IN_ITS_PLACE))?;
+            counted = self.count_once(environment, planned, &of_boot(number + retry * RETRY))?;
         }
         Ok(counted)
     }
@@ -58,9 +58,8 @@ impl Session {
                 counted.per_operation().ok_or_else(|| Failure::new(FailureKind::Failed, "nothing was counted"))
             }));
             if counts.last().is_some_and(is_crash) {
-                let rest = || {
-                    Err(Failure::new(FailureKind::Crashed, format!("not counted: the kernel crashed in {}", one.case)))
-                };
+                let rest =
+                    || Err(Failure::new(FailureKind::Crashed, format!("not counted: {} crashed before it", one.case)));
                 counts.resize_with(planned.len(), rest);
                 break;
             }
@@ -108,9 +107,10 @@ pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
 /// Memory that each boot has less than the one before, in MiB: the kernel's objects then lie elsewhere.
 const SHIFT_MIB: u32 = 3;
 
-/// What is added to the number of a boot that crashed, for one that is none of the others, and how often.
-const IN_ITS_PLACE: u32 = 1003;
-const PLACES: u32 = 3;
+/// How often a boot that crashed is repeated.
+const RETRIES: u32 = 3;
+/// What each repeat adds to its number, so that it is the number of no other boot.
+const RETRY: u32 = 1003;
 
 /// Each boot has another seed and another amount of memory, so that what depends on where objects lie shows as a range.
 fn of_boot(number: u32) -> Options {
@@ -142,10 +142,9 @@ mod tests {
     }
 
     #[test]
-    fn boots_differ_also_from_those_in_the_place_of_others() {
-        let all: Vec<u32> = (0..1000)
-            .flat_map(|number| (0..=PLACES).map(move |place| of_boot(number + place * IN_ITS_PLACE).seed))
-            .collect();
+    fn repeats_have_the_seed_of_no_other_boot() {
+        let all: Vec<u32> =
+            (0..1000).flat_map(|number| (0..=RETRIES).map(move |retry| of_boot(number + retry * RETRY).seed)).collect();
         assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 4000);
     }
 

@@ -342,7 +342,7 @@ pub fn count_kernel(
         let session = session(interrupt)?;
         session.count_boot(&environment, &planned, number).map_err(|failure| anyhow!(failure.message))
     };
-    // With its threads on several CPUs, the emulator may skip too much time when the guest begins to wait.
+    // If its threads run at the same time, the emulator may skip too far ahead when the guest goes idle (METHOD.md).
     let counted = in_parallel(boots.at_once, 0..boots.number, |number| on_one_cpu(|| count(number)))
         .into_iter()
         .collect::<Result<Vec<_>>>()?;
