@@ -6,8 +6,8 @@ use crate::model::{Failure, FailureKind, Returned};
 use crate::syscall_names;
 use std::time::Duration;
 
-/// The calls with which the probe reads requests and writes replies: what they returned last may be the length of one.
-const OWN: [&str; 2] = ["read", "write"];
+/// The call with which the probe replies: what it returned last is the length of the reply.
+const REPLY: &str = "write";
 
 /// A process in the guest that speaks the probe's protocol and is traced, with all that it starts. Dropping it ends them.
 pub struct Traced {
@@ -39,17 +39,19 @@ impl Traced {
     }
 
     /// What the calls of an iteration returned last: those of which a batch of two has more than a batch of one; none if a batch
-    /// has room for one only. Not of the calls that the guest makes itself (`OWN`).
+    /// has room for one only. A note if `REPLY` is one of them.
     ///
     /// # Errors
     /// As `request`.
-    pub fn returned(&self, limit: Option<u64>, timeout: Duration) -> Result<Returned, Failure> {
+    pub fn returned(&self, limit: Option<u64>, timeout: Duration) -> Result<(Returned, Option<String>), Failure> {
         let [few, many] = [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n, timeout));
         let (few, many) = (named(&few?, self.own_architecture), many?);
-        let more = many.iter().map(|call| (call, self.name(call)));
-        let more = more.filter(|(call, name)| call.times > few.get(name).copied().unwrap_or(0));
-        let known = more.filter(|(_, name)| !OWN.contains(&name.as_str()));
-        Ok(known.filter_map(|(call, name)| Some((name, call.result?))).collect())
+        let more = many.iter().map(|call| (self.name(call), call));
+        let more = more.filter(|(name, call)| call.times > few.get(name).copied().unwrap_or(0));
+        let (replies, more): (Vec<_>, Vec<_>) = more.partition(|(name, _)| name == REPLY);
+        let note = || format!("what {REPLY} returned is not known: the probe in the guest replies with that call too");
+        let known = more.into_iter().filter_map(|(name, call)| Some((name, call.result?)));
+        Ok((known.collect(), (!replies.is_empty()).then(note)))
     }
 
     fn name(&self, call: &Call) -> String {

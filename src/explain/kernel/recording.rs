@@ -76,10 +76,11 @@ impl<'a> Recorder<'a> {
         let channel = self.emulator.guest.channel(&greeting)?;
         let names = Names::of_program(&self.program)?;
         let ((iteration, iterations), mut notes) = self.cut(&channel, &names, wanted.limit)?;
-        let returned = returned.unwrap_or_else(|failure| {
-            notes.push(format!("what it returned is not known: {}", failure.message));
-            Returned::default()
-        });
+        let unknown = |failure: Failure| {
+            (Returned::default(), Some(format!("what it returned is not known: {}", failure.message)))
+        };
+        let (returned, note) = returned.unwrap_or_else(unknown);
+        notes.extend(note);
         let pages: BTreeSet<u64> = iteration.iter().map(|address| address & !(PAGE - 1)).collect();
         let code = self.emulator.code(&pages)?;
         let names = self.emulator.kernel_names(names, &pages)?;
