@@ -59,12 +59,13 @@ pub(super) fn notes(instructions: u64, counted: Option<f64>, iterations: &Iterat
     let Iterations { recorded, alike, fewest, most } = *iterations;
     if fewest != most {
         notes.push(format!(
-            "iterations differ: {alike} of {recorded} executed what is shown, the others {fewest} to {most} instructions"
+            "iterations differ, from {fewest} to {most} instructions: {alike} of {recorded} executed what is shown"
         ));
     }
     if let Some(counted) = counted.filter(|counted| (instructions as f64 - counted).abs() > AGREES * counted) {
+        let other = if counted > instructions as f64 { "more" } else { "fewer" };
         notes.push(format!(
-            "over many iterations the emulator counts {counted:.1} instructions each: some do more than the one that is shown"
+            "over many iterations the emulator counts {counted:.1} instructions each: some execute {other} than the one shown"
         ));
     }
     notes
@@ -139,9 +140,16 @@ mod tests {
     fn a_sum_that_differs_from_the_count_is_reported() {
         let alike = Iterations { recorded: 7, alike: 7, fewest: 329, most: 329 };
         assert!(notes(329, Some(329.0), &alike).is_empty());
-        assert!(notes(329, Some(340.0), &alike)[0].contains("340.0 instructions"));
+        assert!(
+            notes(329, Some(340.0), &alike)[0]
+                .ends_with("340.0 instructions each: some execute more than the one shown")
+        );
+        assert!(
+            notes(329, Some(318.0), &alike)[0]
+                .ends_with("318.0 instructions each: some execute fewer than the one shown")
+        );
         let differ = Iterations { alike: 4, most: 400, ..alike };
-        assert!(notes(329, None, &differ)[0].contains("4 of 7"));
+        assert!(notes(329, None, &differ)[0].contains("from 329 to 400 instructions: 4 of 7"));
     }
 
     fn sum(name: &str, own: u64) -> FunctionSum {
