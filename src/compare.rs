@@ -30,7 +30,6 @@ mod kernels;
 mod machine;
 mod matching;
 mod metric;
-mod noise;
 mod places;
 mod plan;
 mod profiles;
@@ -58,7 +57,6 @@ pub use kernels::{
 };
 pub use machine::MachineChange;
 pub use metric::{MARGIN, Metric, MetricFacts};
-pub use noise::{Disturbed, Finds, Noise, noise};
 pub use plan::{Plan, PlannedRow, plan};
 pub use profiles::{
     Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo, ProfileRow, Quantity,

@@ -53,16 +53,6 @@ pub fn findings(host: &Host, checks: &Checks) -> Vec<Finding> {
     all
 }
 
-/// What makes costs differ between runs and within them, or hides why.
-const OF_NOISE: [&str; 9] =
-    ["load", "stolen time", "CPU quota", "processors", "SMT", "frequency", "governor", "turbo", "hypervisor"];
-
-/// The findings that may cause noise.
-pub fn causes(findings: Vec<Finding>) -> Vec<Finding> {
-    let is_cause = |finding: &Finding| finding.state != State::Good && OF_NOISE.contains(&finding.subject.as_str());
-    findings.into_iter().filter(is_cause).collect()
-}
-
 /// The findings in a sentence.
 pub fn verdict(findings: &[Finding]) -> String {
     let count = |state: State| findings.iter().filter(|finding| finding.state == state).count();
@@ -110,16 +100,6 @@ mod tests {
         let all = findings(&Host::default(), &permitted());
         assert!(all.is_sorted_by_key(|finding| finding.state));
         assert!(all.iter().all(|finding| (finding.state == State::Good) == finding.advice.is_empty()), "{all:?}");
-    }
-
-    #[test]
-    fn causes_of_noise_are_subjects_that_are_not_good() {
-        assert!(OF_NOISE.iter().all(|subject| LOOKS.iter().any(|(look, _)| look == subject)));
-        assert!(causes(findings(&hardware(), &permitted())).is_empty());
-        let busy = Host { load_1min: Some(9.0), clock_source: Some("hpet".into()), ..hardware() };
-        let subjects: Vec<String> =
-            causes(findings(&busy, &permitted())).into_iter().map(|finding| finding.subject).collect();
-        assert_eq!(subjects, ["load"]);
     }
 
     #[test]

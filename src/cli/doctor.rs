@@ -1,15 +1,9 @@
 //! The `doctor` command: what on this machine spoils measurements, what is not permitted, and what to do about it.
 //!
-//! Collects facts and checks, has `crate::doctor` judge them, and writes the findings. With --noise it measures how far the
-//! machine moves by itself. Changes nothing.
-
-pub mod noise;
+//! Collects facts and checks, has `crate::doctor` judge them, and writes the findings. Changes nothing.
 
 use super::exit::Exit;
-use super::messages::Notes;
-use super::run::positive;
-
-use crate::doctor::{Finding, State, causes, findings, verdict};
+use crate::doctor::{Finding, State, findings, verdict};
 use crate::kernel::Sources;
 use crate::kernel::checks::checks;
 use crate::kernel::host::{facts, file_system};
@@ -24,11 +18,8 @@ use std::io::Write;
 
 /// Check this machine for what spoils measurements or is not permitted, and how to mend it.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = "Examples:\n  syscost doctor\n  syscost doctor --noise 30\n  syscost doctor --format json")]
+#[command(after_help = "Examples:\n  syscost doctor\n  syscost doctor --format json")]
 pub struct DoctorArgs {
-    /// Measure for so many seconds how far this machine moves by itself, and which differences that lets one detect
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    pub noise: Option<f64>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -46,17 +37,12 @@ impl JsonDocument for DoctorDocument<'_> {
 }
 
 /// Checks this machine and writes the findings. Errors: if `out` cannot be written.
-pub fn run(args: &DoctorArgs, notes: Notes, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
     let sources = Sources::default();
     let mut host = Host { file_system: file_system(&std::env::temp_dir()), ..facts(&sources, None) };
     add_probe_facts(&mut host);
     let directory = RunDirectory::create().ok();
     let findings = findings(&host, &checks(&sources, directory.as_ref().map(RunDirectory::path)));
-    if let Some(seconds) = args.noise {
-        let causes = causes(findings);
-        let table = table(&causes).titled("What may cause it:");
-        return noise::write(&noise::measure(seconds, notes)?, (&causes[..], table), (args.format, screen), out);
-    }
     write(args.format, &host, &findings, screen, out)?;
     Ok(Exit::Success)
 }

@@ -200,7 +200,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Compare(args)) => compare::run(&args, notes, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Attribute(args)) => attribute::run(&args, out),
-        Some(Command::Doctor(args)) => doctor::run(&args, notes, terminal::screen(), out),
+        Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out),
         Some(Command::Trace(args)) => trace::run(&args, notes),
         Some(Command::Top(args)) => top::run(&args, notes),
         Some(Command::Why(args)) => why::run(&args, notes),

@@ -20,7 +20,7 @@ pub struct SchemaArgs {
 const KINDS: &str = "summary result row comparison comparison-plan profile-comparison history profile \
      profile-summary attribution attribution-instructions list kernels kernel-steps atlas-check atlas-kernel atlas-steps explain-kernel explain-kernel-versus \
      explain-program fleet-check \
-     languages studies environments doctor noise top race";
+     languages studies environments doctor top race";
 
 pub fn run(args: &SchemaArgs, out: &mut dyn Write) -> Result<Exit> {
     let of_kind = |file: &&File| named(file.path()).is_some_and(|(kind, _)| kind == args.kind);
@@ -38,7 +38,6 @@ fn named(file: &Path) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::cli::doctor::DoctorDocument;
-    use crate::cli::doctor::noise::NoiseDocument;
     use crate::cli::kernel::{AtlasCheck, KernelList};
     use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
@@ -84,7 +83,6 @@ mod tests {
             "environments" => json_schema::<EnvironmentList>(),
             "studies" => json_schema::<StudyList>(),
             "doctor" => json_schema::<DoctorDocument>(),
-            "noise" => json_schema::<NoiseDocument>(),
             "top" => json_schema::<TopDocument>(),
             "race" => json_schema::<RaceFound>(),
             _ => panic!("{kind}"),

@@ -85,11 +85,6 @@ pub fn case_in(column: &Column, runs: &[Option<Launches>]) -> Option<Side> {
     case(runs, &own_shifts(column, runs))
 }
 
-/// ln of how much slower the machine as a whole was in each run of the column than in the others; empty if that is unknown.
-pub fn shifts_in(column: &Column) -> Vec<f64> {
-    stats::run_shifts(&members(&column.panel, &[], &PANEL), FEWEST_MEMBERS).unwrap_or_default()
-}
-
 /// ln of how much slower the machine was in each run of the column than in the others, for a row with these runs; empty if that is
 /// unknown.
 fn own_shifts(column: &Column, runs: &[Option<Launches>]) -> Vec<f64> {

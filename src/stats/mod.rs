@@ -33,7 +33,7 @@ pub use net::{WithLoop, net_ratio};
 pub use overhead::Overhead;
 pub use paired::{log_ratios, paired_difference, paired_p_value, paired_ratio};
 pub use percentiles::{FEWEST_BEYOND, beyond, longest, median_call, percentile, tail_curve, without};
-pub use power::{Wanted, least_change, runs_needed};
+pub use power::{Wanted, runs_needed};
 pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log};
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
 pub use trimmed::{FEWEST_TRIMMED, Trimmed, trimmed, trimmed_ratio};

@@ -31,12 +31,6 @@ pub fn runs_needed(row: &Side, wanted: Wanted) -> Option<u32> {
     (1..=MOST_RUNS).find(enough)
 }
 
-/// The least change of a single row that so many runs a side find with a chance of `POWER`, as a share.
-pub fn least_change(row: &Side, runs: u32) -> f64 {
-    let (certain, power) = distances(row, runs, 1);
-    (certain + power).exp_m1()
-}
-
 /// How far a ratio must be from 1 to be no chance, and how much farther the change is that is found with a chance of `POWER`;
 /// both on the log scale.
 fn distances(row: &Side, runs: u32, rows: usize) -> (f64, f64) {
@@ -83,15 +77,6 @@ mod tests {
         let wanted = Wanted { change: 0.01f64.exp_m1(), ..TWO_PERCENT };
         let runs = runs_needed(&row(0.01), wanted).unwrap();
         assert!((22..=24).contains(&runs), "{runs}");
-    }
-
-    #[test]
-    fn the_least_change_is_the_one_that_so_many_runs_are_needed_for() {
-        for runs in [1, 5, 20] {
-            let change = least_change(&row(0.01), runs);
-            let needed = |by: f64| runs_needed(&row(0.01), Wanted { change: change * by, ..TWO_PERCENT }).unwrap();
-            assert!(needed(1.001) <= runs && needed(0.98) > runs, "{runs}: {change}");
-        }
     }
 
     /// What differs between sessions is in all runs of one: no number of them finds less.

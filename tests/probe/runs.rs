@@ -26,17 +26,6 @@ fn run_to_file(place: &Place, arguments: &[&str]) -> Value {
     serde_json::from_str(&fs::read_to_string(place.path().join("out.json")).unwrap()).unwrap()
 }
 
-#[test]
-fn the_noise_of_a_machine_is_a_document() {
-    let place = Place::new();
-    let output = place.run(&["doctor", "--noise", "0.9", "--format", "json"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
-    expect_valid("noise-1", &document);
-    assert_eq!((document["runs"].as_u64(), document["finds"].as_array().map(Vec::len)), (Some(3), Some(2)));
-    assert!(document["between_runs_percent"].is_number() && place.left_behind().is_empty(), "{document:#}");
-}
-
 /// A session whose CPU was its own leaves its level for later ones. How many of them it learns from depends on the load that others
 /// make here.
 #[test]
