@@ -26,7 +26,6 @@ mod growth;
 pub mod history;
 mod index;
 mod judge;
-mod kernels;
 mod machine;
 mod matching;
 mod metric;
@@ -52,9 +51,6 @@ pub use derived::ComparedDerived;
 pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
 pub use group_by::GroupBy;
 pub use growth::{Grown, Growth};
-pub use kernels::{
-    ComparedKernel, KernelStep, KernelSteps, NotCounted, is_beyond_one_boot, is_good, is_step, kernel_steps,
-};
 pub use machine::MachineChange;
 pub use metric::{MARGIN, Metric, MetricFacts};
 pub use plan::{Plan, PlannedRow, plan};

@@ -1,8 +1,7 @@
 //! Which kernels of an atlas are neighbours, and which operations differ between two. Pure.
 
 use super::order::{are_alike, ends, oldest_first};
-use crate::compare::{is_beyond_one_boot, is_step};
-use crate::model::atlas::AtlasKernel;
+use crate::model::atlas::{AtlasCount, AtlasKernel};
 
 /// An operation whose counts are beyond each other's range.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,10 +62,29 @@ pub fn is_explained(step: &Step) -> bool {
     step.instructions() >= INSTRUCTIONS || step.share() >= SHARE
 }
 
+/// What two boots leave unseen of a count that differs between boots, as a share: METHOD.md, "Counts over several boots".
+const UNSEEN: f64 = 0.01;
+
+/// Whether two kernels' counts are a step: beyond both ranges, and by more than what boots leave unseen unless all agreed.
+pub fn is_step(before: &AtlasCount, after: &AtlasCount) -> bool {
+    let apart = (after.least - before.most).max(before.least - after.most);
+    let exact = [before, after].iter().all(|count| count.least == count.most);
+    apart > 0.0 && (exact || apart > unseen(before, after))
+}
+
+/// The same where one of them is of one boot.
+fn is_beyond_one_boot(before: &AtlasCount, after: &AtlasCount) -> bool {
+    (after.mode - before.mode).abs() > unseen(before, after)
+}
+
+fn unseen(before: &AtlasCount, after: &AtlasCount) -> f64 {
+    UNSEEN * before.mode.min(after.mode)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::atlas::{AtlasCell, AtlasCount, AtlasMachine};
+    use crate::model::atlas::{AtlasCell, AtlasMachine};
 
     fn kernel(release: &str, cpu: &str, counts: &[(&str, [f64; 3])]) -> AtlasKernel {
         let cell = |(operation, [mode, least, most]): &(&str, [f64; 3])| AtlasCell {
@@ -97,6 +115,20 @@ mod tests {
         let kernel = |boots, each| AtlasKernel { boots, ..kernel("1", "", &counts(each)) };
         let number = |boots, each| steps(&kernel(boots, 1000.0), &kernel(2, each)).len();
         assert_eq!([(1, 1009.0), (1, 1011.0), (2, 1009.0)].map(|(boots, each)| number(boots, each)), [0, 1, 1]);
+    }
+
+    #[test]
+    fn counts_that_boots_may_share_are_no_step() {
+        let of = |mode, least, most| AtlasCount { mode, least, most };
+        assert!(is_step(&of(2731.0, 2728.0, 2731.0), &of(1115.0, 1115.0, 1115.0)));
+        assert!(is_step(&of(1.0, 1.0, 1.0), &of(2.0, 2.0, 2.0)));
+        assert!(!is_step(&of(10114.0, 10114.0, 11075.0), &of(11075.0, 10900.0, 11075.0)));
+        assert!(!is_step(&of(1.0, 1.0, 2.0), &of(3.0, 2.0, 3.0)), "they touch");
+        assert!(is_step(&of(2071.0, 2071.0, 2071.0), &of(2052.0, 2052.0, 2052.0)), "exact in all boots");
+        assert!(
+            !is_step(&of(10822.0, 10822.0, 10865.0), &of(10946.0, 10946.0, 11116.0)),
+            "another boot may be between"
+        );
     }
 
     #[test]

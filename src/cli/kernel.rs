@@ -1,11 +1,9 @@
-//! `syscost kernel`: images of kernels for `--env linux-VERSION`, and between which of them costs changed.
+//! `syscost kernel`: images of kernels for `--env linux-VERSION`, and an atlas of what operations execute in them.
 
 mod atlas;
-mod bisect;
 
 #[cfg(test)]
 pub use atlas::AtlasCheck;
-pub use bisect::asks_for_verdict;
 
 use super::error::usage;
 use super::exit::Exit;
@@ -20,7 +18,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Fetch kernels for 'run --env linux-VERSION', and find the one that changed a cost.
+/// Fetch kernels for 'run --env linux-VERSION', and count operations in all of them.
 #[derive(clap::Args)]
 pub struct KernelArgs {
     #[command(subcommand)]
@@ -32,7 +30,6 @@ enum KernelCommand {
     Fetch(FetchArgs),
     List(ListArgs),
     Remove(RemoveArgs),
-    Bisect(bisect::BisectArgs),
     Atlas(atlas::AtlasArgs),
 }
 
@@ -103,7 +100,6 @@ pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
         KernelCommand::Fetch(args) => fetch(args, &interrupt, notes, out),
         KernelCommand::List(args) => list(args, &interrupt, notes, out),
         KernelCommand::Remove(args) => remove(args),
-        KernelCommand::Bisect(args) => bisect::run(args, notes, out),
         KernelCommand::Atlas(args) => atlas::run(args, &interrupt, notes, out),
     };
     // Whatever it failed at then is a consequence.

@@ -18,7 +18,7 @@ pub struct SchemaArgs {
 }
 
 const KINDS: &str = "summary result row comparison comparison-plan profile-comparison history profile \
-     profile-summary attribution attribution-instructions list kernels kernel-steps atlas-check atlas-kernel atlas-steps explain-kernel explain-kernel-versus \
+     profile-summary attribution attribution-instructions list kernels atlas-check atlas-kernel atlas-steps explain-kernel explain-kernel-versus \
      explain-program fleet-check \
      languages studies environments doctor top race";
 
@@ -41,7 +41,7 @@ mod tests {
     use crate::cli::kernel::{AtlasCheck, KernelList};
     use crate::cli::list::environments::EnvironmentList;
     use crate::cli::list::{LanguageList, OperationList, StudyList};
-    use crate::compare::{Comparison, KernelSteps, Plan, ProfileComparison, RaceFound};
+    use crate::compare::{Comparison, Plan, ProfileComparison, RaceFound};
     use crate::fleet::FleetCheck;
     use crate::model::atlas::{AtlasKernel, AtlasSteps};
     use crate::model::explained::{KernelExplanation, KernelVersus};
@@ -71,7 +71,6 @@ mod tests {
             "attribution-instructions" => json_schema::<CountedDocument>(),
             "list" => json_schema::<OperationList>(),
             "kernels" => json_schema::<KernelList>(),
-            "kernel-steps" => json_schema::<KernelSteps>(),
             "atlas-check" => json_schema::<AtlasCheck>(),
             "atlas-kernel" => schemars::schema_for!(AtlasKernel).to_value(),
             "atlas-steps" => schemars::schema_for!(AtlasSteps).to_value(),

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 /// The old name of a command, and its words now.
-const RENAMED: [(&str, &[&str]); 2] = [("bisect-kernels", &["kernel", "bisect"]), ("rows", &["fleet", "rows"])];
+const RENAMED: [(&str, &[&str]); 1] = [("rows", &["fleet", "rows"])];
 
 /// What every command understands, so that the command is still to come.
 const ANYWHERE: [&str; 2] = ["-q", "--quiet"];

@@ -15,7 +15,6 @@ mod fit;
 mod fleet;
 mod gate;
 pub mod html;
-mod kernels;
 pub mod numbers;
 mod profile;
 mod race;
@@ -42,7 +41,6 @@ pub use export::{
 pub use fit::{parameter_table, plot};
 pub use fleet::fleet_table;
 pub use gate::{Finding, Outcome, failed_lines, not_judged_lines, write_junit};
-pub use kernels::kernel_steps_table;
 pub use profile::{
     ProfileDocument, Weight, flame_difference, flame_figure, latency_histograms, percent_of_wall,
     profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document, time_figure,

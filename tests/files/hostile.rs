@@ -96,13 +96,6 @@ fn of_kernels_and_probes(command: &str) -> Vec<Vec<&'static str>> {
         "fleet sql" => {
             vec![vec!["--from", files::SHORT], vec!["--from", files::PROGRAM], vec!["--group-by", files::SHORT]]
         }
-        "kernel bisect" => vec![
-            vec!["--from", "counted.json"],
-            vec!["--from", "run.json", "--from", "counted.json", "--threshold", "0.001"],
-            vec!["--from", "counted.json", files::SHORT],
-            vec!["--env", files::SHORT, files::SHORT],
-            vec![files::SHORT, "--image", files::SHORT, "--good", "1", "--bad", files::SHORT],
-        ],
         "kernel atlas build" => vec![
             vec!["atlas", "--fetched", "--kernels", files::SHORT],
             vec!["atlas", "--fetched", "--operations", files::SHORT],
@@ -276,7 +269,7 @@ fn working(command: &str) -> Vec<&'static str> {
         "explain" => vec!["call.getpid", "--time", "0.1"],
         "import" => vec!["lmbench", "lmbench.txt"],
         "list" => vec!["--studies"],
-        "kernel" => vec!["bisect", "--from", "counted.json"],
+        "kernel" => vec!["list"],
         "probe" => vec!["list-targets"],
         "fleet" => vec!["script", "clush", "id", "--nodes", "a,b", "--out-dir", "/shared"],
         "completions" => vec!["bash"],

@@ -4,7 +4,6 @@
 mod common;
 
 mod atlas;
-mod bisect_kernels;
 mod conditions;
 mod explain_kernel;
 mod guest;

@@ -150,12 +150,6 @@ pub const EXIT_STATUS: &[Fact] = &[
         commands: "fleet",
     },
     Fact {
-        name: "Of kernel bisect --image",
-        what: "0 if the kernel is good, 1 if it is bad, 125 if it cannot be counted, 130 if interrupted, 255 for any error: git \
-               bisect run skips a kernel for 125 and stops for more than 127.",
-        commands: "kernel-bisect",
-    },
-    Fact {
         name: "Of kernel atlas build",
         what: "0 if all kernels are counted, 3 if one could not be fetched, booted or compared, 130 if interrupted: the same command \
                goes on.",

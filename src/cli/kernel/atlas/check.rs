@@ -8,7 +8,6 @@ use crate::cli::complete;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
 use crate::cli::terminal;
-use crate::compare::is_step;
 use crate::guest::images::{Architecture, Facts, Images};
 use crate::model::Planned;
 use crate::model::atlas::{AtlasCell, AtlasKernel};
@@ -179,7 +178,7 @@ fn has_same_tools(a: &AtlasKernel, b: &AtlasKernel) -> bool {
 /// Whether a count is not the same, or a step where the tools are others.
 fn differs(release: &str, cell: &AtlasCell, now: AtlasCell, is_exact: bool) -> Option<Differs> {
     let stated = cell.count?;
-    if now.count.is_some_and(|now| if is_exact { now == stated } else { !is_step(&stated, &now) }) {
+    if now.count.is_some_and(|now| if is_exact { now == stated } else { !atlas::is_step(&stated, &now) }) {
         return None;
     }
     let count = now.count.map(|count| count.mode);
