@@ -40,10 +40,6 @@ pub fn shown(profile: &Profile) {
     let found = attribute(profile, Some(&costs), versus, By::Class);
     let bare = attribute(profile, None, Versus::default(), By::Call);
     let top = Top { calls: 20, changes: 5 };
-    for export in report::EXPORTS.iter().filter(|export| export.write_profile.is_some()) {
-        let _ = report::write_profile_export(profile, *export, out);
-        let _ = report::profile_cautions(profile, *export);
-    }
     for format in FORMATS {
         for by in [By::Call, By::Class, By::Process] {
             let document = || report::profile_table(profile, by);

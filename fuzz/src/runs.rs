@@ -68,9 +68,7 @@ fn shown(run: &Run) {
         let _ = report::write_document(&document, format, Screen { width, colour: width.is_some(), plots: true }, out);
     }
     let _ = report::write_json(&report::SummaryDocument::new(run, &summary), out);
-    for format in report::EXPORTS {
-        let _ = report::write_export(run, &summary, *format, out);
-    }
+    let _ = report::write_go_benchmark(run, &summary, out);
 }
 
 fn compared(run: &Run) {

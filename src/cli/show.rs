@@ -7,11 +7,11 @@ pub use args::{Secrets, ShowArgs, StackWeight, View};
 
 use super::error::usage;
 use super::exit::Exit;
-use super::{messages, terminal};
+use super::terminal;
 use crate::compare::Selection;
 use crate::model::pattern::Pattern;
 use crate::model::{Role, Run};
-use crate::report::{RunFormat, RunView, Screen, SummaryDocument, left_out, run_document, write_answer, write_export};
+use crate::report::{RunFormat, RunView, Screen, SummaryDocument, run_document, write_answer, write_go_benchmark};
 use crate::store::Stored;
 use crate::summary::summarize;
 use anyhow::{Result, anyhow};
@@ -59,10 +59,7 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
     let summary = summarize(run);
     let format = match view.format {
         RunFormat::Ours(format) => format,
-        RunFormat::Export(format) => {
-            left_out(&summary, format).iter().for_each(|line| messages::tell(line));
-            return write_export(run, &summary, format, out);
-        }
+        RunFormat::GoBenchmark => return Ok(write_go_benchmark(run, &summary, out)?),
     };
     let (width, plot_width) = view.widths(screen);
     let kinds = &view.kinds(run);

@@ -1,125 +1,199 @@
-//! Runs in the formats of other programs, one file per format. Called by `show` and `run`.
+//! Runs for programs that compare or keep them: Go's benchmark format, one line per time block, which these programs call a
+//! repetition (<https://go.dev/design/14313-benchmark-format>). Called by `show` and `run`.
 //!
-//! The formats share `exported`: a unique name for each case, and the cost of each time block, which these programs
-//! call a repetition. Failed cases are left out, with a comment or a separate metric if the format allows it.
-
-mod bencher;
-mod exported;
-mod firefox_profiler;
-mod github_action_benchmark;
-mod go_benchmark;
-mod google_benchmark;
-mod openmetrics;
-mod seccomp;
-mod speedscope;
-mod stacks;
+//! A name begins with `Benchmark` and a capital letter; parameters follow as `/key=value`. The kernel is only in a
+//! comment: benchstat makes separate tables for different values of a `key: value` line, but kernels are to be
+//! compared.
 
 use super::Format;
-use crate::model::{Profile, Run};
-use crate::summary::Summary;
-use anyhow::{Result, bail};
+use crate::clean::{self, line};
+use crate::model::{Case, Measurement, Outcome, Record, Role, Run};
+use crate::stats::{self, OverRuns};
+use crate::summary::{Row, Summary, steady_range};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-pub use exported::ExportFormat;
-use exported::cases;
-use std::io::Write;
-use std::sync::LazyLock;
-
-/// The supported formats; each module describes its own.
-pub const EXPORTS: &[ExportFormat] = &[
-    // The help text has the same order.
-    openmetrics::FORMAT,
-    bencher::FORMAT,
-    google_benchmark::FORMAT,
-    go_benchmark::FORMAT,
-    github_action_benchmark::FORMAT,
-    speedscope::FORMAT,
-    firefox_profiler::FORMAT,
-    seccomp::FORMAT,
-];
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::ops::Range;
 
 /// How a run is written: in a format of our own or in another program's.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunFormat {
     Ours(Format),
-    Export(ExportFormat),
+    GoBenchmark,
 }
 
 impl ValueEnum for RunFormat {
     fn value_variants<'a>() -> &'a [RunFormat] {
-        static ALL: LazyLock<Vec<RunFormat>> = LazyLock::new(|| {
-            let ours = Format::value_variants().iter().map(|format| RunFormat::Ours(*format));
-            ours.chain(EXPORTS.iter().map(|format| RunFormat::Export(*format))).collect()
-        });
-        &ALL
+        use RunFormat::{GoBenchmark, Ours};
+        &[Ours(Format::Text), Ours(Format::Markdown), Ours(Format::Csv), Ours(Format::Json), GoBenchmark]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             RunFormat::Ours(format) => format.to_possible_value(),
-            RunFormat::Export(format) => Some(PossibleValue::new(format.name).help(format.what)),
+            RunFormat::GoBenchmark => {
+                Some(PossibleValue::new("go-benchmark").help("Go's benchmark lines, one a time block, for benchstat"))
+            }
         }
     }
-}
-
-/// Writes a profile.
-///
-/// # Errors
-/// If the format holds no profiles, or `out` cannot be written.
-pub fn write_profile_export(profile: &Profile, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
-    let Some(write) = format.write_profile else {
-        bail!(
-            "--format {} holds no profile: choose text, markdown, csv, json, openmetrics, github-action-benchmark, \
-             speedscope, firefox-profiler or seccomp",
-            format.name
-        );
-    };
-    write(profile, out)
-}
-
-/// What is doubtful about a profile in `format`, in one line each.
-pub fn profile_cautions(profile: &Profile, format: ExportFormat) -> Vec<String> {
-    if format.name == seccomp::FORMAT.name { seccomp::cautions(profile) } else { Vec::new() }
-}
-
-/// That `format` holds no run.
-pub fn for_profiles(format: ExportFormat) -> String {
-    format!("--format {} is for profiles of 'syscost trace': choose another one", format.name)
-}
-
-/// What `format` leaves out of `summary` for want of a place, in one line.
-pub fn left_out(summary: &Summary, format: ExportFormat) -> Option<String> {
-    let counted = summary.rows.iter().filter(|row| row.instructions().is_some()).count();
-    let cases = if counted == 1 {
-        "1 case is a number of instructions".to_string()
-    } else {
-        format!("{counted} cases are numbers of instructions")
-    };
-    (counted > 0 && !format.holds_instructions)
-        .then(|| format!("warning: {cases}, for which --format {} has no place: left out", format.name))
 }
 
 /// Writes the requested cases of `run`; `summary` must be that of `run`.
 ///
 /// # Errors
-/// If the format is for profiles, or `out` cannot be written.
-pub fn write_export(run: &Run, summary: &Summary, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
-    let Some(write) = format.write else {
-        bail!("{}", for_profiles(format));
+/// If `out` cannot be written.
+pub fn write_go_benchmark(run: &Run, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    head(run, summary, out)?;
+    let (range, _) = steady_range(run);
+    let mut taken = HashMap::new();
+    let asked = run.records.iter().enumerate().filter(|(_, record)| record.role == Role::Asked);
+    for ((index, record), row) in asked.zip(&summary.rows) {
+        let name = unique(name(&row.case), &mut taken).replace(' ', "_");
+        if let Some(failure) = row.failure() {
+            writeln!(out, "# {name}: not measured: {}", line(&failure.message))?;
+        }
+        let entries = row.entries.as_ref().map(|entries| format!(" {} kernel-entries/op", entries.total()));
+        let entries = entries.unwrap_or_default();
+        for repetition in repetitions(run, index, record, row, &range) {
+            writeln!(out, "{name} {} {} ns/op{entries}", repetition.iterations, repetition.ns)?;
+        }
+        if let Some(count) = row.instructions() {
+            writeln!(out, "{name} 1 {} instructions/op{entries}", count.per_operation)?;
+        }
+    }
+    Ok(())
+}
+
+fn head(run: &Run, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    let host = &run.host;
+    let lines = [
+        ("goos", host.system.as_deref().map(str::to_lowercase)),
+        ("goarch", host.architecture.as_deref().map(|name| architecture(name).to_string())),
+        ("pkg", Some("syscost".to_string())),
+        ("cpu", host.cpu.clone()),
+        ("# kernel", host.kernel.clone()),
+    ];
+    for (key, value) in lines {
+        if let Some(value) = value {
+            writeln!(out, "{key}: {}", line(&value))?;
+        }
+    }
+    writeln!(out, "Unit kernel-entries/op assume=exact")?;
+    if summary.rows.iter().any(|row| row.instructions().is_some()) {
+        writeln!(out, "Unit instructions/op assume=exact")?;
+    }
+    Ok(())
+}
+
+/// Go's name for an architecture.
+fn architecture(name: &str) -> &str {
+    match name {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "i686" | "i586" => "386",
+        other => other,
+    }
+}
+
+/// `BenchmarkFile.lstat/depth=4/env=m32`
+fn name(case: &Case) -> String {
+    let label = match (&case.name, &case.language) {
+        (None, Some(language)) => format!("{language}:{}", case.operation),
+        _ => case.label().to_string(),
     };
-    write(run, &cases(run, summary), out)
+    let params = case.params.iter().map(|(key, value)| format!("/{}={value}", word(key)));
+    let environment = (case.environment != "native").then(|| format!("/env={}", word(&case.environment)));
+    let tail: String = params.chain(environment).collect();
+    format!("Benchmark{}{}", capital(&word(&label)), tail)
+}
+
+/// Removes separators of words and parts of a name. A dash and a number at the end would be read as a number of
+/// processors.
+fn word(text: &str) -> String {
+    clean::word(text).replace(['/', '-'], "_")
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    match letters.next() {
+        Some(first) if first.is_ascii_alphabetic() => first.to_ascii_uppercase().to_string() + letters.as_str(),
+        _ => format!("X{word}"),
+    }
+}
+
+/// `name`, with a number appended if it is taken: the format identifies cases by nothing else. `taken` has the names in use,
+/// each with the number to try next, so that many equal names do not take quadratic time.
+fn unique(name: String, taken: &mut HashMap<String, u64>) -> String {
+    let Some(next) = taken.get(&name).copied() else {
+        taken.insert(name.clone(), 2);
+        return name;
+    };
+    let (number, free) = (next..)
+        .map(|i| (i, format!("{name} #{i}")))
+        .find(|(_, numbered)| !taken.contains_key(numbered))
+        .unwrap_or((next, name.clone()));
+    taken.insert(name, number + 1);
+    taken.insert(free.clone(), 2);
+    free
+}
+
+/// The cost over a period of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Repetition {
+    iterations: u64,
+    ns: f64,
+}
+
+/// One per time block, or per run if there are several; one for a published value; none if the case failed.
+fn repetitions(run: &Run, index: usize, record: &Record, row: &Row, range: &Range<usize>) -> Vec<Repetition> {
+    if row.figure.is_err() {
+        return Vec::new();
+    }
+    if let Some(over) = &row.over_runs {
+        return of_runs(run, index, over);
+    }
+    match &record.outcome {
+        Outcome::Measured(m) => {
+            let steady = of_blocks(m, range);
+            if steady.is_empty() { of_blocks(m, &(0..usize::MAX)) } else { steady }
+        }
+        Outcome::Published(figure) => vec![Repetition { iterations: figure.count.unwrap_or(1), ns: figure.time.0 }],
+        Outcome::Failed(_) | Outcome::Counted(_) => Vec::new(),
+    }
+}
+
+/// The median of each run that has one.
+fn of_runs(run: &Run, index: usize, over: &OverRuns) -> Vec<Repetition> {
+    let iterations = |one: &Run| match one.records.get(index).map(|record| &record.outcome) {
+        Some(Outcome::Measured(m)) => m.iterations.saturating_mul(m.samples().count() as u64),
+        _ => 0,
+    };
+    let runs = run.runs().zip(&over.medians_ns);
+    runs.filter_map(|(one, ns)| Some(Repetition { iterations: iterations(one), ns: (*ns)? })).collect()
+}
+
+/// The median of each block in `range` that has samples.
+fn of_blocks(m: &Measurement, range: &Range<usize>) -> Vec<Repetition> {
+    let batches = m.blocks.iter().map(|block| block.slots.iter().map(Vec::len).sum::<usize>());
+    let figures = stats::block_medians(m).into_iter().zip(batches).enumerate();
+    let sound = figures.filter(|(i, (ns, _))| range.contains(i) && ns.is_finite());
+    let repetition = |(_, (ns, batches)): (usize, (f64, usize))| Repetition {
+        iterations: m.iterations.saturating_mul(batches as u64),
+        ns,
+    };
+    sound.map(repetition).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::exported::{Repetition, Taken, of_blocks, unique};
     use super::*;
     use crate::model::fixtures::{counted, entering, instructions, run, varying};
-    use crate::model::{Block, Case, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
+    use crate::model::{Block, Failure, FailureKind, Figure, Nanos};
     use crate::summary::summarize;
 
-    /// Results, a failure, hostile names and equal names: what every format must handle.
-    pub fn example() -> Run {
+    /// Results, a failure, hostile names and equal names.
+    fn example() -> Run {
         let failure = Failure::new(FailureKind::Unsupported, "stat:\nENOSYS");
         let failed = Record::new(Case::native("file.stat"), Outcome::Failed(failure));
         let hostile = Record { case: Case::snippet("c", "a \"b\" \\ {}\n/-4"), ..entering("x", 7, &[]) };
@@ -134,47 +208,47 @@ mod tests {
         run(vec![plain.clone(), m32, plain, failed, hostile, published])
     }
 
-    pub fn written(format: ExportFormat) -> String {
-        let run = example();
+    fn written(run: &Run) -> String {
         let mut out = Vec::new();
-        write_export(&run, &summarize(&run), format, &mut out).unwrap();
+        write_go_benchmark(run, &summarize(run), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn names_are_unique_and_blocks_are_repetitions() {
-        let run = example();
-        let summary = summarize(&run);
-        let cases = cases(&run, &summary);
-        let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
-        assert_eq!(names[..3], ["file.lstat", "file.lstat depth=4 in m32", "file.lstat #2"]);
-        assert_eq!((cases[0].repetitions.len(), cases[3].repetitions.len()), (12, 0));
-        assert_eq!(cases[0].repetitions[1], Repetition { iterations: 4, ns: 501.0 });
-        assert_eq!(cases[5].repetitions, [Repetition { iterations: 1 << 26, ns: 463.7241363525391 }]);
+    fn a_run_as_go_prints_it() {
+        let text = written(&example());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..4],
+            [
+                "pkg: syscost",
+                "Unit kernel-entries/op assume=exact",
+                "BenchmarkFile.lstat 4 500 ns/op 0 kernel-entries/op",
+                "BenchmarkFile.lstat 4 501 ns/op 0 kernel-entries/op"
+            ]
+        );
+        let of = |name: &str| lines.iter().filter(|line| line.starts_with(&format!("{name} "))).count();
+        assert_eq!((of("BenchmarkFile.lstat"), of("BenchmarkFile.lstat/depth=4/env=m32")), (12, 12));
+        assert_eq!((of("BenchmarkFile.lstat_#2"), of("BenchmarkC:a_\"b\"_\\_{}___4")), (12, 12), "{text}");
+        assert!(lines.contains(&"# BenchmarkFile.stat: not measured: stat: ENOSYS"), "{text}");
+        assert!(lines.contains(&"BenchmarkId.umask 67108864 463.7241363525391 ns/op 1 kernel-entries/op"), "{text}");
     }
 
     #[test]
     fn instructions_are_never_written_as_a_time() {
-        let run = run(vec![instructions("file.stat", "linux-6.1", &[2731, 2733])]);
-        let summary = summarize(&run);
-        let text = |format: &ExportFormat| {
-            let mut out = Vec::new();
-            write_export(&run, &summary, *format, &mut out).unwrap();
-            (left_out(&summary, *format).is_some(), String::from_utf8(out).unwrap())
-        };
-        for format in EXPORTS.iter().filter(|format| format.write.is_some()) {
-            let (left_out, text) = text(format);
-            assert_eq!(text.contains("2733"), !left_out, "{}: {text}", format.name);
-            assert!(!text.contains(" ns/op") && !text.contains("latency") && !text.contains("cost_seconds{"), "{text}");
-        }
-        let (google, _) = text(&google_benchmark::FORMAT);
-        assert!(google && !text(&bencher::FORMAT).0);
-        assert!(text(&go_benchmark::FORMAT).1.ends_with("BenchmarkFile.stat/env=linux_6.1 1 2733 instructions/op\n"));
+        let text = written(&run(vec![instructions("file.stat", "linux-6.1", &[2731, 2733])]));
+        assert!(text.ends_with("BenchmarkFile.stat/env=linux_6.1 1 2733 instructions/op\n"), "{text}");
+        assert!(!text.contains(" ns/op"), "{text}");
+    }
+
+    #[test]
+    fn names_begin_with_a_capital() {
+        assert_eq!([capital("a"), capital("B"), capital("1"), capital("")], ["A", "B", "X1", "X"]);
     }
 
     #[test]
     fn equal_names_are_counted_on_and_not_from_the_first() {
-        let mut taken = Taken::from([("a #3".to_string(), 2)]);
+        let mut taken = HashMap::from([("a #3".to_string(), 2)]);
         let names: Vec<String> = (0..4).map(|_| unique("a".to_string(), &mut taken)).collect();
         assert_eq!(names, ["a", "a #2", "a #4", "a #5"]);
         assert_eq!(taken["a"], 6, "the next one is tried with this number");

@@ -35,9 +35,7 @@ pub use explain::{
     KernelView, kernel_difference, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document,
 };
 pub use explain::{explanation_document, program_document, variant_table, variants_answer};
-pub use export::{
-    EXPORTS, ExportFormat, RunFormat, for_profiles, left_out, profile_cautions, write_export, write_profile_export,
-};
+pub use export::{RunFormat, write_go_benchmark};
 pub use fit::{parameter_table, plot};
 pub use fleet::fleet_table;
 pub use gate::{Finding, Outcome, failed_lines, not_judged_lines, write_junit};

@@ -15,6 +15,6 @@ pub use figures::{latency_histograms, time_figure};
 pub use latency::{latency_table as profile_latency_table, profile_latency_document};
 pub use notes::unknown_overhead;
 pub use slowest::slowest_table;
-pub use stacks::{Weight, flame_difference, flame_figure, path as stack_path, stacks_document};
+pub use stacks::{Weight, flame_difference, flame_figure, stacks_document};
 pub use table::{percent_of_wall, profile_table};
 pub use wall::RUNNABLE;

@@ -12,7 +12,6 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
 use syscost::import::IMPORTERS;
-use syscost::report::EXPORTS;
 use syscost::runner::Environment;
 use syscost::trace::TracerKind;
 
@@ -63,10 +62,9 @@ fn short_help_is_at_most_70_lines() {
 fn tabled() -> Vec<(&'static str, &'static str, String)> {
     let environments =
         Environment::names().into_iter().map(|name| ("run", name, Environment::find(name).unwrap().title));
-    let formats = EXPORTS.iter().map(|format| ("show", format.name, format.what.to_string()));
     let tracers = TracerKind::value_variants().iter().map(|kind| ("trace", kind.name, kind.what.to_string()));
     let imports = IMPORTERS.iter().map(|kind| ("import", kind.name, kind.what.to_string()));
-    environments.chain(formats).chain(tracers).chain(imports).collect()
+    environments.chain(tracers).chain(imports).collect()
 }
 
 fn is_value(line: &str, name: &str) -> bool {

@@ -202,13 +202,11 @@ fn profile() -> impl Strategy<Value = Profile> {
 }
 
 /// Everything that shows a run, two runs or a profile.
-const COMMANDS: [&[&str]; 22] = [
+const COMMANDS: [&[&str]; 20] = [
     &["show", "a.json"],
     &["show", "a.json", "--format", "csv"],
     &["show", "a.json", "--format", "json"],
     &["show", "a.json", "--format", "markdown", "--sort", "cost"],
-    &["show", "a.json", "--format", "openmetrics"],
-    &["show", "a.json", "--format", "google-benchmark"],
     &["show", "a.json", "--view", "cmpthese"],
     &["show", "a.json", "--view", "distribution"],
     &["show", "a.json", "--view", "latency"],

@@ -316,8 +316,8 @@ fn show_tells_profiles_and_runs_apart() {
     let cases = [
         (vec!["show", "p.json", "--sort", "cost"], "--only and --sort are for result files, p.json is a profile"),
         (
-            vec!["show", "p.json", "--format", "bencher"],
-            "--format bencher holds no profile: choose text, markdown, csv, json, openmetrics, github-action-benchmark, speedscope, firefox-profiler or seccomp",
+            vec!["show", "p.json", "--format", "go-benchmark"],
+            "--format go-benchmark is for result files: choose text, markdown, csv or json",
         ),
         (
             vec!["show", "p.json", "--view", "bars"],
@@ -373,7 +373,6 @@ fn a_detailed_profile_has_more_views() {
     for by in ["process", "cgroup", "error"] {
         expect_file(fixture(&format!("detailed-{by}.golden")), &printed(&["show", &path, "--by", by]));
     }
-    expect_file(fixture("openmetrics.golden"), &printed(&["show", &path, "--format", "openmetrics"]));
 }
 
 #[test]

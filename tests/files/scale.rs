@@ -40,7 +40,7 @@ fn run(place: &Place, arguments: &[&str]) -> Output {
 /// `show`, `compare` and `report` of a file, in every format and view.
 fn all(place: &Place, file: &str) {
     let ours = ["text", "markdown", "csv", "json"];
-    for format in ours.iter().chain(&["openmetrics", "bencher", "google-benchmark", "go-benchmark"]) {
+    for format in ours.iter().chain(&["go-benchmark"]) {
         run(place, &["show", file, "--format", format]);
     }
     for view in ["bars", "distribution", "cmpthese", "timethese"] {

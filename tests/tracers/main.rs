@@ -7,7 +7,6 @@ mod advice;
 mod bpf_support;
 mod race;
 mod race_env;
-mod seccomp;
 mod support;
 mod trace;
 mod trace_bpf;

@@ -3,7 +3,7 @@
 use crate::cli::complete;
 use crate::cli::error::usage;
 use crate::model::{By, Profile, Run};
-use crate::report::{Format, RunFormat, Screen, Sort, ViewKind, Weight, for_profiles};
+use crate::report::{Format, RunFormat, Screen, Sort, ViewKind, Weight};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -33,7 +33,6 @@ const EXAMPLES: &str = "\
 Examples:
   syscost show now.json
   syscost show now.json --format csv --sort cost
-  syscost show now.json --format openmetrics > /var/lib/node_exporter/syscost.prom
   syscost show now.json --format go-benchmark > now.txt && benchstat now.txt
   syscost show published/perl-5.10.1-i686.json --view cmpthese
   syscost show now.json --view distribution
@@ -41,11 +40,7 @@ Examples:
   syscost show now.json --only 'file.*' --only id
   syscost show profile.json --by class
   syscost show profile.json --view latency
-  syscost show profile.json --view stacks --weight blocked > blocked.folded
-  syscost show profile.json --format speedscope > stacks.speedscope.json
-  syscost show profile.json --format openmetrics > /var/lib/node_exporter/workload.prom
-  syscost show profile.json --format seccomp > app.seccomp.json
-  podman run --security-opt no-new-privileges --security-opt seccomp=app.seccomp.json IMAGE";
+  syscost show profile.json --view stacks --weight blocked > blocked.folded";
 
 /// How a run is shown.
 #[derive(clap::Args)]
@@ -101,11 +96,6 @@ impl View {
 
     /// Checks that a run has the view. Errors: if only profiles have it.
     pub fn check_for_run(&self) -> Result<()> {
-        if let RunFormat::Export(format) = self.format
-            && format.write.is_none()
-        {
-            return usage(Err(anyhow!(for_profiles(format))));
-        }
         match self.view.filter(|view| view.is_of_profiles()) {
             Some(_) => usage(Err(anyhow!("this --view is for profiles, of 'syscost trace': choose another one"))),
             None => self.check(),

@@ -2,12 +2,11 @@
 
 use super::args::ShowArgs;
 use crate::cli::error::usage;
-use crate::cli::messages;
 use crate::document::Document;
 use crate::model::{By, Profile};
 use crate::report::{
-    Format, ProfileDocument, RunFormat, Screen, Sort, ViewKind, profile_cautions, profile_latency_document,
-    profile_table, slowest_table, stacks_document, write_answer, write_profile_export,
+    Format, ProfileDocument, RunFormat, Screen, Sort, ViewKind, profile_latency_document, profile_table, slowest_table,
+    stacks_document, write_answer,
 };
 use anyhow::{Result, anyhow};
 use std::io::Write;
@@ -37,13 +36,9 @@ pub fn check(args: &ShowArgs) -> Result<()> {
 /// Writes a profile. As JSON every view is the document of the profile, which has them all. Errors: if the format is
 /// not one of profiles, or `out` cannot be written.
 pub fn write(profile: &Profile, args: &ShowArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    let format = match args.view.format {
-        RunFormat::Ours(format) => format,
-        RunFormat::Export(export) => {
-            usage(write_profile_export(profile, export, out))?;
-            profile_cautions(profile, export).iter().for_each(|line| messages::tell(line));
-            return Ok(());
-        }
+    let RunFormat::Ours(format) = args.view.format else {
+        let formats = "text, markdown, csv or json";
+        return usage(Err(anyhow!("--format go-benchmark is for result files: choose {formats}")));
     };
     let view = args.view.view.unwrap_or(ViewKind::Table);
     let document = || match view {

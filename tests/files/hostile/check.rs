@@ -40,10 +40,7 @@ pub fn output(format: &str, bytes: &[u8]) -> Checked {
         "csv" | "otava" => csv(clean(bytes, &['\n', '\t'])?),
         // Names are quoted as in JSON, so that a line that is none ends nothing.
         "otava-config" => clean(bytes, &['\n'])?.lines().skip(9).try_for_each(otava_metric),
-        "json" | "bencher" | "google-benchmark" | "github-action-benchmark" | "speedscope" | "firefox-profiler" => {
-            json(bytes)
-        }
-        "openmetrics" => clean(bytes, &['\n'])?.lines().try_for_each(openmetrics),
+        "json" => json(bytes),
         "go-benchmark" => clean(bytes, &['\n'])?.lines().try_for_each(go_benchmark),
         "html" => html(clean(bytes, &['\n'])?),
         "svg" => well_formed(clean(bytes, &['\n'])?),
@@ -108,38 +105,6 @@ fn markdown(text: &str) -> Checked {
         }
     }
     Ok(())
-}
-
-/// `name{label="value",...} number`
-fn openmetrics(line: &str) -> Checked {
-    let why = || format!("no sample: {line:?}");
-    if line == "# EOF" || ["# HELP syscost_", "# TYPE syscost_", "# UNIT syscost_"].iter().any(|s| line.starts_with(s))
-    {
-        return Ok(());
-    }
-    let end = line.find(['{', ' ']).ok_or_else(why)?;
-    let (name, mut rest) = line.split_at(end);
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    if let Some(mut labels) = rest.strip_prefix('{') {
-        loop {
-            let (label, value) = labels.split_once("=\"").ok_or_else(why)?;
-            let mut escaped = false;
-            let closes = |c: char| {
-                let closes = c == '"' && !escaped;
-                escaped = c == '\\' && !escaped;
-                closes
-            };
-            let close = value.find(closes).filter(|_| is_name(label)).ok_or_else(why)?;
-            labels = &value[close + 1..];
-            match labels.strip_prefix(',') {
-                Some(more) => labels = more,
-                None => break,
-            }
-        }
-        rest = labels.strip_prefix('}').ok_or_else(why)?;
-    }
-    let number = rest.strip_prefix(' ').is_some_and(|number| number.parse::<f64>().is_ok());
-    if is_name(name) && number { Ok(()) } else { Err(why()) }
 }
 
 fn go_benchmark(line: &str) -> Checked {
@@ -224,8 +189,6 @@ mod tests {
             ("csv", "a,b\n1\n"),
             ("csv", "a\n\u{200b}\n"),
             ("json", "{"),
-            ("openmetrics", "syscost_a{b=\"c\"d\"} 1"),
-            ("openmetrics", "syscost_a{b=\"c\\\"} 1"),
             ("go-benchmark", "BenchmarkA b 1 2 ns/op"),
             ("html", "<script>a</script><script>b</script>"),
             ("html", "<p onclick=\"a\">"),
@@ -237,11 +200,7 @@ mod tests {
         for (format, text) in bad {
             assert!(output(format, text.as_bytes()).is_err(), "{format}: {text:?}");
         }
-        let good = [
-            ("csv", "a,b\n-1.5,x\n"),
-            ("openmetrics", "syscost_a{b=\"c\\\"\\\\\"} 1"),
-            ("svg", "<svg><g/>&amp;</svg>"),
-        ];
+        let good = [("csv", "a,b\n-1.5,x\n"), ("svg", "<svg><g/>&amp;</svg>")];
         for (format, text) in good {
             output(format, text.as_bytes()).unwrap();
         }
