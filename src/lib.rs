@@ -22,7 +22,6 @@
 //! - [`clean`]: pure: makes text from outside safe for output, one function per format
 //! - [`prose`]: pure: shortens lists of names and wraps text
 //! - [`store`]: result files and profiles, read and written
-//! - [`mod@import`]: pure: output of other programs, to a `Run` or a profile
 //! - [`stats`]: pure: medians, intervals, ratios
 //! - [`mod@derive`]: pure: rows made of two others, round by round
 //! - [`summary`]: pure: a run as results with warnings
@@ -60,7 +59,6 @@ pub mod explain;
 pub mod fit;
 pub mod fleet;
 pub mod guest;
-pub mod import;
 pub mod kernel;
 pub mod model;
 pub mod plan;

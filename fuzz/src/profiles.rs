@@ -1,4 +1,4 @@
-//! Profiles and traces of other programs, and everything that shows or prices one.
+//! Profiles, what strace prints, and everything that shows or prices one.
 
 use super::runs::one_line;
 use std::path::Path;

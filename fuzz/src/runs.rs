@@ -1,11 +1,9 @@
-//! Result files and figures of other programs, and everything that shows a run.
+//! Result files, and everything that shows a run.
 
-use super::text;
 use std::path::Path;
 use syscost::attribute::costs::Costs;
 use syscost::compare::history::histories;
 use syscost::compare::{Column, Options, Selection, compare};
-use syscost::import::Importer;
 use syscost::model::Run;
 use syscost::report::Portrait;
 use syscost::report::{self, Format, RunView, Screen, Sort, ViewKind, html};
@@ -22,19 +20,6 @@ pub fn result(bytes: &[u8]) {
         Ok(Stored::Profile(profile)) => super::profiles::shown(&profile),
         Ok(Stored::Kernel(explained)) => super::explained::shown(html::Explained::Kernel(explained)),
         Ok(Stored::Versus(versus)) => super::explained::shown(html::Explained::Versus(versus)),
-        Err(error) => one_line(&error.to_string()),
-    }
-}
-
-pub fn imported(kind: &str, bytes: &[u8]) {
-    let importer = Importer::find(kind).expect("a kind of import");
-    match importer.import(&text(bytes), "a file") {
-        Ok(Stored::Run(run)) => {
-            written_is_read(&run);
-            shown(&run);
-        }
-        Ok(Stored::Profile(profile)) => super::profiles::shown(&profile),
-        Ok(_) => panic!("{kind} gives an explanation"),
         Err(error) => one_line(&error.to_string()),
     }
 }

@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AttributeArgs {
-    /// A profile from `syscost trace -o` or `syscost import`, or one written by hand; - for standard input.
+    /// A profile from `syscost trace -o`, one written by hand, or what strace printed; - for standard input.
     profile: PathBuf,
     /// Unit costs of the machine that the profile is from: a result file from `syscost run --out`.
     #[arg(long, value_name = "FILE[@ENV]")]

@@ -7,7 +7,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["run", "list", "explain"]),
     ("Explain a program", &["why", "trace", "top", "attribute"]),
     ("Look and compare", &["race", "compare", "show", "report"]),
-    ("Many machines and kernels", &["fleet", "kernel", "import"]),
+    ("Many machines and kernels", &["fleet", "kernel"]),
     ("This machine", &["doctor"]),
     ("For scripts and packages", &["probe", "completions", "man"]),
 ];

@@ -12,7 +12,6 @@ mod exit;
 pub mod explain;
 mod fleet;
 mod help;
-mod import;
 mod kernel;
 mod labels;
 mod list;
@@ -96,7 +95,6 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Trace(trace::TraceArgs),
     Top(top::TopArgs),
-    Import(import::ImportArgs),
     Kernel(kernel::KernelArgs),
     Fleet(fleet::FleetArgs),
     Probe(probe::ProbeArgs),
@@ -148,7 +146,6 @@ fn started(arguments: Arguments) -> Result<Exit> {
         Some(Command::Trace(args)) => return trace::run(args, notes),
         Some(Command::Top(args)) => return top::run(args, notes),
         Some(Command::Why(args)) => return why::run(args, notes),
-        Some(Command::Import(args)) if args.has_file() => return import::run(args, &mut std::io::sink()),
         _ => {}
     }
     // Before anything is measured: a long run must not end with a table that has no place.
@@ -205,7 +202,6 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Top(args)) => top::run(&args, notes),
         Some(Command::Why(args)) => why::run(&args, notes),
         Some(Command::Race(args)) => race::run(&args, notes, out),
-        Some(Command::Import(args)) => import::run(&args, out),
         Some(Command::Kernel(args)) => kernel::run(&args, notes, out),
         Some(Command::Fleet(args)) => fleet::run(&args, out),
         Some(Command::Probe(args)) => probe::run(&args, notes, out),

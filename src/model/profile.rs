@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A traced workload: counts of system calls by process name, call and class, and the kernel's own accounting. `None`
-/// means not known: the tracer only counts, or the log was imported.
+/// means not known: the tracer only counts, or it is a log of strace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Profile {
     pub tool: Option<Tool>,
@@ -79,7 +79,7 @@ pub struct ProfileRun {
 /// Which tracer made the profile, and what it added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TracerFacts {
-    /// `bpf`, `ptrace`, `seccomp`, `perf`, or what was imported: `strace -c`, ...
+    /// `bpf`, `ptrace`, `seccomp`, `perf`, `strace` or `strace -c`.
     pub kind: String,
     /// Its setup, in one line.
     pub detail: String,
@@ -246,7 +246,7 @@ pub struct CallCount {
     /// The part of `runnable_ns` after wake-ups.
     #[serde(skip)]
     pub woken_ns: Option<u64>,
-    /// Time between entry and return, only if its split into the three above is not known: imported logs.
+    /// Time between entry and return, only if its split into the three above is not known: logs of strace.
     #[serde(skip)]
     pub elapsed_ns: Option<u64>,
     /// Bytes moved, for calls that return a byte count.

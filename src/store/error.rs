@@ -2,6 +2,7 @@
 //!
 //! Messages may quote text from the file (names, wrong values): always as an excerpt, cleaned and bounded.
 
+use super::strace::Malformed;
 use crate::clean::excerpt;
 use std::fmt;
 use std::io;
@@ -117,6 +118,8 @@ pub enum Problem {
     Truncated(Location),
     /// Not JSON, with the parser's reason.
     NotJson(Location, String),
+    /// A line that strace does not print.
+    Strace(Malformed),
     /// JSON without our schema.
     Foreign,
     /// Another document of ours, with its schema.
@@ -177,6 +180,7 @@ impl Problem {
                  {again}"
             ),
             Problem::NotJson(place, why) => format!("is not JSON ({place}: {why}): name a {noun} of syscost"),
+            Problem::Strace(error) => error.to_string(),
             Problem::Foreign => kind.without_schema(),
             Problem::OtherKind(schema) => kind.other_schema(schema),
             Problem::Newer(version) => kind.newer(*version),

@@ -1,6 +1,7 @@
 //! Reads the bytes of a file, up to a limit. Independent of JSON; `store::read` calls it.
 
 use super::error::Problem;
+use super::strace;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -8,10 +9,10 @@ use std::path::Path;
 /// Most bytes in a file. A run of 120 cases with 1,500 samples each has 2 MB.
 pub const MAX_BYTES: u64 = 1 << 30;
 /// How much is read before the rest.
-const FIRST_BYTES: u64 = 4096;
+const FIRST_BYTES: u64 = strace::FIRST_BYTES as u64;
 
-/// All bytes of `path` (`-`: standard input); only the first ones if these cannot begin JSON, so that a large file of
-/// something else is refused at once. Errors: if it cannot be read or has more than `limit` bytes.
+/// All bytes of `path` (`-`: standard input); only the first ones if these begin neither JSON nor output of strace, so that a
+/// large file of something else is refused at once. Errors: if it cannot be read or has more than `limit` bytes.
 pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
     if path == Path::new("-") {
         return limited(io::stdin().lock(), 0, limit);
@@ -32,7 +33,7 @@ fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Prob
     let mut source = source.take(limit + 1);
     let mut bytes = Vec::new();
     source.by_ref().take(FIRST_BYTES).read_to_end(&mut bytes).map_err(problem)?;
-    if !may_begin_json(&bytes) {
+    if !may_begin_json(&bytes) && !strace::begins(&bytes) {
         return Ok(bytes);
     }
     bytes.reserve_exact(usize::try_from(expected).unwrap_or(0).saturating_sub(bytes.len()));

@@ -4,7 +4,7 @@
 //! Not here: what the numbers mean (`stats`, `attribute`), and output for people or other programs (`report`).
 //! Commands that measure write; all others read. FORMAT.md describes the files, `schema/result-1.json` and
 //! `schema/profile-1.json` are their JSON Schemas. A profile may be written by hand: it needs only `schema` and `calls`,
-//! and for each call its name and count.
+//! and for each call its name and count. What strace prints is a profile too.
 //!
 //! Each version of a format has a module with its own wire types, so that the model can change while old files stay
 //! readable. A second version of result files would be a new module beside `v1`, and one more arm in `from_bytes`.
@@ -20,12 +20,14 @@ mod profile_v1;
 pub mod proofs;
 mod row_lines;
 mod rules;
+mod strace;
 mod v1;
 
 pub use error::{FileKind, Left, Location, Problem, StoreError};
 pub use parse::Wire;
 pub use row_lines::{RowLine, read_rows};
 
+use crate::clean;
 use crate::model::explained::{KernelExplanation, KernelVersus};
 use crate::model::{Profile, Run};
 use error::from_file;
@@ -122,20 +124,22 @@ pub fn write_to<D: Document>(document: &D, out: &mut dyn Write) -> Result<(), St
 /// # Errors
 /// If it cannot be read or is not a sound result file. The message is one line.
 pub fn read(path: &Path) -> Result<Run, StoreError> {
-    read_document(path)
+    decoded(path, &bytes(path)?)
 }
 
-/// Reads the profile `path`; `-` is standard input.
+/// Reads the profile `path`, a file of ours or what strace printed; `-` is standard input.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_profile(path: &Path) -> Result<Profile, StoreError> {
-    read_document(path)
+    let bytes = input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &profile_v1::KIND, problem))?;
+    if strace::begins(&bytes) { traced(path, &bytes) } else { decoded(path, &bytes) }
 }
 
-fn read_document<D: Document>(path: &Path) -> Result<D, StoreError> {
-    let bytes = input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, D::Wire::KIND, problem))?;
-    decoded(path, &bytes)
+/// The profile in what strace printed to `path`.
+fn traced(path: &Path, bytes: &[u8]) -> Result<Profile, StoreError> {
+    let name = if path == Path::new("-") { "standard input".into() } else { clean::line(&path.to_string_lossy()) };
+    strace::read(bytes, &name).map_err(|error| from_file(path, &profile_v1::KIND, Problem::Strace(error)))
 }
 
 /// What a file holds.
@@ -157,7 +161,7 @@ pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     from_bytes(path, &bytes(path)?)
 }
 
-/// All bytes of `path`, or only the first ones if these cannot begin JSON; `-` is standard input.
+/// All bytes of `path`, or only the first ones if these begin neither JSON nor output of strace; `-` is standard input.
 ///
 /// # Errors
 /// If it cannot be read, or is larger than any file of ours may be.
@@ -183,10 +187,10 @@ pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     serde_json::from_slice::<Head>(bytes).ok().map(|head| head.labels)
 }
 
-/// Whether the file at `path` can be read and says that it is a profile.
+/// Whether the file at `path` can be read and is a profile.
 pub fn is_profile(path: &Path) -> bool {
-    let schema = input::bytes(path, MAX_BYTES).ok().and_then(|bytes| schema_of(&bytes));
-    schema.is_some_and(|schema| schema.starts_with(profile_v1::KIND.family))
+    let ours = |bytes: &[u8]| schema_of(bytes).is_some_and(|schema| schema.starts_with(profile_v1::KIND.family));
+    input::bytes(path, MAX_BYTES).is_ok_and(|bytes| strace::begins(&bytes) || ours(&bytes))
 }
 
 /// What `bytes`, read from `path`, hold.
@@ -194,6 +198,9 @@ pub fn is_profile(path: &Path) -> bool {
 /// # Errors
 /// As [`read_any`].
 pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Stored, StoreError> {
+    if strace::begins(bytes) {
+        return Ok(Stored::Profile(Box::new(traced(path, bytes)?)));
+    }
     let schema = schema_of(bytes).unwrap_or_default();
     let is = |kind: &FileKind| schema.starts_with(kind.family);
     Ok(match () {

@@ -43,7 +43,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("trace", &["kernel", "model", "stats", "syscall_names"]),
     ("race", &["kernel", "model", "plan", "runner", "session", "trace"]),
-    ("import", &["clean", "model", "stats", "store"]),
     ("explain", &["guest", "kernel", "model", "proof", "prose", "runner", "trace"]),
     ("fleet", &["clean", "model", "prose", "stats", "summary"]),
     (

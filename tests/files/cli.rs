@@ -11,7 +11,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-use syscost::import::IMPORTERS;
 use syscost::runner::Environment;
 use syscost::trace::TracerKind;
 
@@ -63,8 +62,7 @@ fn tabled() -> Vec<(&'static str, &'static str, String)> {
     let environments =
         Environment::names().into_iter().map(|name| ("run", name, Environment::find(name).unwrap().title));
     let tracers = TracerKind::value_variants().iter().map(|kind| ("trace", kind.name, kind.what.to_string()));
-    let imports = IMPORTERS.iter().map(|kind| ("import", kind.name, kind.what.to_string()));
-    environments.chain(tracers).chain(imports).collect()
+    environments.chain(tracers).collect()
 }
 
 fn is_value(line: &str, name: &str) -> bool {
@@ -571,9 +569,6 @@ fn flags(command: Vec<&str>) -> Vec<String> {
     defined.captures_iter(&printed("100", &arguments)).map(|found| found[1].to_string()).collect()
 }
 
-/// Flags of other programs that our pages name.
-const FOREIGN_FLAGS: [&str; 2] = ["--adapter", "--benchmark_format"];
-
 #[test]
 fn flags_in_manual_pages_exist() {
     let named = regex_lite::Regex::new(r"--[a-z][a-z_-]*").unwrap();
@@ -584,8 +579,7 @@ fn flags_in_manual_pages_exist() {
     for command in pages() {
         let page = manual(command);
         let text = page.split(".SH EXAMPLES").next().unwrap();
-        let found: Vec<&str> =
-            named.find_iter(text).map(|found| found.as_str()).filter(|f| !FOREIGN_FLAGS.contains(f)).collect();
+        let found: Vec<&str> = named.find_iter(text).map(|found| found.as_str()).collect();
         assert!(!found.is_empty(), "{command:?}: {page}");
         for flag in found {
             assert!(defined.iter().any(|known| known == flag), "{command:?}: {flag}");

@@ -266,8 +266,6 @@ fn a_time_is_never_compared_with_instructions() {
         assert_eq!((refused.status.code(), stdout(&refused).as_str()), (Some(2), ""), "{arguments:?}");
         assert!(stderr(&refused).contains(why), "{arguments:?}: {}", stderr(&refused));
     }
-    let exported = place.run(&["show", &counted, "--format", "google-benchmark"]);
-    assert!(stderr(&exported).contains("warning: 3 cases are numbers of instructions"), "{}", stderr(&exported));
     let history = place.path().join("history");
     std::fs::create_dir(&history).unwrap();
     store::write(&both(), &history.join("a.json")).unwrap();

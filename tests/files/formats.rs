@@ -1,17 +1,13 @@
-//! Other programs' formats: what we write is read by the programs themselves where they are installed, and what they print
-//! is imported.
+//! Other programs' formats: what we write is read by the programs themselves where they are installed.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test formats` rewrites tests/formats/*.import.json and tests/formats/export-*; read the
-//! difference before it is kept.
+//! `SNAPSHOTS=overwrite cargo test --test formats` rewrites tests/formats/export-*; read the difference before it is
+//! kept.
 
 use crate::common::{Place, expect_file, json, root, skip, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use syscost::import::IMPORTERS;
-use syscost::model::{Outcome, Run};
-use syscost::store;
 
 fn folder() -> PathBuf {
     root().join("tests/formats")
@@ -83,121 +79,6 @@ fn benchstat_reads_go_benchmark_lines() {
     let complaints = stderr(&output);
     let known = |line: &str| line.contains("need >= ") || line.contains("geomean") || line.contains("all samples are");
     assert!(complaints.lines().all(|line| known(line) || line.starts_with(' ')), "{complaints}");
-}
-
-const FIXTURES: [(&str, &str); 4] = [
-    ("lmbench", "lmbench-3.0-a9.txt"),
-    ("perf-bench", "perf-bench-6.1.txt"),
-    ("perf-bench", "perf-bench-all-6.1.txt"),
-    ("google-benchmark", "google-benchmark-1.7.1.json"),
-];
-
-fn import(kind: &str, file: &str) -> Output {
-    Place::new().command(&["import", kind, file]).current_dir(folder()).output().unwrap()
-}
-
-fn imported(kind: &str, file: &str) -> Run {
-    let output = import(kind, file);
-    assert!(output.status.success() && output.stderr.is_empty(), "{}", stderr(&output));
-    let place = Place::new();
-    fs::write(place.path().join("run.json"), &output.stdout).unwrap();
-    store::read(&place.path().join("run.json")).unwrap()
-}
-
-#[test]
-fn outputs_are_imported() {
-    let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
-    for (kind, file) in FIXTURES {
-        let text = stdout(&import(kind, file));
-        assert!(text.contains(&version), "{text}");
-        let name = file.rsplit_once('.').unwrap().0;
-        expect_golden(&format!("{name}.import.json"), &text.replace(&version, "\"version\": \"0\""));
-    }
-    let mut benchmarks = IMPORTERS.iter().filter(|importer| !importer.is_trace());
-    assert!(benchmarks.all(|kind| FIXTURES.iter().any(|(name, _)| *name == kind.name)));
-}
-
-/// Names and nanoseconds of what has a figure, names and reasons of what has none.
-fn rows(run: &Run) -> Vec<(String, Result<f64, String>)> {
-    let row = |outcome: &Outcome| match outcome {
-        Outcome::Published(figure) => Ok(figure.time.0),
-        Outcome::Failed(failure) => Err(failure.message.clone()),
-        Outcome::Measured(_) | Outcome::Counted(_) => panic!("nothing was measured"),
-    };
-    run.records.iter().map(|record| (record.case.to_string(), row(&record.outcome))).collect()
-}
-
-#[test]
-fn what_is_the_same_gets_our_id_and_failures_are_no_times() {
-    let lmbench = rows(&imported("lmbench", "lmbench-3.0-a9.txt"));
-    let find = |rows: &[(String, Result<f64, String>)], name: &str| {
-        rows.iter().find(|(case, _)| case == name).unwrap_or_else(|| panic!("{name} in {rows:?}")).1.clone()
-    };
-    assert_eq!(find(&lmbench, "id.getppid").map(f64::round), Ok(227.0));
-    assert_eq!(find(&lmbench, "io.read_zero size=1").map(f64::round), Ok(272.0));
-    assert_eq!(find(&lmbench, "lat_ctx processes=2 size=0"), Ok(1500.0));
-    assert_eq!(
-        find(&lmbench, "Pagefaults on /etc/passwd"),
-        Err("no time: the source prints 'Pagefaults on /etc/passwd: -nan microseconds'".into())
-    );
-    let google = rows(&imported("google-benchmark", "google-benchmark-1.7.1.json"));
-    assert_eq!(find(&google, "stat_missing"), Err("stat: ENOENT".into()));
-    assert_eq!(find(&google, "read_zero/1/repeats:3"), Ok(223.9628926259999));
-    let exec = imported("lmbench", "lmbench-3.0-a9.txt").records;
-    let exec = exec.iter().find(|r| r.case.operation == "Process fork+execve").unwrap();
-    assert!(exec.warnings[0].contains("a failed execve"), "{:?}", exec.warnings);
-}
-
-#[test]
-fn imported_figures_are_no_baselines() {
-    let place = Place::new();
-    fs::write(place.path().join("run.json"), import("perf-bench", "perf-bench-6.1.txt").stdout).unwrap();
-    let shown = stdout(&place.run(&["show", "run.json"]));
-    assert!(shown.contains("\nid.getppid  692.4 ") && !shown.contains("In the same rounds"), "{shown}");
-}
-
-#[test]
-fn what_perf_prints_here_is_imported() {
-    const NAME: &str = "what_perf_prints_here_is_imported";
-    let mut perf = Command::new("perf");
-    let Some(output) = tool(NAME, "perf", perf.args(["bench", "syscall", "basic", "-l", "20000"])) else { return };
-    if !output.status.success() {
-        return skip(NAME, &format!("perf bench: {}", stderr(&output).lines().next().unwrap_or_default()));
-    }
-    let place = Place::new();
-    fs::write(place.path().join("perf.txt"), &output.stdout).unwrap();
-    let done = place.run(&["import", "perf-bench", "perf.txt", "-o", "perf.json"]);
-    assert_eq!((done.status.code(), stdout(&done).as_str()), (Some(0), ""), "{}", stderr(&done));
-    let run = store::read(&place.path().join("perf.json")).unwrap();
-    let Outcome::Published(figure) = &run.records[0].outcome else { panic!("{:?}", run.records) };
-    assert_eq!((run.records[0].case.to_string().as_str(), figure.count), ("id.getppid", Some(20_000)));
-    assert!(figure.time.0 > 10.0, "{figure:?}");
-}
-
-#[test]
-fn standard_input_is_a_file_too() {
-    let place = Place::new();
-    let mut command = place.command(&["import", "lmbench", "-"]);
-    let text = fs::File::open(folder().join("lmbench-3.0-a9.txt")).unwrap();
-    let run: Value = json(&command.stdin(text).output().unwrap());
-    assert_eq!(run["source"]["title"], "lmbench, from standard input");
-}
-
-#[test]
-fn what_is_no_such_output_is_told_in_a_line() {
-    let line = |kind: &str, file: &str| {
-        let output = import(kind, file);
-        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{kind} {file}");
-        let message = stderr(&output);
-        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
-        assert!(message.starts_with(&format!("syscost: {file}: ")), "{message}");
-        message
-    };
-    assert!(line("perf-bench", "perf-bench-simple-6.1.txt").contains("line 1: expected perf's default format"));
-    assert!(line("lmbench", "perf-bench-6.1.txt").contains("expected lines such as 'Simple syscall: "));
-    assert!(line("google-benchmark", "README.md").contains("line 1: expected Google Benchmark's JSON ("));
-    assert!(line("lmbench", "missing.txt").contains("check its name, and that you may read it: No such file"));
-    assert_eq!(import("nonsense", "README.md").status.code(), Some(2));
 }
 
 /// Runs a day apart on one machine, in which file.stat grows by a tenth on the 15th day.

@@ -19,7 +19,10 @@ const CHOICES: [&str; 7] = ["format", "view", "by", "sort", "figure", "kind", "s
 /// Hostile input for a command: arguments without those that are tried.
 fn inputs(command: &str) -> Vec<Vec<&'static str>> {
     match command {
-        "show" => vec![vec!["run.json"], vec!["sizes.json"], vec!["environments.json"], vec!["profile.json"]],
+        "show" => vec![vec!["run.json"], vec!["sizes.json"], vec!["environments.json"], vec!["profile.json"]]
+            .into_iter()
+            .chain(files::STRACE.map(|name| vec![name]))
+            .collect(),
         "compare" => vec![
             vec!["run.json", "moved.json"],
             vec!["run.json", "moved.json", "sizes.json", "--threshold", "1"],
@@ -55,9 +58,6 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             files::STUDIES.iter().map(|name| vec!["--study", *name]).chain(own).collect()
         }
         "explain" => vec![vec![files::SHORT], vec![files::SHORT, "--variants"]],
-        "import" => {
-            files::FOREIGN.iter().map(|name| vec![*name]).chain([vec!["run.json"], vec![files::SHORT]]).collect()
-        }
         "list" => vec![vec![files::SHORT], vec!["--studies"], vec!["id"]],
         "why" => vec![vec!["--", files::SHORT], vec!["--user", files::SHORT, "true"]],
         "race" => vec![vec![files::SHORT], vec!["true", "--prepare", files::SHORT], vec!["true", "-P", files::SHORT]],
@@ -185,7 +185,7 @@ fn wrong(format: &str, arguments: &[String], output: &Output) -> Result<(), Stri
         return if said { Ok(()) } else { Err("said nothing".to_string()) };
     }
     match arguments[0].as_str() {
-        "import" | "schema" => check::json(&output.stdout),
+        "schema" => check::json(&output.stdout),
         "fleet" if arguments[1] == "rows" => {
             output.stdout.split_inclusive(|byte| *byte == b'\n').try_for_each(check::json)
         }
@@ -267,7 +267,6 @@ fn working(command: &str) -> Vec<&'static str> {
         "attribute" => vec!["profile.json"],
         "run" => vec!["id.getppid", "--time", "0.1", "--no-verify", "--quiet"],
         "explain" => vec!["call.getpid", "--time", "0.1"],
-        "import" => vec!["lmbench", "lmbench.txt"],
         "list" => vec!["--studies"],
         "kernel" => vec!["list"],
         "probe" => vec!["list-targets"],

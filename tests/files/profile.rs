@@ -1,5 +1,4 @@
-//! Profiles as their users meet them: files written, by hand or by the store, read, shown, and imported from other
-//! tracers; what cannot be read is explained in a line.
+//! Profiles as their users meet them: files written, by hand or by the store, read, shown, and read from strace; what cannot be read is explained in a line.
 //!
 //! `SNAPSHOTS=overwrite cargo test --test profile` rewrites tests/profile/*.golden.
 
@@ -10,10 +9,9 @@ use proptest::prelude::*;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use syscost::import::Importer;
 use syscost::model::*;
 use syscost::report::{Format, ProfileDocument, Screen, profile_table, write_answer};
-use syscost::store::{self, Stored};
+use syscost::store;
 
 fn fixture(name: &str) -> PathBuf {
     root().join("tests/profile").join(name)
@@ -187,35 +185,25 @@ proptest! {
 
     #[test]
     fn damaged_traces_give_a_line_or_a_profile(which in 0..TRACES.len(), at in any::<prop::sample::Index>(), gone in 0..40usize, put in "[ -~\n]{0,12}") {
-        let (kind, name) = TRACES[which];
-        let whole = text(name);
+        let whole = text(TRACES[which]);
         let start = at.index(whole.len());
         let end = (start + gone).min(whole.len());
-        match import(kind, &format!("{}{put}{}", &whole[..start], &whole[end..])) {
-            Ok(profile) => drop(json(&profile)),
-            Err(message) => prop_assert!(!message.contains('\n') && message.starts_with("line "), "{}", message),
+        if let Ok(profile) = read_bytes(format!("{}{put}{}", &whole[..start], &whole[end..]).as_bytes()) {
+            json(&profile);
         }
     }
 
     #[test]
-    fn no_text_panics(which in 0..2usize, text in any::<String>()) {
-        let _ = import(["strace", "perf-trace"][which], &text);
+    fn no_text_panics(text in any::<String>()) {
+        let _ = read_bytes(format!("1 1.0 read(3, \"\", 8) = 0\n{text}").as_bytes());
     }
 }
 
-const TRACES: [(&str, &str); 5] = [
-    ("strace", "strace-log-6.1.txt"),
-    ("strace", "strace-paths-6.1.txt"),
-    ("strace", "strace-table-6.1.txt"),
-    ("perf-trace", "perf-trace-summary-6.1.txt"),
-    ("perf-trace", "perf-trace-6.1.txt"),
-];
+const TRACES: [&str; 3] = ["strace-log-6.1.txt", "strace-paths-6.1.txt", "strace-table-6.1.txt"];
 
-fn import(kind: &str, text: &str) -> Result<Profile, String> {
-    match Importer::find(kind).unwrap().import(text, "a file").map_err(|error| error.to_string())? {
-        Stored::Profile(profile) => Ok(*profile),
-        _ => panic!("{kind} gives no profile"),
-    }
+/// The profile in what strace printed.
+fn traced_by_strace(text: &str) -> Profile {
+    read_bytes(text.as_bytes()).unwrap_or_else(|message| panic!("{text}: {message}"))
 }
 
 fn hand_written() -> String {
@@ -438,32 +426,51 @@ fn the_summary_document_has_what_other_programs_ask_for() {
 }
 
 #[test]
-fn traces_of_other_programs_are_imported() {
-    for (kind, name) in TRACES {
+fn what_strace_printed_is_a_profile() {
+    for name in TRACES {
         let place = Place::new();
         fs::write(place.path().join(name), text(name)).unwrap();
-        let output = place.run(&["import", kind, name, "-o", "p.json"]);
-        assert!(output.status.success(), "{name}: {}", stderr(&output));
-        let written = fs::read_to_string(place.path().join("p.json")).unwrap();
-        expect_valid("profile-1", &written);
+        expect_valid("profile-1", &json(&traced_by_strace(&text(name))));
         let by = if name.contains("table") { "call" } else { "process" };
-        let table = stdout(&place.command(&["show", "p.json", "--by", by]).env("COLUMNS", "80").output().unwrap());
+        let table = stdout(&place.command(&["show", name, "--by", by]).env("COLUMNS", "80").output().unwrap());
         expect_file(fixture(&name.replace(".txt", ".golden")), &table);
     }
 }
 
-/// Calls and failures of a log, by other means than the importer's: lines that begin a call, and errno names.
 #[test]
-fn imported_logs_have_as_many_calls_and_errors_as_lines_say() {
+fn commands_that_take_a_profile_take_what_strace_printed() {
+    let place = Place::new();
+    TRACES.iter().for_each(|name| fs::write(place.path().join(name), text(name)).unwrap());
+    let costs = root().join("tests/golden/run.json").to_string_lossy().into_owned();
+    let [log, paths, table] = TRACES;
+    let commands: [&[&str]; 5] = [
+        &["show", log, "--view", "latency"],
+        &["attribute", log, "--costs", &costs],
+        &["compare", log, paths],
+        &["report", table, "-o", "page.html"],
+        &["report", log, paths, "-o", "two.html"],
+    ];
+    for arguments in commands {
+        let output = place.run(arguments);
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{arguments:?}");
+    }
+    let mut shown = place.command(&["show", "-"]);
+    let shown = stdout(&shown.stdin(fs::File::open(fixture(log)).unwrap()).output().unwrap());
+    assert!(shown.starts_with("strace, from standard input\n"), "{shown}");
+}
+
+/// Calls and failures of a log, by other means than the reader's: lines that begin a call, and errno names.
+#[test]
+fn logs_have_as_many_calls_and_errors_as_lines_say() {
     for name in ["strace-log-6.1.txt", "strace-paths-6.1.txt"] {
         let log = text(name);
         let remark = |line: &&str| line.contains(" +++ ") || line.contains(" --- ") || line.contains(" resumed>");
         let calls = log.lines().filter(|line| !remark(line)).count() as u64;
         let errors = log.lines().filter(|line| line.contains(" = -1 E") || line.contains(" = ? E")).count() as u64;
-        let all = import("strace", &log).unwrap().all_calls();
+        let all = traced_by_strace(&log).all_calls();
         assert_eq!((all.calls, all.failures()), (calls, errors), "{name}");
     }
-    let all = import("strace", &text("strace-table-6.1.txt")).unwrap().all_calls();
+    let all = traced_by_strace(&text("strace-table-6.1.txt")).all_calls();
     let table = text("strace-table-6.1.txt");
     let total: Vec<&str> = table.lines().find(|line| line.ends_with(" total")).unwrap().split_whitespace().collect();
     assert_eq!([all.calls.to_string(), all.failures().to_string()], [total[3], total[4]]);
@@ -471,7 +478,7 @@ fn imported_logs_have_as_many_calls_and_errors_as_lines_say() {
 
 #[test]
 fn logs_tell_classes_programs_and_unfinished_calls() {
-    let profile = import("strace", &text("strace-paths-6.1.txt")).unwrap();
+    let profile = traced_by_strace(&text("strace-paths-6.1.txt"));
     let calls =
         || profile.groups.iter().flat_map(|group| group.calls.iter().map(move |call| (group.name.as_str(), call)));
     let find = |name: &str, kind| calls().filter(|(_, c)| c.call == name && c.class.descriptor == Some(kind)).count();
@@ -488,28 +495,24 @@ fn logs_tell_classes_programs_and_unfinished_calls() {
 fn malformed_lines_are_named() {
     let log = "1 1.0 read(3, \"\", 8) = 0\n";
     let cases = [
-        ("strace", String::new(), "line 1: there is no call: name a log of 'strace -f -T -ttt -o FILE'"),
-        ("strace", format!("{log}hello world\n"), "line 2: expected 'CALL(ARGUMENTS) = RESULT', found 'hello world'"),
-        ("strace", format!("{log}1 1.0 read(3, \"\", 8"), "line 2: expected 'CALL(ARGUMENTS) = RESULT'"),
-        ("strace", format!("{log}1 1.0 <... write resumed>) = x"), "line 2: expected 'CALL(ARGUMENTS) = RESULT'"),
+        ("1 +++ exited with 0 +++\n".into(), "line 1: there is no call: name a log of 'strace -f -T -ttt -o FILE'"),
+        (format!("{log}hello world\n"), "line 2: expected 'CALL(ARGUMENTS) = RESULT', found 'hello world'"),
+        (format!("{log}1 1.0 read(3, \"\", 8"), "line 2: expected 'CALL(ARGUMENTS) = RESULT'"),
+        (format!("{log}1 1.0 <... write resumed>) = x"), "line 2: expected 'CALL(ARGUMENTS) = RESULT'"),
         (
-            "strace",
             "1 1.0 read(3, <unfinished ...>\n1 1.0 <... write resumed>) = 0".into(),
             "line 2: expected the end of 'read(3,'",
         ),
-        ("strace", "% time seconds usecs/call calls errors syscall\n 1 2 3 x read\n".into(), "line 2: expected a row"),
-        ("strace", "% time seconds calls\n".into(), "line 1: expected the columns '% time, seconds, usecs/call"),
-        ("perf-trace", String::new(), "line 1: there is no call: name the output of 'perf trace -s -o FILE'"),
-        ("perf-trace", "hello\n".into(), "line 1: expected 'TIME (DURATION ms): NAME/TID CALL(ARGUMENTS) = RESULT'"),
-        ("perf-trace", " Summary of events:\n\n read 1 0\n".into(), "line 3: expected 'NAME (TID), N events' or a row"),
+        ("% time seconds usecs/call calls errors syscall\n 1 2 3 x read\n".into(), "line 2: expected a row"),
+        ("% time seconds calls\n".into(), "line 1: expected the columns '% time, seconds, usecs/call"),
     ];
-    for (kind, text, expected) in cases {
-        let message = import(kind, &text).unwrap_err();
-        assert!(message.starts_with(expected), "\n{message}\ndoes not begin with\n{expected}");
+    for (text, expected) in cases {
+        let message = read_bytes(text.as_bytes()).unwrap_err();
+        assert!(message.contains(&format!(": {expected}")), "\n{message}\nis not\n{expected}");
     }
     let place = Place::new();
     fs::write(place.path().join("log.txt"), format!("{log}hello\n")).unwrap();
-    let output = place.run(&["import", "strace", "log.txt"]);
+    let output = place.run(&["show", "log.txt"]);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
     assert!(stderr(&output).starts_with("syscost: log.txt: line 2: expected"), "{}", stderr(&output));
 }
@@ -525,7 +528,7 @@ fn special_lines_of_logs_are_understood() {
         ("clone3({x=1}strace: Process 21640 attached\n => {parent_tid=[21640]}, 88) = 21640 <0.000048>\n", "clone3", 0),
     ];
     for (log, name, unfinished) in cases {
-        let profile = import("strace", log).unwrap_or_else(|e| panic!("{log}: {e}"));
+        let profile = traced_by_strace(log);
         let all = profile.all_calls();
         assert_eq!(
             (profile.groups[0].calls[0].call.as_str(), all.calls, all.unfinished),
@@ -533,9 +536,9 @@ fn special_lines_of_logs_are_understood() {
             "{log}"
         );
     }
-    let restarted = import("strace", cases[1].0).unwrap().all_calls();
+    let restarted = traced_by_strace(cases[1].0).all_calls();
     assert_eq!(restarted.errors.keys().collect::<Vec<_>>(), ["ERESTART_RESTARTBLOCK"]);
-    let mode = import("strace", "[ Process PID=1 runs in 32 bit mode. ]\ngetpid() = 1\n").unwrap();
+    let mode = traced_by_strace("[ Process PID=1 runs in 32 bit mode. ]\ngetpid() = 1\n");
     assert!(mode.warnings[0].contains("32 bit"), "{:?}", mode.warnings);
 }
 

@@ -81,7 +81,7 @@ fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
     let place = Place::new();
     let size = fs::metadata(env!("CARGO_BIN_EXE_syscost")).unwrap().len().max(20 << 20) / 512;
     let study = study(&place, "4G");
-    let out = place.path().join("out.json").to_string_lossy().into_owned();
+    let out = place.path().join("out.html").to_string_lossy().into_owned();
     let cases: [(u64, &[&str], &str); 3] = [
         (
             size,
@@ -89,7 +89,7 @@ fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
             "cannot make the fixture 'f' of 4294967296 bytes",
         ),
         (8, &["run", "id.getppid", "--time", "0.1", "--quiet"], "cannot start the janitor"),
-        (1, &["import", "perf-bench", "tests/formats/perf-bench-6.1.txt", "--out", &out], "cannot be written"),
+        (1, &["report", "tests/golden/run.json", "--out", &out], "cannot be written"),
     ];
     let fits = has_room(&place, 5 << 30);
     if !fits {

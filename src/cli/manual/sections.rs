@@ -18,7 +18,8 @@ impl Fact {
     }
 }
 
-const ALL: &str = "run why race list show report compare explain attribute doctor trace top import kernel fleet probe completions man";
+const ALL: &str =
+    "run why race list show report compare explain attribute doctor trace top kernel fleet probe completions man";
 /// Those that write tables for people.
 const TABLES: &str = "run why race list show compare explain attribute doctor trace top kernel fleet";
 /// Those that start the probe.
@@ -121,7 +122,7 @@ pub const ENVIRONMENT: &[Fact] = &[
 
 /// All but trace, whose status is the command's.
 const OWN_STATUS: &str =
-    "run race list show report compare explain attribute doctor top import kernel fleet probe completions man";
+    "run race list show report compare explain attribute doctor top kernel fleet probe completions man";
 
 pub const EXIT_STATUS: &[Fact] = &[
     Fact { name: "0", what: "Success.", commands: OWN_STATUS },

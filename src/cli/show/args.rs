@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowArgs {
-    /// A file written by 'syscost run --out' or 'syscost trace -o'; '-' for standard input.
+    /// A file written by 'syscost run --out' or 'syscost trace -o', or what strace printed; '-' for standard input.
     pub file: PathBuf,
     /// Show only rows whose name, operation or area matches; repeatable.
     #[arg(long, value_name = "PATTERN", add = complete::operations())]
@@ -39,6 +39,7 @@ Examples:
   syscost show now.json --view latency --format csv
   syscost show now.json --only 'file.*' --only id
   syscost show profile.json --by class
+  strace -f -T -ttt -o log.txt make; syscost show log.txt
   syscost show profile.json --view latency
   syscost show profile.json --view stacks --weight blocked > blocked.folded";
 

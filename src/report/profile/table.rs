@@ -78,7 +78,7 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     let latency = move |t: &Total| (by == By::Call).then(|| Latency::of(profile, &t.count.call))?;
     let percent = |t: &Total| percent_of_wall(t.count.elapsed_ns(), profile.usage.wall_ns);
     let (p50, p99) = (move |t: &Total| latency(t)?.p50_ns, move |t: &Total| latency(t)?.p99_ns);
-    // Only what an imported log cannot divide has a mean of the whole.
+    // Only what a log of strace cannot divide has a mean of the whole.
     let all = profile.all_calls();
     let divided = all.elapsed_ns.is_none();
     // Worth the room of percentiles from a hundredth of the time on.

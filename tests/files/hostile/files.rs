@@ -270,21 +270,10 @@ fn write_studies(place: &Place) {
     fs::write(place.path().join("study.toml"), sound).unwrap();
 }
 
-/// What other programs print, spoilt.
-pub const FOREIGN: [&str; 10] = [
-    "lmbench.txt",
-    "perf-bench.txt",
-    "google-benchmark.json",
-    "strace-log.txt",
-    "strace-table.txt",
-    "perf-trace.txt",
-    "any.txt",
-    "long.txt",
-    "strace-name.txt",
-    "google-names.json",
-];
+/// What strace prints, spoilt.
+pub const STRACE: [&str; 5] = ["strace-log.txt", "strace-table.txt", "any.txt", "long.txt", "strace-name.txt"];
 
-fn write_foreign(place: &Place) {
+fn write_strace(place: &Place) {
     let write = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
     let spoilt_after = |path: &str, line: usize| {
         let own = sound(path);
@@ -293,21 +282,11 @@ fn write_foreign(place: &Place) {
             .map(|(i, text)| if i == line { format!("{text}{ALL}\n") } else { format!("{text}\n") })
             .collect::<String>()
     };
-    write("lmbench.txt", &sound("tests/formats/lmbench-3.0-a9.txt"));
-    write("perf-bench.txt", &spoilt_after("tests/formats/perf-bench-6.1.txt", 4));
-    write("google-benchmark.json", &spoilt_after("tests/formats/google-benchmark-1.7.1.json", 3));
     write("strace-log.txt", &spoilt_after("tests/profile/strace-log-6.1.txt", 5));
     write("strace-table.txt", &spoilt_after("tests/profile/strace-table-6.1.txt", 4));
-    write("perf-trace.txt", &spoilt_after("tests/profile/perf-trace-6.1.txt", 3));
     write("any.txt", &text(3));
     write("long.txt", &"x".repeat(LONG));
     write("strace-name.txt", &format!("1 1.0 {ALL}() = 0 <0.1>\n1 1.1 read(3{ALL}"));
-    let mut google: Value = serde_json::from_str(&sound("tests/formats/google-benchmark-1.7.1.json")).unwrap();
-    google["benchmarks"].as_array_mut().unwrap().retain(|entry| entry["run_type"] != "aggregate");
-    write(
-        "google-names.json",
-        &spoilt(google, &["time_unit", "run_type", "aggregate_name", "aggregate_unit"], 0).to_string(),
-    );
 }
 
 fn write_profiles(place: &Place) {
@@ -338,7 +317,7 @@ pub fn write(place: &Place) {
     write("costs.json", &spoilt(run(), &["operation", "name", "language", "environment", "params", "entries"], 5));
     write_history(place, &spoilt_run);
     write_studies(place);
-    write_foreign(place);
+    write_strace(place);
     write_profiles(place);
     fs::copy("/bin/true", place.path().join(PROGRAM)).unwrap();
 }

@@ -1,12 +1,12 @@
 //! Logs of `strace -f -T -ttt`, line by line: calls of several processes, split in two lines where they overlap. The output
-//! of -T, -ttt and -y is used if present. `import::strace` calls it.
+//! of -T, -ttt and -y is used if present.
 
-use super::imported::Malformed;
+use super::malformed::Malformed;
 use super::tally::{Seen, Tally, call_name, nanoseconds, number_of};
 use crate::model::{Class, DescriptorKind, Drives, Profile, Selector, depth, drives, selector};
 use std::collections::{BTreeMap, BTreeSet};
 
-const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
+pub const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
     waiting. Unknown: time on the CPU, page faults, user and system time.";
 
 /// Reads a log. Errors: the first line that does not belong in a log, or that there is no call.
@@ -22,6 +22,12 @@ pub fn read(text: &str) -> Result<Profile, Malformed> {
     log.finish().ok_or_else(|| {
         Malformed::new(text.lines().count().max(1), "there is no call: name a log of 'strace -f -T -ttt -o FILE'")
     })
+}
+
+/// Whether `line` may be the first one of a log, or, if it is `cut` off, the beginning of it.
+pub fn begins(line: &str, cut: bool) -> bool {
+    let rest = stamp_of(thread_of(line.trim_end()).1).1;
+    !rest.is_empty() && (Log::default().line(1, line).is_ok() || cut && name_and_arguments(1, rest).is_ok())
 }
 
 #[derive(Default)]
@@ -121,7 +127,7 @@ impl Log {
         if tally.is_empty() {
             return None;
         }
-        let mut profile = tally.profile("strace", NOTE);
+        let mut profile = tally.profile();
         let wall = self.first_s.zip(self.last_s).map(|(first, last)| last - first).filter(|wall| *wall > 0.0);
         profile.usage.wall_ns = wall.filter(|wall| *wall < 1e9).map(|wall| (wall * 1e9) as u64);
         let all = self.programs.len() as u64;

@@ -1,24 +1,46 @@
-//! `strace -c` tables and `strace -f -T -ttt` logs to profiles; the lines show which of the two a file is.
+//! Profiles from what strace prints: tables of `strace -c` and logs of `strace -f -T -ttt`. Content shows that a file is one.
 //!
 //! The profile states what they lack: a log has elapsed times but not whether a call ran or waited, and both come from a
 //! program that strace slows down. The formats are described in strace(1); the fixtures are output of strace 6.1.
 
-use super::imported::Malformed;
-use super::strace_log::{self, is_header, other_mode};
-use super::tally::{Tally, call_name, nanoseconds, parse_count};
-use crate::model::{CallCount, Profile};
+mod log;
+mod malformed;
+mod tally;
+
+pub use malformed::Malformed;
+
+use crate::model::{CallCount, Profile, Source, Tool};
+use log::{is_header, other_mode};
+use tally::{Tally, call_name, nanoseconds, parse_count};
 
 const TABLE_NOTE: &str = "Times are system time as counted by strace -c, with the overhead of its stops; with -w they would be \
     elapsed time, which the table does not show. Unknown: classes, errors by name, blocked time, accounting.";
 
-/// Reads a table or a log. Errors: the first line that is neither, or that there is no call.
-pub fn read(text: &str) -> Result<Profile, Malformed> {
+/// Bytes in which a file shows what it is.
+pub const FIRST_BYTES: usize = 4096;
+
+/// Whether `bytes`, of which the first are enough, begin as strace's output does.
+pub fn begins(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(FIRST_BYTES)]);
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    is_header(first) || first.starts_with("System call usage") || log::begins(first, bytes.len() >= FIRST_BYTES)
+}
+
+/// The profile in what strace printed to `name`. Errors: the first line that belongs in neither a table nor a log, or that
+/// there is no call.
+pub fn read(bytes: &[u8], name: &str) -> Result<Profile, Malformed> {
+    // Paths may be in any encoding, and numbers are ASCII.
+    let text = String::from_utf8_lossy(bytes);
     let remark = |line: &str| line.starts_with("System call usage") || other_mode(line).is_some();
     let first = text.lines().find(|line| !line.trim().is_empty() && !remark(line));
-    match first.is_some_and(is_header) {
-        true => table(text),
-        false => strace_log::read(text),
-    }
+    let (kind, note, mut profile) = match first.is_some_and(is_header) {
+        true => ("strace -c", TABLE_NOTE, table(&text)?),
+        false => ("strace", log::NOTE, log::read(&text)?),
+    };
+    profile.tracer.kind = kind.into();
+    profile.tool = Some(Tool::default());
+    profile.source = Some(Source { title: format!("{kind}, from {name}"), note: note.into() });
+    Ok(profile)
 }
 
 fn table(text: &str) -> Result<Profile, Malformed> {
@@ -43,7 +65,7 @@ fn table(text: &str) -> Result<Profile, Malformed> {
     }
     match tally.is_empty() {
         true => Err(Malformed::new(text.lines().count().max(1), "the table has no calls: trace again")),
-        false => Ok(tally.profile("strace -c", TABLE_NOTE)),
+        false => Ok(tally.profile()),
     }
 }
 

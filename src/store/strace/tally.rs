@@ -1,6 +1,6 @@
-//! Gathers calls into a profile, and reads names and numbers, for all readers of traces.
+//! Gathers calls into a profile, and reads names and numbers, for both readers.
 
-use crate::model::{CallCount, Class, Histogram, ProcessGroup, Profile, Source, TracerFacts};
+use crate::model::{CallCount, Class, Histogram, ProcessGroup, Profile};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
 
@@ -54,16 +54,13 @@ impl Tally {
         self.counts.is_empty()
     }
 
-    /// The profile; `kind` is what was imported, `note` says what it lacks.
-    pub fn profile(self, kind: &str, note: &str) -> Profile {
+    pub fn profile(self) -> Profile {
         let mut groups: IndexMap<String, ProcessGroup> = IndexMap::new();
         for ((name, ..), count) in self.counts {
             let group = groups.entry(name.clone()).or_insert_with(|| ProcessGroup { name, ..ProcessGroup::default() });
             group.calls.push(count);
         }
         Profile {
-            tracer: TracerFacts { kind: kind.to_string(), ..TracerFacts::default() },
-            source: Some(Source { title: format!("imported from {kind}"), note: note.to_string() }),
             complete: true,
             groups: groups.into_values().collect(),
             latencies: self.latencies,
