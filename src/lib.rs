@@ -41,7 +41,7 @@
 // Public functions that return a `Result` document when they fail.
 #![warn(clippy::missing_errors_doc)]
 
-// Schemas are embedded as files, which tests make: nothing else needs what derives them.
+// Only a test makes schemas: nothing else needs what derives them.
 #[cfg(not(test))]
 extern crate syscost_no_schema as schemars;
 

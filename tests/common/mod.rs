@@ -51,7 +51,7 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Fails unless the JSON `document` is valid by schema/`name`.json.
+/// Fails unless the JSON `document` is valid by the schema `name`.
 pub fn expect_valid(name: &str, document: &(impl ToString + ?Sized)) {
     let document: Value = serde_json::from_str(&document.to_string()).unwrap();
     let validator = jsonschema::validator_for(&schema(name)).unwrap();
@@ -60,10 +60,13 @@ pub fn expect_valid(name: &str, document: &(impl ToString + ?Sized)) {
     assert!(!validator.is_valid(&Value::Null), "the schema accepts anything");
 }
 
-/// schema/`name`.json.
+/// The JSON Schema `name` that the library's tests have written, which `cargo test` runs first.
 pub fn schema(name: &str) -> Value {
-    let path = root().join("schema").join(name).with_extension("json");
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    let path =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("documents/schema").join(name).with_extension("json");
+    let text =
+        fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; run `cargo test --lib schemas`", path.display()));
+    serde_json::from_slice(&text).unwrap()
 }
 
 /// Compares `actual` with the golden file at `path`, below the repository.

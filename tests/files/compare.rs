@@ -5,7 +5,7 @@
 
 use crate::data_of_comparisons as data;
 
-use crate::common::{Place, expect_valid, json, stderr, stdout};
+use crate::common::{Place, expect_valid, json, schema, stderr, stdout};
 use data::{failed, measured, os_calls, published, run, write};
 use serde_json::{Value, json as value};
 use snapbox::data::DataFormat;
@@ -493,7 +493,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 }
 
 #[test]
-fn documents_are_valid_by_the_schemas_that_are_kept() {
+fn documents_are_valid_by_their_schemas() {
     let place = Place::new();
     articles(&place);
     let study = output(&place, "80", &[&OS_CALLS[..], &["--format", "json"]].concat());
@@ -507,11 +507,8 @@ fn documents_are_valid_by_the_schemas_that_are_kept() {
 #[test]
 fn format_md_tells_of_every_field() {
     let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
-    for (schema, heading) in
-        [("comparison-2.json", "## Comparison document"), ("history-2.json", "## History document")]
-    {
-        let text = fs::read_to_string(root().join("schema").join(schema)).unwrap();
-        let schema: Value = serde_json::from_str(&text).unwrap();
+    for (name, heading) in [("comparison-2", "## Comparison document"), ("history-2", "## History document")] {
+        let schema = schema(name);
         let section = page.split(heading).nth(1).unwrap_or_else(|| panic!("FORMAT.md has no '{heading}'"));
         let section = section.split("\n## ").next().unwrap();
         let definitions =

@@ -71,7 +71,7 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             vec!["--container", files::SHORT],
             vec!["--count", "1", "--interval", "0.1", "--", files::PROGRAM],
         ],
-        "schema" | "doctor" | "completions" | "man" => vec![vec![]],
+        "doctor" | "completions" | "man" => vec![vec![]],
         other => of_kernels_and_probes(other),
     }
 }
@@ -185,7 +185,6 @@ fn wrong(format: &str, arguments: &[String], output: &Output) -> Result<(), Stri
         return if said { Ok(()) } else { Err("said nothing".to_string()) };
     }
     match arguments[0].as_str() {
-        "schema" => check::json(&output.stdout),
         "fleet" if arguments[1] == "rows" => {
             output.stdout.split_inclusive(|byte| *byte == b'\n').try_for_each(check::json)
         }
@@ -272,7 +271,6 @@ fn working(command: &str) -> Vec<&'static str> {
         "probe" => vec!["list-targets"],
         "fleet" => vec!["script", "clush", "id", "--nodes", "a,b", "--out-dir", "/shared"],
         "completions" => vec!["bash"],
-        "schema" => vec!["summary"],
         "top" => vec!["--all", "--count", "1", "--interval", "0.1", "--quiet"],
         "doctor" | "man" => vec![],
         "race" => vec!["true", "--runs", "1", "--no-counts"],

@@ -1,4 +1,4 @@
-//! `JsonSchema` as a derive that adds nothing. Tests derive the one of schemars and compare its schemas with the embedded files.
+//! `JsonSchema` as a derive that adds nothing. Tests derive the one of schemars.
 
 use proc_macro::TokenStream;
 
