@@ -201,7 +201,7 @@ fn check(args: &ExplainArgs) -> Result<()> {
     }
     check_snippets(args, emulated.is_some())?;
     if args.kernels.any() && emulated.is_none() {
-        bail!("--append, --versus, --versus-append and --all are about an emulated kernel: --env linux-6.1, say");
+        bail!("--versus and --all are about an emulated kernel: --env linux-6.1, say");
     }
     if args.format == Format::Csv && !is_table(args) {
         bail!("--format csv is for tables; for one operation without --variants or --env use text, markdown or json");

@@ -11,8 +11,7 @@ use super::progress::Progress;
 use super::show::{View, write_run};
 use super::{labels, messages, terminal};
 use crate::attribute::needs::{Needs, needs};
-use crate::guest;
-use crate::model::{COLD, Outcome, Profile, Run, SHARED, THREADS};
+use crate::model::{COLD, Outcome, Profile, Run, THREADS};
 use crate::plan::{
     Choices, Code, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases, exact, select, subjects,
 };
@@ -92,10 +91,9 @@ impl RunArgs {
             whole: self.time.map(Duration::from_secs_f64),
             per_case: cpu_seconds.map(Duration::from_secs_f64),
             precision_percent: self.precision,
-            seed: self.seed,
+            seed: None,
             timeout: Duration::from_secs_f64(self.timeout),
             verify: !self.no_verify,
-            fresh: self.fresh,
             counters: self.counters || self.view.view == Some(ViewKind::Counters),
             latency: self.singles(),
         }
@@ -124,10 +122,9 @@ impl RunArgs {
 
     /// All parameters that were asked for, those with a flag of their own included, or that the profile needs.
     fn settings(&self, needs: Option<&Needs>) -> Vec<Setting> {
-        let shared = self.shared.then(|| Setting { name: SHARED.to_string(), values: vec![1] });
         let threads = needs.map(threads_of).filter(|threads| *threads > 1 && self.threads.is_none());
         let threads = threads.map(|threads| Setting { name: THREADS.to_string(), values: vec![threads] });
-        self.params.iter().chain(&self.threads).cloned().chain(shared).chain(threads).collect()
+        self.params.iter().chain(&self.threads).cloned().chain(threads).collect()
     }
 
     /// The environments that commands of the user's make.
@@ -202,8 +199,7 @@ impl RunArgs {
         let settings = self.settings(what.needs.as_ref());
         let names = sides.names();
         let environments = if names.is_empty() { &self.environments } else { &names };
-        let (most_cases, reach) = (self.max_cases, reach(sides));
-        let choices = Choices { settings: &settings, environments, most_cases, reach };
+        let choices = Choices { settings: &settings, environments, reach: reach(sides), ..Choices::default() };
         let mut plan = self.plan_warm(session, what, &choices)?;
         if let Some(cold) = &self.cold {
             plan.planned = add_cold_cases(&session.catalogue, plan.planned, &cold.values, &choices)?;
@@ -221,24 +217,6 @@ impl RunArgs {
         let subjects = subjects(&session.catalogue, &self.patterns, &self.surroundings())?;
         let planned = select(&session.catalogue, &subjects, choices)?;
         Ok(StudyPlan::without_study(planned))
-    }
-
-    /// Boot parameters and memory are for what boots.
-    fn check_boot(&self) -> Result<()> {
-        let boots = |name: &String| Environment::find(name).is_ok_and(|environment| environment.is_guest);
-        let given = [("--append", self.append.is_some()), ("--guest-memory", self.guest_memory.is_some())];
-        match given.iter().find(|(_, is_given)| *is_given) {
-            Some((flag, _)) if !self.environments.iter().any(boots) => {
-                Err(anyhow!("{flag} needs a guest: name one with --env, e.g. linux-6.1"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn boot(&self) -> guest::Options {
-        let default = guest::Options::default();
-        let memory_mib = self.guest_memory.unwrap_or(default.memory_mib);
-        guest::Options { append: self.append.clone().unwrap_or_default(), memory_mib, ..default }
     }
 
     /// Both would set the same parameter.
@@ -288,7 +266,6 @@ pub(super) struct Measured {
 pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let progress = Progress::new(notes.quiet);
     usage(args.check_cold())?;
-    usage(args.check_boot())?;
     let keep = args.keep()?;
     let labels = labels::of_run(&args.labels)?;
     let profile = args.profile()?;
@@ -304,7 +281,6 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
         fixtures: plan.fixtures.clone(),
         study: study.map(|study| study.view),
         labels,
-        boot: args.boot(),
         named_environments: args.environments.clone(),
         names_snippets,
         runs: args.runs,
@@ -324,9 +300,7 @@ fn known_entries(run: &Run, notes: Notes) {
     let known = run.records.iter().filter(|record| record.entries_counted_unix_s.is_some()).count();
     if known > 0 {
         let cases = counted(known, "case");
-        notes.tell(&format!(
-            "kernel entries of {cases} were counted by earlier runs since the machine booted; --fresh counts them again"
-        ));
+        notes.tell(&format!("kernel entries of {cases} were counted by earlier runs since the machine booted"));
     }
 }
 

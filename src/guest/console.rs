@@ -12,8 +12,7 @@ pub(super) const INIT: u32 = 0;
 const KEPT: usize = 100;
 const SHOWN: usize = 3;
 
-const EMPTY: &str =
-    "its console is empty (too little memory, see --guest-memory, or a kernel without a serial console?)";
+const EMPTY: &str = "its console is empty (too little memory, more by a name such as linux-6.1 memory=512, or a kernel without a serial console?)";
 
 pub(super) struct Console {
     child: Child,

@@ -26,8 +26,7 @@ use std::time::Duration;
 /// How to boot a guest, beyond what its environment says.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Boot parameters, which follow those of the environment.
-    pub append: String,
+    /// Unless the environment's name says.
     pub memory_mib: u32,
     /// Where the guest's random numbers begin, if its machine is emulated.
     pub seed: u32,
@@ -45,7 +44,6 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            append: String::new(),
             memory_mib: 256,
             seed: 1,
             arguments: Vec::new(),
@@ -239,7 +237,7 @@ fn command(workers: &Workers, environment: &Environment, probe: &Path, options: 
     write_archive(&initramfs, probe, options)?;
     let kernel = kernel(environment)?;
     let disk = environment.disk.as_ref().map(|words| disk::make(words, &directory)).transpose()?.unwrap_or_default();
-    let (append, memory) = (format!("{} {}", environment.append, options.append), options.memory_mib.to_string());
+    let memory = environment.memory_mib.unwrap_or(options.memory_mib).to_string();
     let seed = options.seed.to_string();
     let holes = [
         ("{kernel}", kernel.as_os_str()),
@@ -248,7 +246,7 @@ fn command(workers: &Workers, environment: &Environment, probe: &Path, options: 
         ("{memory}", memory.as_ref()),
         ("{seed}", seed.as_ref()),
         ("{cpu}", environment.cpu.as_deref().unwrap_or_default().as_ref()),
-        ("{append}", append.trim().as_ref()),
+        ("{append}", environment.append.as_ref()),
         ("{run}", directory.as_os_str()),
     ];
     let words = environment.run.iter().map(|word| replaced(word, &holes));

@@ -24,6 +24,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 pub use header::image_architecture;
+/// The least that any kernel boots in is above this, in MiB.
+const LEAST_MEMORY: u32 = 16;
+
+fn memory(mib: &str) -> Result<u32> {
+    let number = mib.parse().ok().filter(|mib| (LEAST_MEMORY..=1 << 20).contains(mib));
+    number.with_context(|| format!("memory={mib} is not a number of MiB, {LEAST_MEMORY} or more"))
+}
+
 #[cfg(test)]
 pub use header::least_image;
 pub use name::Kernel;
@@ -71,6 +79,9 @@ pub struct Environment {
     /// The boot parameters in its name; may be empty.
     #[serde(skip)]
     pub append: String,
+    /// The memory of a guest, in MiB, if its name says.
+    #[serde(skip)]
+    pub memory_mib: Option<u32>,
     #[serde(default = "unchanged")]
     pub run: Vec<String>,
     /// How a command of the user's is started, if not as `run`.
@@ -143,8 +154,8 @@ impl Environment {
         };
         ensure!(fits, none());
         ensure!(
-            parts.append.is_empty() || environment.is_guest,
-            "environment {}: only guests have boot parameters",
+            (parts.append.is_empty() && parts.memory.is_none()) || environment.is_guest,
+            "environment {}: only guests have boot parameters and memory",
             parts.file
         );
         ensure!(
@@ -152,8 +163,10 @@ impl Environment {
             "environment {}: it emulates no processor that could be chosen",
             parts.file
         );
+        let memory_mib = parts.memory.map(|mib| memory(&mib)).transpose()?;
         let cpu = parts.cpu.or(environment.cpu);
-        Ok(Environment { name: name.to_string(), kernel: parts.kernel, cpu, append: parts.append, ..environment })
+        let (name, kernel, append) = (name.to_string(), parts.kernel, parts.append);
+        Ok(Environment { name, kernel, cpu, memory_mib, append, ..environment })
     }
 
     /// That of a file, without what a name adds.

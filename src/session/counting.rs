@@ -12,7 +12,7 @@ use crate::runner::{Environment, Workers};
 
 impl Session {
     /// Counts the instructions of the cases whose environment has them for a unit, and adds them to their passes.
-    pub(super) fn count_in_guests(&mut self, passed: &mut [Passed], options: &Options, watch: &dyn Watch) {
+    pub(super) fn count_in_guests(&mut self, passed: &mut [Passed], watch: &dyn Watch) {
         let planned: Vec<Planned> = passed.iter().map(|passed| passed.planned.clone()).collect();
         let counted = counted_environments(&self.workers, &planned);
         if !counted.is_empty() {
@@ -29,7 +29,7 @@ impl Session {
             at(0.0, &format!("booting {}", environment.name));
             let all = cases.len() as f64;
             for (done, case) in cases.iter_mut().enumerate() {
-                let counted = place.counted(&self.workers, options, done);
+                let counted = place.counted(&self.workers, &Options::default(), done);
                 let interrupted = self.workers.interrupt.is_set().then(Failure::interrupted);
                 match interrupted.map_or(counted, Err) {
                     Ok((counted, _)) => {
@@ -43,7 +43,7 @@ impl Session {
             let is_traced = self.options.verify && environment.unverified.is_none();
             for case in cases.into_iter().filter(|case| is_traced && !only_for_speed(&case.planned)) {
                 if let Ok(passes) = &mut case.passes {
-                    passes.proof = prove(&mut place, &self.workers, options, &case.planned);
+                    passes.proof = prove(&mut place, &self.workers, &case.planned);
                 }
             }
             self.facts.extend(place.facts(&self.workers));
@@ -73,11 +73,11 @@ fn refuse_cold(Passed { planned, passes }: &mut Passed) {
 }
 
 /// Counts the kernel entries of a case whose instructions could be counted. Whatever fails now is for want of a trace.
-fn prove(place: &mut LazyGuest, workers: &Workers, options: &Options, planned: &Planned) -> Proof {
+fn prove(place: &mut LazyGuest, workers: &Workers, planned: &Planned) -> Proof {
     if workers.interrupt.is_set() {
         return Proof::none(&Failure::interrupted().message);
     }
-    let traced = place.traced(workers, options, &planned.case.alone());
+    let traced = place.traced(workers, &planned.case.alone());
     let proof = traced.and_then(|traced| prove_by(planned, |n| traced.request(n, workers.timeout)));
     proof.unwrap_or_else(|failure| Proof::none(&format!("tracing in the guest: {failure}")))
 }

@@ -90,15 +90,15 @@ impl LazyGuest {
     }
 
     /// A process in it that is ready for `case`. A guest that never came up is not booted again, one that has ended is.
-    pub fn channel(&mut self, workers: &Workers, options: &Options, case: &Case) -> Result<Channel, Failure> {
+    pub fn channel(&mut self, workers: &Workers, case: &Case) -> Result<Channel, Failure> {
         let greeting = self.greeting(case)?;
-        self.guest(workers, options)?.channel(&greeting)
+        self.guest(workers, &Options::default())?.channel(&greeting)
     }
 
     /// The same, with its kernel entries counted.
-    pub fn traced(&mut self, workers: &Workers, options: &Options, case: &Case) -> Result<Traced, Failure> {
+    pub fn traced(&mut self, workers: &Workers, case: &Case) -> Result<Traced, Failure> {
         let greeting = self.greeting(case)?;
-        self.guest(workers, options)?.traced(&greeting)
+        self.guest(workers, &Options::default())?.traced(&greeting)
     }
 
     /// The first line to a channel for `case`.
@@ -144,14 +144,13 @@ fn program(number: usize) -> String {
 /// Where workers of timed cases are: here, or in guests.
 pub(super) struct GuestLauncher<'a> {
     workers: &'a mut Workers,
-    options: &'a Options,
     planned: &'a [Planned],
     guests: BTreeMap<String, LazyGuest>,
 }
 
 impl<'a> GuestLauncher<'a> {
-    pub fn new(workers: &'a mut Workers, options: &'a Options, planned: &'a [Planned]) -> GuestLauncher<'a> {
-        GuestLauncher { workers, options, planned, guests: BTreeMap::new() }
+    pub fn new(workers: &'a mut Workers, planned: &'a [Planned]) -> GuestLauncher<'a> {
+        GuestLauncher { workers, planned, guests: BTreeMap::new() }
     }
 
     /// What is known of the guests that were booted.
@@ -167,7 +166,7 @@ impl Launcher for GuestLauncher<'_> {
             return self.workers.launch(case, padding);
         }
         let place = self.guests.entry(name.clone()).or_insert_with(|| LazyGuest::new(name, self.planned));
-        Ok(Box::new(place.channel(self.workers, self.options, case)?))
+        Ok(Box::new(place.channel(self.workers, case)?))
     }
 }
 

@@ -1,6 +1,5 @@
 //! What a session measures.
 
-use crate::guest;
 use crate::model::{Planned, Role, StudyView};
 use crate::runner::Fixture;
 use crate::summary;
@@ -16,8 +15,6 @@ pub struct Job {
     pub study: Option<StudyView>,
     /// What the user says of the run.
     pub labels: BTreeMap<String, String>,
-    /// How guests are booted.
-    pub boot: guest::Options,
     /// Environments that the user named: without one of them, nothing is measured.
     pub named_environments: Vec<String>,
     /// Whether the user named each snippet, rather than a study.

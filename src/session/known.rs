@@ -34,11 +34,10 @@ pub(super) struct Known {
 }
 
 impl Session {
-    /// What earlier runs counted; nothing with `fresh`.
+    /// What earlier runs counted.
     pub(super) fn known(&self) -> Known {
         let directory = state_directory().filter(|_| self.options.verify);
-        let read = directory.as_deref().filter(|_| !self.options.fresh);
-        let earlier = read.map(proofs::read).unwrap_or_default();
+        let earlier = directory.as_deref().map(proofs::read).unwrap_or_default();
         Known { directory, conditions: self.conditions(), environments: HashMap::new(), earlier, new: Vec::new() }
     }
 

@@ -23,8 +23,6 @@ pub struct RunOptions {
     pub timeout: Duration,
     /// Whether to count kernel entries.
     pub verify: bool,
-    /// Whether to count also those that an earlier run has counted.
-    pub fresh: bool,
     /// Whether to count hardware and software events.
     pub counters: bool,
     /// Whether to time single calls, and how many.
@@ -42,7 +40,6 @@ impl Default for RunOptions {
             seed: None,
             timeout: Duration::from_secs(10),
             verify: true,
-            fresh: false,
             counters: false,
             latency: None,
         }

@@ -18,7 +18,7 @@ impl Session {
     /// Counts kernel entries and instructions, samples modes, and times single calls.
     pub(super) fn pass(&mut self, job: &Job, known: Known, watch: &dyn Watch) -> Found {
         let mut found = self.pass_all(&job.planned, known, watch);
-        self.count_in_guests(&mut found.cases, &job.boot, watch);
+        self.count_in_guests(&mut found.cases, watch);
         self.time_singles(&mut found.cases, watch);
         found
     }

@@ -63,7 +63,7 @@ impl Session {
         // No interval is as narrow as 0, so all of the budget is spent.
         let target = if self.options.per_case.is_some() { 0.0 } else { config.precision_percent };
         let config = Config { precision_percent: target, ..config };
-        let mut places = GuestLauncher::new(&mut self.workers, &job.boot, &job.planned);
+        let mut places = GuestLauncher::new(&mut self.workers, &job.planned);
         let measured = match timed.is_empty() {
             true => Vec::new(),
             false => engine::measure(&timed, &mut places, &clock, &config, &mut recorder),

@@ -120,7 +120,8 @@ fn operations_of_all_kinds_have_a_tree() {
 #[test]
 fn two_kernels_are_compared_function_by_function() {
     let Some(name) = emulated_kernel("two_kernels_are_compared_function_by_function") else { return };
-    let arguments = ["explain", "getppid", "--env", &name, "--versus-append", "audit=1", "--format", "json"];
+    let audited = format!("{name} audit=1");
+    let arguments = ["explain", "getppid", "--env", &name, "--versus", &audited, "--format", "json"];
     let document: serde_json::Value = serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
     assert_eq!(document["schema"], "syscost.explain-kernel-versus/1");
     let instructions = |side: &str| document[side]["instructions"].as_u64().unwrap();

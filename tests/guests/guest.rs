@@ -290,24 +290,20 @@ fn what_cannot_be_booted_says_why() {
     let mut old = vec![0; 0x400];
     old[0x1fe..0x206].copy_from_slice(b"\x55\xaa\0\0HdrS");
     fs::write(place.path().join("old"), old).unwrap();
-    let cases: [(&str, &[&str], &str); 9] = [
-        ("linux:text", &[], "text is not a kernel image"),
-        ("linux:old", &[], "old is for i686, the emulated machine is x86_64"),
-        ("linux:none", &[], "none: No such file or directory"),
-        ("linux-0.1", &[], "get one with 'syscost kernel fetch 0.1'"),
-        (&name, &["--guest-memory", "32"], "its console is empty (too little memory, see --guest-memory, or "),
-        (&name, &["--guest-memory", "3"], "3 is not in 16"),
-        (&name, &["--append", "mem=50M"], "Kernel panic - not syncing: System is deadlocked on memory"),
-        (&name, &["--append", "rdinit=/nothing root=/dev/none"], "Kernel panic - not syncing: "),
-        (
-            &name,
-            &["--append", "rdinit=/nothing root=/dev/none panic=0", "--timeout", "3"],
-            "did not answer within 18 s",
-        ),
+    let with = |parameters: &str| format!("{name} {parameters}");
+    let cases: [(String, &[&str], &str); 9] = [
+        ("linux:text".into(), &[], "text is not a kernel image"),
+        ("linux:old".into(), &[], "old is for i686, the emulated machine is x86_64"),
+        ("linux:none".into(), &[], "none: No such file or directory"),
+        ("linux-0.1".into(), &[], "get one with 'syscost kernel fetch 0.1'"),
+        (with("memory=32"), &[], "its console is empty (too little memory, more by a name such as"),
+        (with("memory=3"), &[], "memory=3 is not a number of MiB, 16 or more"),
+        (with("mem=50M"), &[], "Kernel panic - not syncing: System is deadlocked on memory"),
+        (with("rdinit=/nothing root=/dev/none"), &[], "Kernel panic - not syncing: "),
+        (with("rdinit=/nothing root=/dev/none panic=0"), &["--timeout", "3"], "did not answer within 18 s"),
     ];
     for (name, more, expected) in cases {
-        let more: Vec<&str> = more.to_vec();
-        let said = failure(&place, name, &more);
+        let said = failure(&place, &name, more);
         assert!(said.contains(expected), "{name} {more:?}: {said}");
     }
     assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
@@ -360,10 +356,10 @@ fn without_an_emulator_it_is_named() {
 
 #[test]
 fn boot_parameters_and_memory_without_a_guest_are_refused() {
-    for given in [["--append", "audit=1"], ["--guest-memory", "64"]] {
-        let output = Place::new().run(&["run", "id.getppid", given[0], given[1]]);
+    for name in ["native audit=1", "seccomp memory=64"] {
+        let output = Place::new().run(&["run", "id.getppid", "--env", name]);
         assert_eq!(output.status.code(), Some(2));
-        assert!(stderr(&output).contains(&format!("{} needs a guest", given[0])), "{}", stderr(&output));
+        assert!(stderr(&output).contains("only guests have boot parameters and memory"), "{}", stderr(&output));
     }
 }
 

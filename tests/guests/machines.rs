@@ -12,5 +12,5 @@ pub fn workers(directory: RunDirectory, timeout: Duration) -> Workers {
 }
 
 pub fn boot(workers: &Workers, name: &str, append: &str) -> Result<Guest, Failure> {
-    Guest::boot(workers, name, &Options { append: append.into(), ..Options::default() })
+    Guest::boot(workers, format!("{name} {append}").trim(), &Options::default())
 }

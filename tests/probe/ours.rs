@@ -173,7 +173,7 @@ fn with_file(place: &Place, name: &str, text: &str, mode: u32, arguments: &[&str
     place.run(arguments)
 }
 
-const BRIEF: [&str; 5] = ["--time", "0.1", "--no-verify", "--quiet", "--no-plot"];
+const BRIEF: [&str; 4] = ["--time", "0.1", "--no-verify", "--quiet"];
 
 #[test]
 fn what_others_may_have_written_runs_only_when_the_user_says_so() {

@@ -17,15 +17,9 @@ use std::io::Write;
 /// What the flags ask of kernels.
 #[derive(Clone, Debug, clap::Args)]
 pub struct KernelArgs {
-    /// Boot parameters for the kernel of --env, e.g. 'audit=1'.
-    #[arg(long, value_name = "PARAMETERS", requires = "place")]
-    pub append: Option<String>,
-    /// Compare with another kernel, function by function.
+    /// Compare with another kernel, or the same with boot parameters ('linux-6.1 audit=1'), function by function.
     #[arg(long, value_name = "NAME", requires = "place")]
     pub versus: Option<String>,
-    /// Compare with the same kernel, or that of --versus, with these boot parameters.
-    #[arg(long, value_name = "PARAMETERS", requires = "place")]
-    pub versus_append: Option<String>,
     /// Which part to write, with --env.
     #[arg(long, value_enum, default_value_t, requires = "place")]
     pub view: KernelView,
@@ -37,7 +31,7 @@ pub struct KernelArgs {
 impl KernelArgs {
     /// Whether any is given that needs an emulated kernel.
     pub fn any(&self) -> bool {
-        self.append.is_some() || self.versus.is_some() || self.versus_append.is_some() || self.all
+        self.versus.is_some() || self.all
     }
 }
 
@@ -50,15 +44,13 @@ pub fn run(
     (format, screen): (Format, Screen),
     out: &mut dyn Write,
 ) -> Result<()> {
-    let first = named(environment, kernels.append.as_deref());
-    let second = other(environment, kernels);
-    usage(check((kernels, format), &first, second.as_deref()))?;
+    usage(check((kernels, format), environment))?;
     let explained = |environment: &str| explained(session, wanted, environment);
-    let explanation = explained(&first)?;
-    let Some(second) = second else {
+    let explanation = explained(environment)?;
+    let Some(second) = &kernels.versus else {
         return write(&explanation, kernels, (format, screen), out);
     };
-    let compared = versus(explanation, explained(&second)?);
+    let compared = versus(explanation, explained(second)?);
     match format {
         Format::Json => Ok(store::write_to(&compared, out)?),
         format => write_document(&kernel_versus_document(&compared, kernels.all), format, screen, out),
@@ -84,21 +76,8 @@ fn write(
     }
 }
 
-/// An environment's name holds its boot parameters.
-fn named(environment: &str, append: Option<&str>) -> String {
-    format!("{environment} {}", append.unwrap_or_default()).trim().to_string()
-}
-
-fn other(environment: &str, kernels: &KernelArgs) -> Option<String> {
-    if kernels.versus.is_none() && kernels.versus_append.is_none() {
-        return None;
-    }
-    let base = kernels.versus.as_deref().unwrap_or(environment);
-    Some(named(&named(base, kernels.append.as_deref()), kernels.versus_append.as_deref()))
-}
-
-fn check((kernels, format): (&KernelArgs, Format), first: &str, second: Option<&str>) -> Result<()> {
-    for name in std::iter::once(first).chain(second) {
+fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
+    for name in std::iter::once(first).chain(kernels.versus.as_deref()) {
         if !Environment::find(name)?.is_guest {
             bail!(
                 "--env {name}: not a kernel to look into; name an emulated one, such as linux-6.1. \
@@ -106,7 +85,7 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str, second: Option<&
             );
         }
     }
-    if second.is_some() && kernels.view != KernelView::Tree {
+    if kernels.versus.is_some() && kernels.view != KernelView::Tree {
         bail!("--view is for one kernel; leave out --versus or --view");
     }
     if kernels.view == KernelView::Flame && format != Format::Text {

@@ -56,16 +56,10 @@ fn check_machine(name: &str) -> Result<()> {
 
 /// The kernels of --env and --versus, with their boot parameters.
 fn environments(args: &Asked) -> Result<Vec<String>> {
-    let kernels = args.kernels;
-    let append = |name: &str, more: Option<&str>| format!("{name} {}", more.unwrap_or_default()).trim().to_string();
-    let mut all: Vec<String> = args.environments.iter().map(|name| append(name, kernels.append.as_deref())).collect();
-    let Some(first) = args.environments.first() else {
-        bail!("a command is explained in an emulated kernel: add --env linux-6.1, say, or --kernel")
-    };
-    if kernels.versus.is_some() || kernels.versus_append.is_some() {
-        let base = append(kernels.versus.as_deref().unwrap_or(first), kernels.append.as_deref());
-        all.push(append(&base, kernels.versus_append.as_deref()));
+    if args.environments.is_empty() {
+        bail!("a command is explained in an emulated kernel: add --env linux-6.1, say, or --kernel");
     }
+    let all: Vec<String> = args.environments.iter().chain(&args.kernels.versus).cloned().collect();
     for name in &all {
         if !is_emulated(name) {
             bail!("--env {name}: a command is explained in an emulated kernel, such as linux-6.1");

@@ -4,7 +4,7 @@ use crate::cli::complete;
 use crate::cli::show::View;
 use crate::kernel::affinity::Wanted;
 use crate::model::{COLD, Label, THREADS};
-use crate::plan::{Code, MOST_CASES, Setting};
+use crate::plan::{Code, Setting};
 use crate::runner::Environment;
 use crate::singles::MOST_CALLS;
 use anyhow::{Result, anyhow};
@@ -54,12 +54,9 @@ pub struct RunArgs {
     /// Run each operation N times at once, each on its own CPU.
     ///
     /// A list or ranges, one case each. One is timed while the others keep going, so figures are per thread. They are processes with
-    /// their own files unless --shared is given [same as --param threads=N].
+    /// their own files; with --param shared=1, threads of one process that work on the same objects [same as --param threads=N].
     #[arg(long, value_name = "N[,N...]", value_parser = threads, help_heading = WHAT)]
     pub threads: Option<Setting>,
-    /// With --threads: use threads of one process that work on the same objects [same as --param shared=1].
-    #[arg(long, requires = "threads", help_heading = WHAT, hide_short_help = true)]
-    pub shared: bool,
     /// Also measure with cold caches.
     ///
     /// Before each call, which is timed alone, displace what the one before left in caches, TLB and branch predictors, by walking
@@ -70,7 +67,7 @@ pub struct RunArgs {
     /// Untimed setup of snippets; @FILE reads it from a file.
     ///
     /// For all snippets in that language.
-    #[arg(long = "setup", value_name = "LANG:CODE", add = complete::languages(), help_heading = WHAT)]
+    #[arg(long = "setup", value_name = "LANG:CODE", add = complete::languages(), help_heading = WHAT, hide_short_help = true)]
     pub setups: Vec<Code>,
     /// File-scope code (imports, functions) for all snippets in that language; @FILE reads it from a file.
     #[arg(long = "prelude", value_name = "LANG:CODE", add = complete::languages(), help_heading = WHAT, hide_short_help = true)]
@@ -79,9 +76,6 @@ pub struct RunArgs {
     /// must belong to you or root and be writable by nobody else.
     #[arg(long, help_heading = WHAT, hide_short_help = true)]
     pub trust_files: bool,
-    /// Refuse to run more cases than this; each combination of values is a case with its own process.
-    #[arg(long, value_name = "N", default_value_t = MOST_CASES, help_heading = WHAT, hide_short_help = true)]
-    pub max_cases: u64,
     /// Wall time of the whole run [default: as many cases need].
     ///
     /// Builds, counting kernel entries and all other passes are part of it. It stops early once the precision is reached. What
@@ -108,14 +102,11 @@ pub struct RunArgs {
     /// Kill a worker that takes longer than this for one request.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive, help_heading = HOW_LONG, hide_short_help = true)]
     pub timeout: f64,
-    /// Seed for the random order of cases [default: from the clock; stored with the run].
-    #[arg(long, value_name = "N", help_heading = HOW_LONG, hide_short_help = true)]
-    pub seed: Option<u64>,
     /// Environments, one column each: sandboxes, builds, kernels; see 'syscost list --envs'.
     ///
     /// All are measured in the same rounds, and each case has its ratio to the first, paired round by round.
     /// linux-VERSION is a fetched kernel in an emulated machine, linux-arm64-VERSION one for arm64, linux:FILE any, and
-    /// 'linux-VERSION PARAMETERS' one with boot parameters: there, instructions are counted.
+    /// 'linux-VERSION PARAMETERS' one with boot parameters, memory=MIB or cpu=NAME: there, instructions are counted.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, help_heading = WHERE)]
     pub environments: Vec<String>,
     /// Directories to measure in, in place of TMPDIR.
@@ -131,18 +122,11 @@ pub struct RunArgs {
     ///
     /// A command that starts a program there and carries its standard input and output, such as 'docker exec -i x'. With --env it is a
     /// column beside this machine's.
-    #[arg(long, value_name = "[NAME=]COMMAND", requires = "other_probe", conflicts_with_all = ["versus_probe", "tmpdir"], help_heading = WHERE)]
+    #[arg(long, value_name = "[NAME=]COMMAND", requires = "other_probe", conflicts_with_all = ["versus_probe", "tmpdir"], help_heading = WHERE, hide_short_help = true)]
     pub via: Option<String>,
     /// The probe there, made by 'syscost probe build'.
-    #[arg(long = "probe", id = "other_probe", value_name = "FILE", requires = "via", help_heading = WHERE)]
+    #[arg(long = "probe", id = "other_probe", value_name = "FILE", requires = "via", help_heading = WHERE, hide_short_help = true)]
     pub other_probe: Option<PathBuf>,
-    /// Boot parameters for all guests of --env, e.g. 'audit=1' or 'mitigations=off', beside those in their names. They stand in
-    /// the result file.
-    #[arg(long, value_name = "PARAMETERS", help_heading = WHERE, hide_short_help = true)]
-    pub append: Option<String>,
-    /// Memory of all guests of --env, in MiB [default: 256].
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(16..=1 << 20), help_heading = WHERE, hide_short_help = true)]
-    pub guest_memory: Option<u32>,
     /// Measure in an environment of your own: the command that starts a program there, split into words as a shell would, without
     /// a shell. {program} is the program with its arguments (at the end if it is not named), {static} the same linked
     /// statically, {dir} its working directory, {run} the directory that holds all of these. Repeatable.
@@ -155,13 +139,13 @@ pub struct RunArgs {
     /// Write the run with all its samples to a result file.
     ///
     /// - for standard output: it is written there at the end, and the table goes to standard error, or nowhere with --quiet.
-    #[arg(long, value_name = "FILE", help_heading = SHOW)]
+    #[arg(short, long, value_name = "FILE", help_heading = SHOW)]
     pub out: Option<PathBuf>,
     /// Keep this with the run: a commit, a pool.
     ///
     /// Labels are shown with it, become columns of 'syscost fleet rows', and choose files with --where. Repeatable; also from the
     /// environment, SYSCOST_LABEL_KEY=VALUE.
-    #[arg(long = "label", value_name = "KEY=VALUE", help_heading = SHOW)]
+    #[arg(long = "label", value_name = "KEY=VALUE", help_heading = SHOW, hide_short_help = true)]
     pub labels: Vec<Label>,
     /// Count instructions, cycles, misses and faults too.
     ///
@@ -188,10 +172,6 @@ pub struct RunArgs {
     /// Skip counting kernel entries.
     #[arg(long, help_heading = SHOW, hide_short_help = true)]
     pub no_verify: bool,
-    /// Count kernel entries even if an earlier run has counted them since the machine booted, under the same conditions. Those
-    /// of snippets, and of operations that depend on a device or a file system's past, are always counted.
-    #[arg(long, conflicts_with = "no_verify", help_heading = SHOW, hide_short_help = true)]
-    pub fresh: bool,
     #[command(flatten)]
     pub view: View,
 }
@@ -213,7 +193,7 @@ Examples:
   syscost run call --view cmpthese --cpu-seconds 1
   syscost run id file --runs 5 --time 10 --out file.json
   syscost run --all --precision 2 --format csv
-  syscost run fd.dup_close --threads 1..4 --shared
+  syscost run fd.dup_close --threads 1..4 --param shared=1
   syscost run file --tmpdir /tmp,/dev/shm
   syscost run --all --versus-probe ./probe-clang --runs 5
   syscost run id.getppid file.stat --cold

@@ -53,14 +53,7 @@ pub struct View {
     /// Row order.
     #[arg(long, value_enum, default_value = "asked")]
     pub sort: Sort,
-    /// Do not plot cost over a parameter.
-    ///
-    /// Text output draws a plot if the screen has 60 columns or more.
-    #[arg(long, hide_short_help = true)]
-    pub no_plot: bool,
-    /// What to show [default: the views that the study names, else table].
-    ///
-    /// The table, what Perl's Benchmark would print, a plot, or what else a profile holds.
+    /// What to show [default: the views that the study names, else the table with a plot of cost over a parameter].
     #[arg(long, value_enum, value_name = "KIND")]
     pub view: Option<ViewKind>,
 }
@@ -85,7 +78,7 @@ impl View {
     /// Columns of the screen and of plots, of which only text has any.
     pub fn widths(&self, screen: Screen) -> (Option<u16>, Option<u16>) {
         let width = screen.width.filter(|_| matches!(self.format, RunFormat::Ours(Format::Text)));
-        (width, width.filter(|_| screen.plots && !self.no_plot))
+        (width, width.filter(|_| screen.plots && self.view != Some(ViewKind::Table)))
     }
 
     /// Whether the view is one that has the formats of tables.

@@ -39,7 +39,7 @@ impl Wanted<'_> {
         if let Some(run) = (!fresh).then(|| self.kept(notes)).flatten() {
             return Ok(run);
         }
-        let Measured { run, .. } = measure(&RunArgs { fresh, ..self.arguments()? }, notes)?;
+        let Measured { run, .. } = measure(&self.arguments()?, notes)?;
         if let Some(folder) = self.folder().filter(|_| run.complete) {
             folder.keep(&run);
         }

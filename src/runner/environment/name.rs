@@ -1,5 +1,5 @@
 //! Names of environments: the name of a file, or for guests that and more: `linux-6.1`, `linux:build/bzImage`,
-//! `linux-arm64-6.1`, `linux-6.1 cpu=Haswell audit=1`, and `seccomp:profile.json`. Pure. Called by `environment`.
+//! `linux-arm64-6.1`, `linux-6.1 cpu=Haswell memory=512 audit=1`, and `seccomp:profile.json`. Pure. Called by `environment`.
 
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -20,6 +20,8 @@ pub struct Name {
     pub kernel: Option<Kernel>,
     /// The emulated processor.
     pub cpu: Option<String>,
+    /// Memory in MiB, as it was written.
+    pub memory: Option<String>,
     /// Boot parameters; may be empty.
     pub append: String,
 }
@@ -34,16 +36,24 @@ pub struct OfProfile {
     pub misleads: Vec<String>,
 }
 
-/// Begins the word that chooses a processor. The kernel has no parameter of that name.
+/// What begins the words that choose a processor and the memory. The kernel has no parameters of these names.
 const CPU: &str = "cpu=";
+const MEMORY: &str = "memory=";
 
 /// Reads `name`; `is_file` says which files there are. `None` if it belongs to none of them.
 pub fn parse(name: &str, is_file: impl Fn(&str) -> bool) -> Option<Name> {
     let (base, words) = name.split_once(' ').unwrap_or((name, ""));
-    let (cpu, append): (Vec<&str>, Vec<&str>) = words.split_whitespace().partition(|word| word.starts_with(CPU));
-    // Commas separate environments, so that a processor's features are set apart by colons: `cpu=Haswell:-erms`.
-    let cpu = cpu.last().map(|word| word[CPU.len()..].replace(':', ","));
-    let name = |file: &str, kernel| Name { file: file.to_string(), kernel, cpu: cpu.clone(), append: append.join(" ") };
+    let chosen = |key: &str| words.split_whitespace().filter_map(|word| word.strip_prefix(key)).next_back();
+    let is_parameter = |word: &&str| !word.starts_with(CPU) && !word.starts_with(MEMORY);
+    let append: Vec<&str> = words.split_whitespace().filter(is_parameter).collect();
+    let name = |file: &str, kernel| Name {
+        file: file.to_string(),
+        kernel,
+        // Commas separate environments, so that a processor's features are set apart by colons: `cpu=Haswell:-erms`.
+        cpu: chosen(CPU).map(|cpu| cpu.replace(':', ",")),
+        memory: chosen(MEMORY).map(str::to_string),
+        append: append.join(" "),
+    };
     if is_file(base) {
         return Some(name(base, None));
     }
@@ -66,7 +76,7 @@ mod tests {
     fn a_guest_has_a_kernel_and_boot_parameters() {
         let read = |text: &str| parse(text, |file| ["linux", "linux-arm64", "uml", "qemu-x86"].contains(&file));
         let name = |file: &str, kernel, append: &str| {
-            Some(Name { file: file.into(), kernel, cpu: None, append: append.into() })
+            Some(Name { file: file.into(), kernel, cpu: None, memory: None, append: append.into() })
         };
         assert_eq!(read("linux-6.1"), name("linux", Some(Kernel::Version("6.1".into())), ""));
         let arm = Some(Kernel::Version("6.1.0-54-arm64".into()));
@@ -78,8 +88,9 @@ mod tests {
         assert_eq!(read("linux:a-b/bzImage"), name("linux", Some(Kernel::File("a-b/bzImage".into())), ""));
         assert_eq!(read("uml mem=64M"), name("uml", None, "mem=64M"));
         assert_eq!(read("qemu-x86"), name("qemu-x86", None, ""));
-        let cpu = read("linux-6.1 pti=on cpu=Haswell:-avx audit=1").unwrap();
+        let cpu = read("linux-6.1 pti=on cpu=Haswell:-avx audit=1 memory=64").unwrap();
         assert_eq!((cpu.cpu.as_deref(), cpu.append.as_str()), (Some("Haswell,-avx"), "pti=on audit=1"));
+        assert_eq!(cpu.memory.as_deref(), Some("64"));
         for none in ["", "other", "linux-", "linux:", "other-6.1", " linux"] {
             assert_eq!(read(none), None, "{none}");
         }
