@@ -1,10 +1,11 @@
 //! What a shell offers for a word: names that are not known from the flags alone. The script of `syscost completions` asks for
 //! them by running this program with the variable [`VARIABLE`] set.
 
+use super::Arguments;
 use crate::model::Operation;
 use crate::plan::Study;
 use crate::runner::{Language, RunDirectory, read_catalogue};
-use clap::Command;
+use clap::{Command, CommandFactory};
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
@@ -23,9 +24,7 @@ const PROGRAM: &str = "syscost";
 /// shell, or standard output cannot be written.
 pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
     let directory = std::env::current_dir().ok();
-    CompleteEnv::with_factory(|| with_manual_pages(parser()))
-        .var(VARIABLE)
-        .try_complete(std::env::args_os(), directory.as_deref())
+    CompleteEnv::with_factory(parser).var(VARIABLE).try_complete(std::env::args_os(), directory.as_deref())
 }
 
 /// Writes what makes a shell ask. Errors: when `out` cannot be written.
@@ -71,12 +70,12 @@ pub fn studies() -> ArgValueCompleter {
     })
 }
 
-/// The same parser; `man` knows the commands that have a page.
-fn with_manual_pages(parser: Command) -> Command {
-    let commands = parser.get_subcommands().filter(|command| !command.is_hide_set());
-    let names: Vec<String> = commands.map(|command| command.get_name().to_string()).collect();
-    let candidates = ArgValueCandidates::new(move || names.iter().map(CompletionCandidate::new).collect::<Vec<_>>());
-    parser.mut_subcommand("man", |man| man.mut_arg("command", |command| command.add(candidates)))
+/// Commands, which have a manual page each.
+pub fn commands() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let parser = Arguments::command();
+        parser.get_subcommands().map(|command| CompletionCandidate::new(command.get_name())).collect::<Vec<_>>()
+    })
 }
 
 /// Any file.

@@ -1,7 +1,6 @@
-//! `syscost man`: a page per command, made from its flags, its help and `sections`.
+//! `syscost man`: a page per command, made from its flags and its help.
 
-mod sections;
-
+use super::complete;
 use super::error::usage;
 use super::exit::Exit;
 use anyhow::{Context, Result};
@@ -15,7 +14,7 @@ use std::io::Write;
 #[command(after_help = EXAMPLES)]
 pub struct ManArgs {
     /// The command whose page to print [default: the page of syscost itself].
-    #[arg(value_name = "COMMAND")]
+    #[arg(value_name = "COMMAND", add = complete::commands())]
     command: Option<String>,
 }
 
@@ -31,10 +30,9 @@ pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<Exit> {
     let source = format!("syscost {}", all.get_version().unwrap_or_default());
     let page = match &args.command {
         None => all,
-        Some(name) => {
-            let found = find(&all, name).filter(|command| !command.is_hide_set()).cloned();
-            usage(found.with_context(|| format!("man: no command '{name}'; 'syscost --help' lists them")))?
-        }
+        Some(name) => usage(
+            find(&all, name).cloned().with_context(|| format!("man: no command '{name}'; 'syscost --help' lists them")),
+        )?,
     };
     write_page(&page, args.command.as_deref(), source, out)?;
     Ok(Exit::Success)
@@ -57,11 +55,6 @@ fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut d
         man.render_subcommands_section(out)?;
     }
     let mut roff = Roff::default();
-    for (title, facts) in
-        [("FILES", sections::FILES), ("ENVIRONMENT", sections::ENVIRONMENT), ("EXIT STATUS", sections::EXIT_STATUS)]
-    {
-        section(title, facts.iter().filter(|fact| fact.is_for(name)), &mut roff);
-    }
     let help = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
     examples(&help, &mut roff);
     if name.is_some() {
@@ -69,19 +62,6 @@ fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut d
         roff.text([bold("syscost"), roman("(1)")]);
     }
     Ok(roff.to_writer(out)?)
-}
-
-fn section<'a>(title: &str, facts: impl Iterator<Item = &'a sections::Fact>, roff: &mut Roff) {
-    let mut facts = facts.peekable();
-    if facts.peek().is_none() {
-        return;
-    }
-    roff.control("SH", [title]);
-    for fact in facts {
-        roff.control("TP", []);
-        roff.text([bold(fact.name)]);
-        roff.text([roman(fact.what)]);
-    }
 }
 
 /// The examples of the help, and the paragraphs after them as notes.
@@ -95,14 +75,11 @@ fn examples(help: &str, roff: &mut Roff) {
         }
         roff.control("fi", []);
     }
-    // Exit statuses have their own section.
-    let notes: Vec<&str> =
-        notes.split("\n\n").filter(|note| !note.is_empty() && !note.contains("Exit status:")).collect();
     if notes.is_empty() {
         return;
     }
     roff.control("SH", ["NOTES"]);
-    for note in notes {
+    for note in notes.split("\n\n") {
         roff.control("PP", []);
         roff.text([roman(note.replace('\n', " "))]);
     }

@@ -24,7 +24,8 @@ mod race;
 mod report;
 mod result_files;
 mod run;
-mod schema;
+#[cfg(test)]
+mod schemas;
 mod show;
 mod target;
 mod terminal;
@@ -42,7 +43,6 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use messages::Notes;
 use output::Output;
 use std::io::Write;
-use words::Words;
 
 /// What each system call really costs on this machine, with proof that it entered the kernel.
 ///
@@ -84,24 +84,25 @@ impl Arguments {
 #[derive(Subcommand)]
 enum Command {
     Run(Box<run::RunArgs>),
-    Why(why::WhyArgs),
-    Race(race::RaceArgs),
     List(list::ListArgs),
-    Show(show::ShowArgs),
-    Report(report::ReportArgs),
-    Compare(compare::CompareArgs),
     Explain(explain::ExplainArgs),
-    Attribute(attribute::AttributeArgs),
-    Doctor(doctor::DoctorArgs),
+    Why(why::WhyArgs),
     Trace(trace::TraceArgs),
     Top(top::TopArgs),
-    Kernel(kernel::KernelArgs),
+    Attribute(attribute::AttributeArgs),
+    Race(race::RaceArgs),
+    Compare(compare::CompareArgs),
+    Show(show::ShowArgs),
+    Report(report::ReportArgs),
     Fleet(fleet::FleetArgs),
-    Probe(probe::ProbeArgs),
-    Completions(completions::CompletionsArgs),
-    Man(manual::ManArgs),
+    Kernel(kernel::KernelArgs),
+    Doctor(doctor::DoctorArgs),
     #[command(hide = true)]
-    Schema(schema::SchemaArgs),
+    Probe(probe::ProbeArgs),
+    #[command(hide = true)]
+    Completions(completions::CompletionsArgs),
+    #[command(hide = true)]
+    Man(manual::ManArgs),
 }
 
 /// The parser; `all` for help in full.
@@ -119,13 +120,10 @@ pub fn main() -> u8 {
     }
     let parser = parser(std::env::args_os().any(|word| word == "--help-all"));
     let commands: Vec<&str> = parser.get_subcommands().map(clap::Command::get_name).collect();
-    let Words { words, note } = words::understood(std::env::args_os().collect(), &commands);
+    let words = words::with_command(std::env::args_os().collect(), &commands);
     let parsed = parser.try_get_matches_from(words).and_then(|matches| Arguments::from_arg_matches(&matches));
     let done = match parsed {
-        Ok(arguments) => {
-            note.iter().for_each(|note| arguments.notes().tell(note));
-            started(arguments)
-        }
+        Ok(arguments) => started(arguments),
         Err(asked) if !asked.use_stderr() => help(&asked),
         Err(wrong) => return refused(&wrong),
     };
@@ -207,7 +205,6 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Probe(args)) => probe::run(&args, notes, out),
         Some(Command::Completions(args)) => completions::run(&args, out),
         Some(Command::Man(args)) => manual::run(&args, parser(true), out),
-        Some(Command::Schema(args)) => schema::run(&args, out),
     }
 }
 

@@ -156,10 +156,15 @@ fn near<'a>(catalogue: &'a [Operation], typed: &str) -> Vec<&'a Operation> {
     let wanted = leaf(&typed);
     let area = typed.strip_suffix(wanted).unwrap_or_default();
     let likeness = |id: &str| strsim::normalized_damerau_levenshtein(leaf(id), wanted);
+    let begins_like = |id: &str| {
+        let begin = leaf(id).split('_').next().unwrap_or_default();
+        strsim::normalized_damerau_levenshtein(begin, wanted) >= LIKE
+    };
     let rank = |id: &str| match leaf(id) {
         name if name == wanted => Some(0),
         name if !wanted.is_empty() && name.contains(wanted) => Some(1),
         _ if likeness(id) >= LIKE => Some(2),
+        _ if begins_like(id) => Some(3),
         _ => None,
     };
     let mut near: Vec<(u8, &Operation)> = catalogue.iter().filter_map(|o| Some((rank(&o.id)?, o))).collect();

@@ -32,6 +32,7 @@ fn expect_golden(name: &str, actual: &str) {
 fn commands() -> Vec<String> {
     let help = printed("100", &["--help-all"]);
     let listed = help.lines().take_while(|line| *line != "Options:").filter_map(|line| line.strip_prefix("  "));
+    let listed = listed.filter(|line| !line.starts_with(' '));
     listed.filter_map(|line| line.split_whitespace().next()).map(str::to_string).collect()
 }
 
@@ -85,10 +86,7 @@ fn too_many_cases_are_refused_in_a_line() {
         stderr(&output)
     };
     let all = ["--param", "a=1..200+1", "--param", "b=1..200+1", "--param", "c=1..200+1"];
-    let advice = "name fewer values, or allow as many with --max-cases N";
-    assert_eq!(refused(&all), format!("syscost: these are 8000000 cases, more than 10000: {advice}\n"));
-    let few = ["--param", "a=1,2,3", "--max-cases", "2"];
-    assert_eq!(refused(&few), format!("syscost: these are 3 cases, more than 2: {advice}\n"));
+    assert_eq!(refused(&all), "syscost: these are 8000000 cases, more than 10000: name fewer values\n");
     assert!(refused(&["--param", "a=1..1000000000000"]).contains("has 1000000000000 values, more than 64"));
     assert!(refused(&["--param", "a=1..1e12"]).contains("'1e12' is not a whole number"));
 }
@@ -406,14 +404,6 @@ fn documents_are_valid_by_their_schemas() {
     expect_valid("result-1", &fs::read_to_string(kept()).unwrap());
 }
 
-#[test]
-fn schemas_are_the_files_that_are_kept() {
-    for file in fs::read_dir(root().join("schema")).unwrap().map(|entry| entry.unwrap().path()) {
-        let (kind, _) = file.file_stem().unwrap().to_str().unwrap().rsplit_once('-').unwrap();
-        assert_eq!(printed("80", &["schema", kind]), fs::read_to_string(&file).unwrap());
-    }
-}
-
 /// A reader that ends before anything was printed, as `head -0` does.
 fn without_a_reader(arguments: &[&str]) -> (Option<i32>, String) {
     let place = Place::new();
@@ -426,7 +416,7 @@ fn without_a_reader(arguments: &[&str]) -> (Option<i32>, String) {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let shown = kept();
-    let mut all = vec![vec!["schema", "result"], vec!["completions", "bash"], vec!["man"], vec!["--help"]];
+    let mut all = vec![vec!["completions", "bash"], vec!["man"], vec!["--help"]];
     for format in ["text", "markdown", "csv", "json"] {
         all.push(vec!["list", "--format", format]);
         all.push(vec!["show", &shown, "--format", format]);
@@ -538,26 +528,18 @@ fn manual(command: Option<&str>) -> String {
     printed("80", &arguments).replace("\\-", "-").replace("\\&", "").replace("\\fB", "").replace("\\fR", "")
 }
 
-/// The names that a section of a page explains.
-fn explained(page: &str, section: &str) -> Vec<String> {
-    let start = format!(".SH {section}\n");
-    let Some(text) = page.split(&start).nth(1).and_then(|rest| rest.split("\n.SH ").next()) else { return Vec::new() };
-    let lines: Vec<&str> = text.lines().collect();
-    lines.windows(2).filter(|pair| pair[0].starts_with(".TP")).map(|pair| pair[1].trim().to_string()).collect()
-}
-
 #[test]
 fn each_command_has_a_manual_page() {
     let page = manual(None);
-    for section in ["SYNOPSIS", "SUBCOMMANDS", "FILES", "ENVIRONMENT", "\"EXIT STATUS\"", "EXAMPLES"] {
+    for section in ["SYNOPSIS", "SUBCOMMANDS", "EXAMPLES"] {
         assert!(page.contains(&format!(".SH {section}\n")), "{section}: {page}");
     }
     for command in commands() {
         assert!(page.contains(&format!("syscost-{command}(1)")), "{command}: {page}");
         let own = manual(Some(&command));
         assert!(own.contains(&format!(".TH syscost-{command} 1")), "{command}: {own}");
-        assert!(!explained(&own, "\"EXIT STATUS\"").is_empty(), "{command}: {own}");
     }
+    assert!(page.contains("Exit status: 0"), "{page}");
     assert!(!page.contains("syscost-help(1)"), "a page that there is not: {page}");
     expect_usage_error(&["man", "nonsense"], "syscost: ", "'nonsense'");
 }
@@ -583,48 +565,6 @@ fn flags_in_manual_pages_exist() {
         assert!(!found.is_empty(), "{command:?}: {page}");
         for flag in found {
             assert!(defined.iter().any(|known| known == flag), "{command:?}: {flag}");
-        }
-    }
-}
-
-/// All text of the sources below `directory`.
-fn sources(directory: &Path) -> String {
-    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let files = entries.filter(|path| path.file_name().unwrap() != "sections.rs");
-    files
-        .map(|path| if path.is_dir() { sources(&path) } else { fs::read_to_string(path).unwrap_or_default() })
-        .collect()
-}
-
-#[test]
-fn variables_in_manual_pages_are_those_that_are_read() {
-    let sources = sources(&root().join("src"));
-    let named = explained(&manual(None), "ENVIRONMENT");
-    assert!(named.len() > 5, "{named:?}");
-    for name in &named {
-        // Its end is the user's.
-        let own = name.strip_suffix("LABEL_KEY").map_or(name.clone(), |start| format!("{start}LABEL_"));
-        assert!(sources.contains(&format!("\"{own}\"")), "{name} is read nowhere");
-    }
-    let read = regex_lite::Regex::new(r#"env::var(?:_os)?\("([A-Za-z_]+)"\)"#).unwrap();
-    for name in read.captures_iter(&sources).map(|found| found[1].to_string()) {
-        assert!(named.contains(&name), "{name} is read, and on no page");
-    }
-}
-
-#[test]
-fn files_in_manual_pages_exist() {
-    let files = explained(&manual(None), "FILES");
-    assert!(files.len() >= 3, "{files:?}");
-    let sources = sources(&root().join("src")) + &sources(&root().join("probe"));
-    for file in files {
-        match file.starts_with("/proc") {
-            true if !Path::new(&file).exists() => skip("files_in_manual_pages_exist", &format!("there is no {file}")),
-            true => {}
-            false => {
-                let name = file.rsplit('/').next().unwrap().trim_end_matches('*');
-                assert!(sources.contains(&format!("\"{name}")), "nothing makes {file}");
-            }
         }
     }
 }
