@@ -5,7 +5,7 @@
 //! Its files are layers, each of which imports only those before it: what runs are condensed to (`metric`, `column`,
 //! `conditions`, `counted`, `group`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
 //! `places`, `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
-//! them (`areas`, `derived`, `growth`, `gate`, `cautions`, `history`). All results are values; `report` has the text for them.
+//! them (`areas`, `derived`, `growth`, `gate`, `cautions`). All results are values; `report` has the text for them.
 //!
 //! The `compare` command calls it, and the HTML report for its ratios. Not here: reading files and exit status
 //! (`cli::compare`), tables (`report`), the statistics themselves (`stats`).
@@ -21,9 +21,7 @@ mod counted;
 mod derived;
 mod gate;
 mod group;
-mod group_by;
 mod growth;
-pub mod history;
 mod index;
 mod judge;
 mod machine;
@@ -49,7 +47,6 @@ pub use column::{Column, ColumnInfo, ColumnRow};
 pub use conditions::Known;
 pub use derived::ComparedDerived;
 pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
-pub use group_by::GroupBy;
 pub use growth::{Grown, Growth};
 pub use machine::MachineChange;
 pub use metric::{MARGIN, Metric, MetricFacts};

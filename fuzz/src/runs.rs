@@ -2,8 +2,7 @@
 
 use std::path::Path;
 use syscost::attribute::costs::Costs;
-use syscost::compare::history::histories;
-use syscost::compare::{Column, Options, Selection, compare};
+use syscost::compare::{Column, Options, compare};
 use syscost::model::Run;
 use syscost::report::Portrait;
 use syscost::report::{self, Format, RunView, Screen, Sort, ViewKind, html};
@@ -65,8 +64,6 @@ fn compared(run: &Run) {
         report::write_document(&document, Format::Text, Screen { width: Some(100), colour: false, plots: true }, out);
     let _ = report::write_document(&document, Format::Csv, Screen::PLAIN, out);
     let _ = report::write_json(&comparison, out);
-    let machines = histories(columns, &[], &Selection::default(), 0.01);
-    let _ = report::write_document(&report::history_document(&machines, 0.01), Format::Text, Screen::PLAIN, out);
     let files = [Portrait::new("a", run, true), Portrait::new("b", run, true)];
     let _ =
         html::write_page(&html::Page { files: &files, comparison: Some(&comparison), explained: &[] }, &mut Vec::new());

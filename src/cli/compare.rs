@@ -1,8 +1,7 @@
-//! `syscost compare`: result files side by side, or one directory of them over time.
+//! `syscost compare`: result files side by side.
 
 mod args;
 mod gate;
-mod history;
 mod profiles;
 mod sides;
 mod within;
@@ -20,14 +19,13 @@ use crate::model::pattern::Pattern;
 use crate::plan::Study;
 use crate::report::{Format, comparison_document, findings, plan_table, write_answer};
 use anyhow::{Result, anyhow};
-use args::HistoryFormat;
 use std::ffi::OsString;
 use std::io::Write;
 
 /// Compares; with --bisect the exit status is for git, whatever happens. Errors: a usage error where the question has
 /// no answer; else what cannot be read or written.
 pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    let done = args.chosen().and_then(|args| compared(&args, notes, out));
+    let done = compared(args, notes, out);
     if args.gate.bisects() { gate::for_git(done, &args.files) } else { done }
 }
 
@@ -35,12 +33,7 @@ fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exi
     args.gate.check()?;
     let selection = usage(selection(args))?;
     let margin = args.threshold.unwrap_or(MARGIN);
-    if let Some(directory) = &args.history {
-        return history::run(args, directory, &selection, margin, out);
-    }
-    let HistoryFormat::Ours(format) = args.format else {
-        return usage(Err(anyhow!("--format otava is for --history DIR")));
-    };
+    let format = args.format;
     if profiles::are_meant(&args.files) {
         usage(args.check_for_profiles())?;
         return profiles::run(args, format, notes, out);
@@ -99,9 +92,6 @@ fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, us
         return sides::read([&args.files, &args.versus], &args.labels, baseline, condense);
     }
     usage(result_files::check(&args.files, &args.labels))?;
-    if let Some(key) = &args.by {
-        return sides::by_label(&args.files, key, baseline, condense);
-    }
     let columns = result_files::read(&args.files, &args.labels, condense, |column| &mut column.info)?;
     let labels = columns.iter().map(|column| column.info.label.as_str());
     let baseline = usage(result_files::baseline(baseline, &args.files, labels))?;

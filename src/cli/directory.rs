@@ -83,7 +83,7 @@ pub fn is_directory(path: &Path) -> Result<bool> {
 
 /// The files of `directory`; what is left out goes to `skipped`. Errors: if it cannot be read. A usage error where it
 /// has none and nothing was left out.
-pub fn files_of(directory: &Path, endings: &[&str], skipped: &mut Skipped) -> Result<Vec<PathBuf>> {
+fn files_of(directory: &Path, endings: &[&str], skipped: &mut Skipped) -> Result<Vec<PathBuf>> {
     let name = shown(directory);
     let listing = usage(
         list(directory, endings).with_context(|| format!("{name}: cannot be read; name a directory of result files")),

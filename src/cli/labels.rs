@@ -1,13 +1,10 @@
 //! Labels of a run: from `--label` and the environment into its file, and which files a command takes by them.
 
 use super::error::usage;
-use super::result_files;
 use crate::model::Label;
-use crate::store;
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 /// Environment variables that begin so are labels; the rest of the name, in lower case, is the key.
 const VARIABLE: &str = "SYSCOST_LABEL_";
@@ -47,30 +44,6 @@ impl Where {
     pub fn takes(&self, labels: &BTreeMap<String, String>) -> bool {
         let has = |label: &Label| labels.get(&label.key) == Some(&label.value);
         self.wanted.iter().all(|one| self.wanted.iter().any(|other| other.key == one.key && has(other)))
-    }
-
-    /// Keeps those of `files` that are taken, and those that are no result files: whoever reads them says so. Errors:
-    /// if none is left, one cannot be read, or one is standard input, which can be read once only.
-    pub fn keep(&self, files: &mut Vec<PathBuf>) -> Result<()> {
-        if self.wanted.is_empty() || files.is_empty() {
-            return Ok(());
-        }
-        if files.iter().any(|file| result_files::is_input(file)) {
-            return usage(Err(anyhow!(
-                "--where reads files twice, which standard input ('-') cannot be: write it to a file"
-            )));
-        }
-        let mut kept = Vec::new();
-        for file in files.drain(..) {
-            if store::labels(&store::bytes(&file)?).is_none_or(|labels| self.takes(&labels)) {
-                kept.push(file);
-            }
-        }
-        *files = kept;
-        match files.is_empty() {
-            true => usage(Err(anyhow!("--where: no file has these labels; 'syscost show FILE' shows a file's"))),
-            false => Ok(()),
-        }
     }
 }
 

@@ -191,7 +191,7 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Run(args)) => run::run(&args, notes, out),
         Some(Command::List(args)) => list::run(&args, out),
         Some(Command::Show(args)) => show::run(&args, out),
-        Some(Command::Report(args)) => report::run(&args.chosen()?, notes, out),
+        Some(Command::Report(args)) => report::run(&args, notes, out),
         Some(Command::Compare(args)) => compare::run(&args, notes, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
         Some(Command::Attribute(args)) => attribute::run(&args, out),

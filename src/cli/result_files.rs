@@ -1,7 +1,6 @@
 //! Result files given side by side: reading them, what they are called, and which of them is the baseline. For `compare`,
 //! `report` and `rows`.
 
-use super::directory::Skipped;
 use super::error::usage;
 use crate::clean;
 use crate::compare::{Column, ColumnInfo, Metric, StudyCases};
@@ -96,23 +95,6 @@ pub fn read_all<T: Send>(files: &[PathBuf], condense: impl Fn(usize, Run) -> T +
         Ok::<(), Infallible>(())
     });
     found
-}
-
-/// What `condense` makes of those of `files` that can be read, each with its file; the others go to `skipped`.
-pub fn readable<'a, T: Send>(
-    files: &'a [PathBuf],
-    condense: impl Fn(usize, Run) -> T + Sync,
-    skipped: &mut Skipped,
-) -> Vec<(&'a Path, T)> {
-    let read = files.iter().zip(read_all(files, condense));
-    read.filter_map(|(file, found)| match found {
-        Ok(condensed) => Some((file.as_path(), condensed)),
-        Err(error) => {
-            skipped.add_unread(&error);
-            None
-        }
-    })
-    .collect()
 }
 
 pub fn is_input(file: &Path) -> bool {

@@ -13,7 +13,7 @@ use crate::model::program::ProgramInKernels;
 use crate::model::{Profile, Run};
 use crate::report::rows;
 use crate::report::top::TopDocument;
-use crate::report::{AttributionDocument, CountedDocument, HistoryDocument, ProfileDocument, SummaryDocument};
+use crate::report::{AttributionDocument, CountedDocument, ProfileDocument, SummaryDocument};
 use crate::store;
 use crate::write::json_schema;
 use serde_json::Value;
@@ -28,7 +28,6 @@ fn all() -> Vec<(&'static str, Value)> {
         ("comparison", json_schema::<Comparison>()),
         ("comparison-plan", json_schema::<Plan>()),
         ("profile-comparison", json_schema::<ProfileComparison>()),
-        ("history", json_schema::<HistoryDocument>()),
         ("profile", store::schema::<Profile>()),
         ("profile-summary", json_schema::<ProfileDocument>()),
         ("attribution", json_schema::<AttributionDocument>()),

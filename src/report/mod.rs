@@ -28,8 +28,8 @@ pub use attribution::{
     AttributionDocument, CountedDocument, Top, attribution_document, counted_document, needs_lines, why_document,
 };
 pub use comparison::{
-    HistoryDocument, comparison_document, exceeded_line, findings, history_document, plan_table, profile_findings,
-    profiles_document, within_findings, within_table, write_otava, write_otava_config,
+    comparison_document, exceeded_line, findings, plan_table, profile_findings, profiles_document, within_findings,
+    within_table,
 };
 pub use explain::{
     KernelView, kernel_difference, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document,

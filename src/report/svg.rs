@@ -13,12 +13,10 @@ mod lines;
 mod marks;
 mod percentiles;
 mod shares;
-mod trend;
 
 pub use distributions::{overlay, spark};
 pub use marks::class;
 pub use shares::time_bar;
-pub use trend::trend;
 
 use super::figure::palette;
 use super::figure::{Bars, Chart, Figure, Group, Ratios};

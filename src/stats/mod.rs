@@ -1,6 +1,5 @@
 //! Statistics: pure functions that state their assumptions. Called by the engine, to know when to stop, and by analysis.
 
-mod across_hosts;
 mod between;
 mod change_points;
 mod counted;
@@ -19,9 +18,8 @@ mod student;
 mod trimmed;
 mod two_modes;
 
-pub use across_hosts::{HostRun, HostScatter, MAD_TO_DEVIATION, change_across, change_points_across, host_scatter};
 pub use between::{BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, launches, run_shifts};
-pub use change_points::{FEWEST_RUNS, change_points};
+pub use change_points::change_points;
 pub use counted::{
     EXACT_BETWEEN_RUNS, OTHER_BETWEEN_RUNS, between_counts, event_count, launch_medians, user_share_by_cycles,
 };

@@ -31,7 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["clean", "kernel", "model"]),
     ("document", &[]),
     ("write", &["clean", "document", "prose"]),
-    ("atlas", &["compare", "guest", "kernel", "model", "store"]),
+    ("atlas", &["guest", "kernel", "model", "store"]),
     ("compare", &["derive", "model", "stats", "summary"]),
     ("attribute", &["model", "summary", "syscall_names"]),
     (

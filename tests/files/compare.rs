@@ -312,57 +312,6 @@ fn the_published_files_give_the_articles_tables() {
     assert_eq!(cells(&text, "execve "), ["157.19", "22.02", "39.41"]);
 }
 
-/// Sixteen days; after the ninth the kernel is another and one operation slower.
-fn days(place: &Place) {
-    for day in 0..16u64 {
-        let new = day >= 9;
-        let wobble = (day * 7 % 5) as f64 / 10.0;
-        let records = vec![
-            measured("file.stat", value!({"newfstatat": 1}), if new { 480.0 } else { 400.0 } + wobble),
-            measured("id.umask", value!({"umask": 1}), 90.0 + wobble / 5.0),
-        ];
-        let mut one = run("vm", 1_700_000_000 + 86_400 * day, records);
-        if new {
-            one["host"]["kernel"] = value!("6.18.4");
-        }
-        write(&place.path(), &format!("day-{day:02}.json"), &one);
-    }
-}
-
-#[test]
-fn a_history_names_changes_and_what_changed_in_the_machine() {
-    let place = Place::new();
-    days(&place);
-    let text = printed(&place, "80", &["--history", "."]);
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    expect_golden("compare-history-80.txt", &text);
-    expect_golden("compare-history-csv.txt", &printed(&place, "80", &["--history", ".", "--format", "csv"]));
-    let document = output(&place, "80", &["--history", ".", "--format", "json"]);
-    let change = &json(&document)["machines"][0]["series"][0]["changes"][0];
-    let kernel = |version: &str| value!({"text": format!("Linux {version}")});
-    let expected = value!({"kind": "fact", "fact": "kernel", "before": kernel("6.1.0"), "after": kernel("6.18.4")});
-    assert_eq!((change["run"].as_u64(), &change["host_changes"][0]), (Some(9), &expected));
-}
-
-#[test]
-fn a_history_skips_what_is_no_result_and_says_so() {
-    let place = Place::new();
-    days(&place);
-    fs::write(place.path().join("broken.json"), "{\"schema\":").unwrap();
-    fs::write(place.path().join("notes.txt"), "not looked at").unwrap();
-    let output = output(&place, "80", &["--history", "."]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let message = stderr(&output);
-    assert!(message.starts_with("syscost: skipped: ./broken.json: ") && message.lines().count() == 1, "{message}");
-    assert!(stdout(&output).contains("file.stat"));
-}
-
-#[test]
-fn too_few_runs_are_no_history() {
-    let text = printed(&place(), "80", &["--history", "."]);
-    assert!(text.contains("too few runs to find changes: 10 of one operation are needed"), "{text}");
-}
-
 /// Exit status 2 and one line that names what is wrong and what to do.
 fn expect_usage(arguments: &[&str], named: &str) {
     let output = output(&place(), "80", arguments);
@@ -391,9 +340,6 @@ fn what_the_user_can_mend_has_exit_status_2() {
     expect_usage(&["--versus", "before.json"], "required");
     expect_usage(&["-", "--versus", "-"], "standard input");
     expect_usage(&["before.json", "--versus", "after.json", "--baseline", "x"], "which are called before, after");
-    expect_usage(&["--history", "missing"], "--history missing: cannot be read");
-    expect_usage(&["--history", "tmp"], "no file called *.json");
-    expect_usage(&["--history", ".", "before.json"], "cannot be used with");
 }
 
 #[test]
@@ -458,8 +404,6 @@ fn hostile_files_give_marked_rows_and_nothing_reaches_the_terminal() {
         assert!(!text.contains(['\u{1b}', '\u{7}']), "{format}: {text:?}");
         assert!(!text.contains("NaN") && !text.contains("inf"), "{format}: {text}");
         assert!(text.contains("no.samples") && text.contains("many.samples"), "{format}: {text}");
-        let history = output(&place, "80", &["--history", ".", "--format", format]);
-        assert_eq!((history.status.code(), stderr(&history)), (Some(0), String::new()), "{format}");
     }
     let failing = output(&place, "80", &["a.json", "b.json", "--fail-over", "0"]);
     assert!(!stderr(&failing).contains('\u{1b}'));
@@ -498,26 +442,19 @@ fn documents_are_valid_by_their_schemas() {
     articles(&place);
     let study = output(&place, "80", &[&OS_CALLS[..], &["--format", "json"]].concat());
     expect_valid("comparison-2", &json(&study));
-    days(&place);
-    let history = output(&place, "80", &["--history", ".", "--format", "json"]);
-    expect_valid("history-2", &json(&history));
 }
 
 /// Every field of the documents is told of in FORMAT.md.
 #[test]
 fn format_md_tells_of_every_field() {
     let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
-    for (name, heading) in [("comparison-2", "## Comparison document"), ("history-2", "## History document")] {
-        let schema = schema(name);
-        let section = page.split(heading).nth(1).unwrap_or_else(|| panic!("FORMAT.md has no '{heading}'"));
-        let section = section.split("\n## ").next().unwrap();
-        let definitions =
-            schema["$defs"].as_object().unwrap().iter().filter(|(name, _)| *name != "Host" && *name != "Tax");
-        let all = definitions.map(|(_, definition)| definition).chain([&schema]);
-        let fields: Vec<&String> = all.filter_map(|d| d["properties"].as_object()).flat_map(|p| p.keys()).collect();
-        let missing: Vec<&&String> = fields.iter().filter(|field| !section.contains(&format!("`{field}`"))).collect();
-        assert!(fields.len() > 10 && missing.is_empty(), "{heading}: {missing:?}");
-    }
+    let schema = schema("comparison-2");
+    let section = page.split("## Comparison document").nth(1).unwrap().split("\n## ").next().unwrap();
+    let definitions = schema["$defs"].as_object().unwrap().iter().filter(|(name, _)| *name != "Host" && *name != "Tax");
+    let all = definitions.map(|(_, definition)| definition).chain([&schema]);
+    let fields: Vec<&String> = all.filter_map(|d| d["properties"].as_object()).flat_map(|p| p.keys()).collect();
+    let missing: Vec<&&String> = fields.iter().filter(|field| !section.contains(&format!("`{field}`"))).collect();
+    assert!(fields.len() > 10 && missing.is_empty(), "{missing:?}");
 }
 
 /// How many runs a side a change takes, from two runs.

@@ -266,9 +266,4 @@ fn a_time_is_never_compared_with_instructions() {
         assert_eq!((refused.status.code(), stdout(&refused).as_str()), (Some(2), ""), "{arguments:?}");
         assert!(stderr(&refused).contains(why), "{arguments:?}: {}", stderr(&refused));
     }
-    let history = place.path().join("history");
-    std::fs::create_dir(&history).unwrap();
-    store::write(&both(), &history.join("a.json")).unwrap();
-    let text = stdout(&place.run(&["compare", "--history", history.to_str().unwrap()]));
-    assert!(text.contains("left out: 6 rows of instructions"), "{text}");
 }

@@ -43,14 +43,13 @@ fn run_of_many_kinds() -> Value {
 }
 
 /// What each command prints, with the section of FORMAT.md that tells of its columns.
-const COMMANDS: [(&str, &[&str]); 15] = [
+const COMMANDS: [(&str, &[&str]); 14] = [
     ("Runs", &["show", "many.json"]),
     ("Runs", &["show", "run.json"]),
     ("Runs", &["show", "published.json"]),
     ("Single calls", &["show", "singles.json", "--view", "latency"]),
     ("Comparisons", &["compare", "run.json", "many.json"]),
     ("Comparisons", &["compare", "published.json", "mac.json", "--study", "os-calls"]),
-    ("Changes over time", &["compare", "--history", "history"]),
     ("Profiles", &["show", "p.json"]),
     ("Latency of profiles", &["show", "detailed.json", "--view", "latency"]),
     ("Slowest calls", &["show", "detailed.json", "--view", "slowest"]),
@@ -74,8 +73,6 @@ fn place() -> Place {
     for (name, file) in files {
         fs::copy(path(file), place.path().join(name)).unwrap();
     }
-    fs::create_dir(place.path().join("history")).unwrap();
-    fs::copy(path("tests/golden/run.json"), place.path().join("history/run.json")).unwrap();
     fs::write(place.path().join("many.json"), run_of_many_kinds().to_string()).unwrap();
     place
 }

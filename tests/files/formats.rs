@@ -3,8 +3,7 @@
 //! `SNAPSHOTS=overwrite cargo test --test formats` rewrites tests/formats/export-*; read the difference before it is
 //! kept.
 
-use crate::common::{Place, expect_file, json, root, skip, stderr, stdout};
-use serde_json::Value;
+use crate::common::{Place, expect_file, root, skip, stderr, stdout};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -79,68 +78,4 @@ fn benchstat_reads_go_benchmark_lines() {
     let complaints = stderr(&output);
     let known = |line: &str| line.contains("need >= ") || line.contains("geomean") || line.contains("all samples are");
     assert!(complaints.lines().all(|line| known(line) || line.starts_with(' ')), "{complaints}");
-}
-
-/// Runs a day apart on one machine, in which file.stat grows by a tenth on the 15th day.
-fn history(place: &Place) {
-    for day in 0..30 {
-        let wobble = |step: u64| 1.0 + 0.004 * ((day * step % 7) as f64 - 3.0) / 3.0;
-        let grown = if day >= 15 { 1.1 } else { 1.0 };
-        let records = vec![measured("file.stat", 450.0 * grown * wobble(3)), measured("id.umask", 90.0 * wobble(5))];
-        fs::write(place.path().join(format!("{day:02}.json")), run(1_700_000_000 + 86_400 * day, records).to_string())
-            .unwrap();
-    }
-}
-
-fn run(started_unix_s: u64, records: Vec<Value>) -> Value {
-    serde_json::json!({
-        "schema": "syscost.result/1", "tool": {"name": "syscost", "version": "0.1.0", "compiler": "cc"}, "source": null,
-        "host": {"name": "vm", "system": "Linux", "kernel": "6.1.0", "cpu": "EPYC"},
-        "plan": {"seed": 1, "budget_s": 4.0, "precision_percent": 1.0}, "started_unix_s": started_unix_s,
-        "elapsed_s": 4.0, "complete": true, "warnings": [], "records": records,
-    })
-}
-
-fn measured(operation: &str, ns: f64) -> Value {
-    let block = |i: u64| serde_json::json!({"launch": i / 4, "slots": [[(1000.0 * ns) as u64 + i % 3]]});
-    serde_json::json!({
-        "operation": operation, "name": null, "language": null, "environment": "native", "params": {}, "defaults": {},
-        "role": "asked", "entries": {"x": 1}, "entries_status": "verified", "entries_reason": null,
-        "mode_samples": null, "warnings": [],
-        "samples": {"iterations": 1000, "blocks": (0..12).map(block).collect::<Vec<_>>(),
-            "cpu": {"user_ns": 1, "system_ns": 1, "wall_ns": 2}, "preempted_ns": [], "minor_faults": 0,
-            "major_faults": 0, "switches": false},
-    })
-}
-
-/// Apache Otava finds the change that our history finds, and no other.
-#[test]
-fn otava_finds_the_same_change() {
-    const NAME: &str = "otava_finds_the_same_change";
-    let place = Place::new();
-    history(&place);
-    let ours = json(&place.run(&["compare", "--history", ".", "--format", "json"]));
-    let series = ours["machines"][0]["series"].as_array().unwrap();
-    assert_eq!(series[0]["changes"][0]["run"], 15);
-    assert_eq!(series[1]["changes"], serde_json::json!([]));
-    for (format, file) in [("otava", "history.csv"), ("otava-config", "otava.yaml")] {
-        let text = place.printed(&["compare", "--history", ".", "--format", format]);
-        fs::write(place.path().join(file), text).unwrap();
-    }
-    let mut command = Command::new("python3");
-    let main = "from otava.main import main; main()";
-    command.args(["-c", main, "analyze", "syscost", "--since", "2020-01-01", "--output", "json"]);
-    command.env("OTAVA_CONFIG", "otava.yaml");
-    let Some(output) = tool(NAME, "python3", command.current_dir(place.path())) else { return };
-    if stderr(&output).contains("ModuleNotFoundError") {
-        return skip(NAME, "apache-otava is not installed");
-    }
-    let found: Value =
-        serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}{}", stdout(&output), stderr(&output)));
-    let changes = found["syscost"].as_array().unwrap();
-    assert_eq!(changes.len(), 1, "{found}");
-    assert_eq!(changes[0]["time"], 1_700_000_000 + 86_400 * 15, "{found}");
-    let metrics: Vec<&str> =
-        changes[0]["changes"].as_array().unwrap().iter().filter_map(|c| c["metric"].as_str()).collect();
-    assert_eq!(metrics, ["file.stat"], "{found}");
 }

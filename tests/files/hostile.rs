@@ -29,8 +29,6 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             vec!["run.json", "moved.json", "--study", "study.toml"],
             vec!["run.json", "moved.json", "--fail-over", "0"],
             vec!["run.json", "moved.json", "--versus", "sizes.json", "moved.json"],
-            vec!["--history", "history"],
-            vec!["--history", "history", "--group-by", "cpu,kernel"],
             vec!["profile.json", "profile.json"],
             vec!["profile.json", "profile.json", "--fail-over", "0", "--label", files::SHORT],
             vec!["run.json", "run.json", "--baseline", files::SHORT],
@@ -327,7 +325,7 @@ fn a_standard_error_that_nobody_reads_changes_no_status() {
         (vec!["--wrong"], 2),
         (vec!["show", "run.json"], 0),
         (vec!["compare", "run.json", "moved.json", "--fail-over", "0"], 1),
-        (vec!["compare", "--history", "history"], 3),
+        (vec!["fleet", "rows", "history"], 3),
         (vec!["trace", "--tracer", "ptrace", "true"], 0),
         (vec!["trace", "--tracer", "ptrace", "sh", "-c", "exit 7"], 7),
         (vec!["trace", "--tracer", "ptrace", "no-such-command"], 127),
@@ -379,7 +377,7 @@ fn messages_never_get_into_a_file() {
         let output = redirected(&place, &words.map(str::to_string), streams);
         assert_eq!(output.status.code(), Some(4), "{streams}");
         assert_eq!(place.run(&["show", "p.json"]).status.code(), Some(0), "{streams}: only a profile is in it");
-        let report = ["compare", "--history", "history", "--format", "csv"].map(str::to_string);
+        let report = ["fleet", "rows", "history"].map(str::to_string);
         let output = redirected(&place, &report, streams);
         assert!(!stdout(&output).contains("skipped"), "{streams}");
     }

@@ -2,14 +2,10 @@
 
 use super::gate::{GateArgs, percent};
 use crate::cli::complete;
-use crate::cli::labels::Where;
 use crate::compare::{Metric, Order};
 use crate::report::Format;
 use anyhow::{Result, anyhow};
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
 /// Compare result files or profiles: which costs changed, and by how much.
 ///
@@ -20,32 +16,32 @@ use std::sync::LazyLock;
 pub struct CompareArgs {
     /// Files that `syscost run --out` wrote, or figures of articles from published/; or profiles of `syscost trace -o`. '-' is
     /// standard input. A single file is compared within itself: the ratios that its study derives.
-    #[arg(value_name = "FILE", required_unless_present = "history")]
+    #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// The other side: what was named before are several runs of one thing, these of another.
     ///
     /// Each side is one column, and
     /// ratios come with the scatter of its runs. Two runs a side or more; five or more show small differences.
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "history")]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub versus: Vec<PathBuf>,
     /// Label for each file, or with --versus for each side, in order [default: its host name, else its file name; for a side
     /// its directory or what its file names have in common].
     #[arg(long = "label", value_name = "TEXT", hide_short_help = true)]
     pub labels: Vec<String>,
     /// File or label to divide the others by [default: the first file].
-    #[arg(long, value_name = "FILE|LABEL", conflicts_with = "history")]
+    #[arg(long, value_name = "FILE|LABEL")]
     pub baseline: Option<String>,
     /// Use a study's cases as rows and apply its derived rows and scales to every file. A name (see 'syscost list
     /// --studies') or a TOML file.
     #[arg(long, value_name = "NAME|FILE", add = complete::studies(), hide_short_help = true)]
     pub study: Option<String>,
     /// Row order.
-    #[arg(long, value_enum, default_value = "asked", conflicts_with = "history", hide_short_help = true)]
+    #[arg(long, value_enum, default_value = "asked", hide_short_help = true)]
     pub sort: Order,
     /// Show only rows whose name, operation or area matches; repeatable.
     #[arg(long, value_name = "PATTERN", add = complete::operations())]
     pub only: Vec<String>,
-    /// Show only rows that certainly differ, and by more than this, and count the others. With --history: hide smaller changes
+    /// Show only rows that certainly differ, and by more than this, and count the others
     /// [default: show all rows; differences under 1% are called unchanged].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub threshold: Option<f64>,
@@ -53,27 +49,15 @@ pub struct CompareArgs {
     pub gate: GateArgs,
     /// Instead of comparing files: say how many runs like these a side would find a change of this size, by how these runs
     /// scatter. Name several runs of one thing; --threshold says what is too small to matter [default: 1%].
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with_all = ["versus", "history", "gate"])]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with_all = ["versus", "gate"])]
     pub plan: Option<f64>,
     /// Compare by counts of an event instead of time, in runs made with --counters: ns, instructions:k, instructions:u,
     /// cycles:k, branch-misses, page-faults, ... as perf spells them.
-    #[arg(long, value_name = "NAME", default_value = "ns", value_parser = Metric::find, conflicts_with_all = ["history", "versus", "plan"], hide_short_help = true)]
+    #[arg(long, value_name = "NAME", default_value = "ns", value_parser = Metric::find, conflicts_with_all = ["versus", "plan"], hide_short_help = true)]
     pub metric: Metric,
-    /// Instead of comparing files: show when costs changed on each host, from all result files (*.json) in a directory.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "labels"])]
-    pub history: Option<PathBuf>,
-    #[command(flatten)]
-    pub filter: Where,
-    /// One column for each value of this label, over all files that have it: pools, commits, instance types.
-    #[arg(long, value_name = "KEY", conflicts_with_all = ["versus", "history", "plan", "labels", "metric"], hide_short_help = true)]
-    pub by: Option<String>,
-    /// With --history: take the runs that have these in common as one history, of however many hosts: host, a fact such as cpu or
-    /// kernel, keys of 'run --label' [default: host].
-    #[arg(long, value_name = "KEY[,KEY...]", value_delimiter = ',', requires = "history", hide_short_help = true)]
-    pub group_by: Vec<String>,
     /// Output format.
     #[arg(long, value_enum, default_value = "text")]
-    pub format: HistoryFormat,
+    pub format: Format,
 }
 
 const EXAMPLES: &str = "\
@@ -85,13 +69,10 @@ Examples:
   syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
   syscost compare main.json branch.json --fail-over 10%
   syscost compare before.json after.json --metric instructions:k --fail-over 0.5%
-  syscost compare results/*.json --by commit --where pool=web
   syscost compare main.json branch.json --fail-on-entries --junit verdicts.xml
   syscost compare pull-request.json --fail-over 5% --fail-on-entries
   syscost compare main.profile.json branch.profile.json --fail-over 5%
   syscost compare --study os-calls published/macosx-10.7.json mine.json
-  syscost compare --history results/
-  syscost compare --history fleet/ --group-by cpu,pool
 
 On one machine, rows are compared relative to the machine as a whole, which a panel of cheap
 operations shows in every run: what made everything faster or slower is said apart. Otherwise
@@ -100,14 +81,6 @@ earlier runs or assumed (1.5%). Several runs a side ('run --runs N', or --versus
 differences by their own scatter. Where kernel entries differ, there is no ratio.";
 
 impl CompareArgs {
-    /// The same with only those files whose runs have the labels that are asked for. Errors: if none is left.
-    pub fn chosen(&self) -> Result<CompareArgs> {
-        let mut chosen = self.clone();
-        self.filter.keep(&mut chosen.files)?;
-        self.filter.keep(&mut chosen.versus)?;
-        Ok(chosen)
-    }
-
     /// Profiles have neither cases nor times that can be judged.
     pub fn check_for_profiles(&self) -> Result<()> {
         let given = [
@@ -119,34 +92,6 @@ impl CompareArgs {
         match given.iter().find(|(_, given)| *given) {
             None => Ok(()),
             Some((flag, _)) => Err(anyhow!("{flag} is for result files, {} is a profile", self.files[0].display())),
-        }
-    }
-}
-
-/// How a history is written: in a format of our own, or for Apache Otava.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HistoryFormat {
-    Ours(Format),
-    Otava,
-    OtavaConfig,
-}
-
-impl ValueEnum for HistoryFormat {
-    fn value_variants<'a>() -> &'a [HistoryFormat] {
-        static ALL: LazyLock<Vec<HistoryFormat>> = LazyLock::new(|| {
-            let ours = Format::value_variants().iter().map(|format| HistoryFormat::Ours(*format));
-            ours.chain([HistoryFormat::Otava, HistoryFormat::OtavaConfig]).collect()
-        });
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            HistoryFormat::Ours(format) => format.to_possible_value(),
-            HistoryFormat::Otava => Some(PossibleValue::new("otava").help("A history as CSV for Apache Otava")),
-            HistoryFormat::OtavaConfig => {
-                Some(PossibleValue::new("otava-config").help("The configuration that goes with it"))
-            }
         }
     }
 }

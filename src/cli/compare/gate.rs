@@ -18,17 +18,17 @@ use std::path::{Path, PathBuf};
 pub struct GateArgs {
     /// Exit with status 1 and name the rows if a cost has certainly grown by more than this, i.e. if the whole confidence
     /// interval lies above it, or if the kernel entries have. Of profiles: if calls, errors or bytes have.
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "history")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_over: Option<f64>,
     /// Exit with status 1 and name the rows with more kernel entries than the baseline's; with '=any', with other ones.
-    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "more", conflicts_with = "history")]
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "more")]
     fail_on_entries: Option<EntriesRule>,
     /// Write the verdicts of --fail-over and --fail-on-entries as JUnit's XML, a test case for each row.
-    #[arg(long, value_name = "FILE", conflicts_with = "history")]
+    #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// The exit status is for 'git bisect run': 0 if all rows are certainly within the limits, 1 if one is certainly over, 125
     /// if neither is certain or there is no result, 255 for other errors. The first file is the good one.
-    #[arg(long, conflicts_with = "history")]
+    #[arg(long)]
     bisect: bool,
 }
 

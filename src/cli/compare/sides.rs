@@ -5,8 +5,7 @@ use super::super::result_files::{baseline, check_labels, read_all, shortened};
 use crate::compare::Column;
 use crate::model::Run;
 use crate::store::StoreError;
-use anyhow::{Context, Result, anyhow};
-use indexmap::IndexMap;
+use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// The two sides, and which of them is the baseline: the first, or the one that `wanted` names by its label or a file.
@@ -30,33 +29,6 @@ pub fn read(
         None => usage(baseline(wanted, &[], groups.iter().map(|column| column.info.label.as_str())))?,
     };
     Ok((groups, index))
-}
-
-/// A column for each value of the label `key`, in the order in which the files have them; and which of them is the baseline.
-/// Errors: the first file that cannot be read or has no such label, or that all have the same.
-pub fn by_label(
-    files: &[PathBuf],
-    key: &str,
-    wanted: Option<&str>,
-    condense: impl Fn(usize, Run) -> Column + Sync,
-) -> Result<(Vec<Column>, usize)> {
-    let mut groups: IndexMap<String, Vec<Column>> = IndexMap::new();
-    for (file, column) in files.iter().zip(read_all(files, condense)) {
-        let column = column?;
-        let Some(value) = column.info.labels.get(key) else {
-            let file = file.display();
-            return usage(Err(anyhow!("--by {key}: {file} has no such label; leave it out, e.g. with --where")));
-        };
-        groups.entry(value.clone()).or_default().push(column);
-    }
-    if groups.len() < 2 {
-        let value = groups.keys().next().map_or("", String::as_str);
-        return usage(Err(anyhow!("--by {key}: all files have '{value}': name files with another value too")));
-    }
-    let columns = groups.into_iter().filter_map(|(value, columns)| Column::group(&shortened(&value), columns));
-    let columns: Vec<Column> = columns.collect();
-    let index = usage(baseline(wanted, &[], columns.iter().map(|column| column.info.label.as_str())))?;
-    Ok((columns, index))
 }
 
 /// All `files` as one column. Errors: the first file that cannot be read.

@@ -3,7 +3,6 @@
 use crate::cli::complete;
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
-use crate::cli::labels::Where;
 use crate::cli::messages::Notes;
 use crate::cli::show::Secrets;
 use crate::report::figure::Figure;
@@ -41,8 +40,6 @@ pub struct ReportArgs {
     /// Which figure [default: bars].
     #[arg(long, value_enum)]
     pub figure: Option<FigureKind>,
-    #[command(flatten)]
-    pub filter: Where,
     /// Label for each file, in order [default: its host name, else its file name].
     #[arg(long = "label", value_name = "TEXT")]
     pub labels: Vec<String>,
@@ -68,14 +65,6 @@ pub struct FleetArgs {
     /// rows; repeatable [default: cpu,kernel].
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub group_by: Vec<String>,
-}
-
-impl ReportArgs {
-    /// The same with only those files whose runs have the labels that are asked for. Errors: if none is left.
-    pub fn chosen(mut self) -> Result<ReportArgs> {
-        self.filter.keep(&mut self.files)?;
-        Ok(self)
-    }
 }
 
 const EXAMPLES: &str = "\

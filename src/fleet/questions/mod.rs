@@ -16,9 +16,12 @@ pub use spread::{Spread, spread};
 pub use survey::{HeatRow, HostGroup, Survey, survey};
 pub use upgrades::{Upgrade, upgrades};
 
-use crate::stats::{MAD_TO_DEVIATION, median};
+use crate::stats::median;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Median absolute deviation to standard deviation, for normal noise.
+const MAD_TO_DEVIATION: f64 = 1.4826;
 
 /// A change that is called one differs from 1 by at least this.
 pub const LEAST_CHANGE: f64 = 0.05;

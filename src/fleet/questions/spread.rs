@@ -1,7 +1,8 @@
 //! How far costs scatter between hosts and within one: `fleet/sql/spread.sql`.
 
+use super::MAD_TO_DEVIATION;
 use super::{CaseName, Group, Level, Observation, grouped, mad};
-use crate::stats::{MAD_TO_DEVIATION, median};
+use crate::stats::median;
 use std::sync::Arc;
 
 /// What a case costs in a group of hosts, and how far that scatters.

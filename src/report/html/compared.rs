@@ -1,7 +1,6 @@
 //! Several files side by side: what differs in short, what makes it unfair, and every cost with its ratio.
 
 use super::page::Page;
-use super::runs::THRESHOLDS;
 use crate::compare::Comparison;
 use crate::document::Block;
 use crate::model::Unit;
@@ -38,26 +37,17 @@ pub fn short(html: &mut Markup, comparison: &Comparison) {
 pub fn write(html: &mut Markup, page: &Page, comparison: &Comparison) {
     html.raw("<section id=\"compared\" aria-labelledby=\"compared-h\"><h2 id=\"compared-h\">Side by side</h2>");
     let rows = drawn(page, comparison);
-    match comparison.columns.len() {
-        _ if rows.is_empty() => {}
-        0..=SERIES => legend(html, comparison),
-        _ => _ = html.raw("<p class=\"rule\">").raw(THRESHOLDS).raw(" The band is that of the baseline.</p>"),
+    if !rows.is_empty() {
+        legend(html, comparison);
     }
-    let many = comparison.columns.len() > SERIES;
-    let titles: &[&str] = if many { &["trend"] } else { &["± of each", "samples and intervals"] };
     for block in comparison_document(comparison).blocks {
         match block {
             // The table of costs has one column for each file and the name; that of ratios has one less.
             Block::Pages(table) if table.columns().len() > comparison.columns.len() && !rows.is_empty() => {
                 // On a narrow screen the first columns are seen.
-                cells::any(
-                    html,
-                    &table.with_first(&["operation", "ratio", "verdict"]),
-                    (titles, |html, name| match many {
-                        true => in_order(html, rows.get(name), comparison.baseline),
-                        false => further(html, rows.get(name)),
-                    }),
-                );
+                let titles = &["± of each", "samples and intervals"];
+                let table = table.with_first(&["operation", "ratio", "verdict"]);
+                cells::any(html, &table, (titles, |html, name| further(html, rows.get(name))));
             }
             block => cells::block(html, &block),
         }
@@ -68,10 +58,10 @@ pub fn write(html: &mut Markup, page: &Page, comparison: &Comparison) {
 /// By the names of rows: samples and costs of each file.
 type Drawn<'a> = HashMap<String, Overlay<'a>>;
 
-/// What is drawn of rows; nothing without samples.
+/// What is drawn of rows; nothing without samples, and of more files than there are colours.
 fn drawn<'a>(page: &'a Page, comparison: &'a Comparison) -> Drawn<'a> {
     let mut rows = Drawn::new();
-    if comparison.metric.is_some() {
+    if comparison.metric.is_some() || comparison.columns.len() > SERIES {
         return rows;
     }
     let (by_case, names) = (ByCase::of(comparison), Names::of(comparison));
@@ -98,14 +88,6 @@ fn legend(html: &mut Markup, comparison: &Comparison) {
         html.raw("/></svg> ").text(&column.label).raw("; ");
     }
     html.raw("below the samples, each cost with where the next run's will be 95 times in 100.</p>");
-}
-
-/// The costs in the order of the files, with the interval of the baseline.
-fn in_order(html: &mut Markup, drawn: Option<&Overlay>, baseline: usize) {
-    let costs = drawn.map_or(&[][..], |drawn| &drawn.costs);
-    let band = costs.get(baseline).copied().flatten().and_then(|cost| cost.low_high);
-    let values: Vec<Option<f64>> = costs.iter().map(|cost| cost.map(|cost| cost.value)).collect();
-    super::runs::cell(html, &values, band);
 }
 
 /// `3.6%, 3.3%`, and the drawing.

@@ -37,23 +37,12 @@ pub fn output(format: &str, bytes: &[u8]) -> Checked {
     match format {
         "text" => terminal(bytes),
         "markdown" => markdown(clean(bytes, &['\n'])?),
-        "csv" | "otava" => csv(clean(bytes, &['\n', '\t'])?),
-        // Names are quoted as in JSON, so that a line that is none ends nothing.
-        "otava-config" => clean(bytes, &['\n'])?.lines().skip(9).try_for_each(otava_metric),
+        "csv" => csv(clean(bytes, &['\n', '\t'])?),
         "json" => json(bytes),
         "go-benchmark" => clean(bytes, &['\n'])?.lines().try_for_each(go_benchmark),
         "html" => html(clean(bytes, &['\n'])?),
         "svg" => well_formed(clean(bytes, &['\n'])?),
         new => Err(format!("no check is known for the format '{new}': add one")),
-    }
-}
-
-/// `"NAME": {column: "NAME", direction: -1}`
-fn otava_metric(line: &str) -> Checked {
-    let name = line.trim().strip_suffix(", direction: -1}").and_then(|rest| rest.split_once(": {column: "));
-    match name {
-        Some((name, column)) if name == column => json(name.as_bytes()),
-        _ => Err(format!("no metric: {line}")),
     }
 }
 

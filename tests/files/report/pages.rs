@@ -55,16 +55,6 @@ fn comparisons_draw_the_samples_and_intervals_of_both() {
     assert!(html.contains("samples and intervals</th>"));
 }
 
-#[test]
-fn many_files_have_a_trend_with_its_band() {
-    let place = Place::new();
-    let names: Vec<String> =
-        (0..7).map(|i| save(&place, &format!("{i}.json"), &other_run(1.0 + 0.2 * f64::from(i)))).collect();
-    let html = page(&place, &names.iter().map(String::as_str).collect::<Vec<_>>());
-    assert!(html.contains(">trend</th>") && html.contains("class=\"band\"") && html.contains("Trend: each run"));
-    assert!(!html.contains("class=\"over cell\""));
-}
-
 /// The profile after a change: other numbers, and a function that is new.
 fn changed_profile() -> Value {
     let mut changed = profile();
@@ -138,10 +128,10 @@ fn three_runs() -> Value {
 }
 
 #[test]
-fn single_runs_and_their_trend_are_shown() {
+fn single_runs_are_shown() {
     let place = Place::new();
     let html = page(&place, &[&save(&place, "runs.json", &three_runs())]);
-    after(&html, &["<h3>Each run</h3>", ">run 1</th>", ">run 3</th>", "class=\"trend cell\"", "class=\"band\""]);
+    after(&html, &["<h3>Each run</h3>", ">run 1</th>", ">run 3</th>"]);
     assert!(html.contains("<p class=\"sub\">") && html.contains("pool=web; 3 runs; "), "{html}");
 }
 
