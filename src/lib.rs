@@ -6,7 +6,6 @@
 //! - [`session`]: one measurement, from the plan to a `Run`
 //! - [`plan`]: patterns, parameters and studies to cases
 //! - [`engine`]: the sampling policy: calibration, rounds, stop rule
-//! - [`seccomp`]: pure: profiles of containers as system call filters
 //! - [`runner`]: probe processes, their protocol and the run's directory
 //! - [`guest`]: kernels that run in an emulated machine, and their images
 //! - [`mod@atlas`]: the files of a kernel atlas, and which kernels in it are neighbours
@@ -68,7 +67,6 @@ pub mod race;
 pub mod report;
 pub mod rows;
 pub mod runner;
-pub mod seccomp;
 pub mod session;
 pub mod singles;
 pub mod split;

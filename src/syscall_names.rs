@@ -12,7 +12,6 @@ struct Architecture {
     /// The suffix of a foreign call's name.
     label: &'static str,
     name_of: fn(usize) -> Option<&'static str>,
-    number_of: fn(&str) -> Option<u32>,
 }
 
 macro_rules! architecture {
@@ -21,7 +20,6 @@ macro_rules! architecture {
             audit: $audit,
             label: $label,
             name_of: |number| $table::Sysno::new(number).map(|call| call.name()),
-            number_of: |name| $table::Sysno::from_str(name).ok().map(|call| call as u32),
         }
     };
 }
@@ -66,18 +64,6 @@ pub fn bare_name(call: &str) -> &str {
     call.split('(').next().unwrap_or(call)
 }
 
-/// The number of the call `name` on the architecture of `audit`, if that has it.
-pub fn number(audit: u32, name: &str) -> Option<u32> {
-    let architecture = ARCHITECTURES.iter().find(|a| a.audit == audit)?;
-    (architecture.number_of)(name)
-        .or_else(|| (architecture.number_of)(if name == "newfstatat" { "fstatat" } else { name }))
-}
-
-/// The AUDIT_ARCH_* number of the architecture called `label`: `x86_64`, `i386`, `aarch64`, `arm` or `riscv64`.
-pub fn audit_of(label: &str) -> Option<u32> {
-    ARCHITECTURES.iter().find(|a| a.label == label).map(|a| a.audit)
-}
-
 /// The name of the architecture of `audit`; `None` if it is the one that this program was built for.
 pub fn foreign(audit: u32) -> Option<&'static str> {
     let label = ARCHITECTURES.iter().find(|a| a.audit == audit)?.label;
@@ -104,13 +90,5 @@ mod tests {
         assert_eq!(name(X86_64, X32 | 39, X86_64), "getpid(x32)");
         assert_eq!(name(X86_64, u64::MAX, X86_64), "syscall(-1)");
         assert_eq!(name(X86_64, 9999, X86_64), "syscall(9999)");
-    }
-
-    #[test]
-    fn numbers_are_those_of_the_names() {
-        assert_eq!(audit_of("i386"), Some(I386));
-        assert_eq!(["getpid", "newfstatat", "nothing"].map(|call| number(X86_64, call)), [Some(39), Some(262), None]);
-        assert_eq!(["getpid", "newfstatat"].map(|call| number(I386, call)), [Some(20), None]);
-        assert_eq!(number(0xC000_00B7, "newfstatat"), Some(79));
     }
 }

@@ -24,8 +24,6 @@
 #define SYS_clone3 435 /* since Linux 5.3, on all architectures */
 #endif
 
-#define COMPILED "program="
-
 static struct sock_filter filter[BPF_MAXINSNS];
 static unsigned short used;
 
@@ -181,26 +179,7 @@ static void install(void) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) fail(errno, "prctl(PR_SET_SECCOMP)");
 }
 
-/* A program that was compiled elsewhere, as hexadecimal digits of its bytes. */
-static void take(const char *digits) {
-    enum { DIGITS = 2 * sizeof filter[0] };
-    unsigned char *bytes = (unsigned char *)filter;
-    size_t length = strlen(digits);
-    if (length % DIGITS != 0 || length / DIGITS > BPF_MAXINSNS) fail(0, "confine: the filter is damaged");
-    for (size_t i = 0; i < length / 2; i++) {
-        char byte[3] = {digits[2 * i], digits[2 * i + 1]}, *end;
-        bytes[i] = (unsigned char)strtoul(byte, &end, 16);
-        if (*end) fail(0, "confine: the filter is damaged");
-    }
-    used = (unsigned short)(length / DIGITS);
-}
-
 int filter_calls(const char *kind) {
-    if (kind && strncmp(kind, COMPILED, strlen(COMPILED)) == 0) {
-        take(kind + strlen(COMPILED));
-        install();
-        return 1;
-    }
     for (size_t i = 0; i < COUNT(kinds); i++) {
         if (!kind || strcmp(kinds[i].name, kind) != 0) continue;
         kinds[i].make();

@@ -99,7 +99,7 @@ fn architecture(sources: &Sources) -> String {
 }
 
 /// Some sandboxes have no /proc/sys/kernel/osrelease; the third word of /proc/version is the release too.
-pub fn release(sources: &Sources) -> Option<String> {
+fn release(sources: &Sources) -> Option<String> {
     let spelled_out = || Some(sources.text("proc/version")?.split_whitespace().nth(2)?.to_string());
     sources.text("proc/sys/kernel/osrelease").or_else(spelled_out)
 }

@@ -3,7 +3,6 @@
 mod command;
 mod header;
 mod name;
-mod profile;
 mod start;
 
 use super::cache::Cache;
@@ -13,7 +12,6 @@ use crate::kernel::limits::advice;
 use crate::kernel::output::output;
 use crate::kernel::private;
 use crate::model::Unit;
-use crate::seccomp::Filter;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 pub use command::Meeting;
 use include_dir::{Dir, include_dir};
@@ -69,10 +67,6 @@ pub struct Environment {
     /// The kernel that its name asks for, for guests that boot any.
     #[serde(skip)]
     pub kernel: Option<Kernel>,
-    pub of_profile: Option<name::OfProfile>,
-    /// That of the profile in its name.
-    #[serde(skip)]
-    pub filter: Option<Filter>,
     pub cpu: Option<String>,
     /// The command that makes the file system on a guest's disk, without the path of the image; none for no disk.
     pub disk: Option<Vec<String>>,
@@ -144,12 +138,12 @@ impl Environment {
         let none = || format!("there is no environment '{name}'; available: {}", Environment::names().join(", "));
         let parts = name::parse(name, |name| file(name).is_some()).with_context(none)?;
         let environment = match &parts.kernel {
-            Some(Kernel::File(path)) => Environment::read(&parts.file)?.for_file(path)?,
+            Some(Kernel::File(path)) => Environment::read(&parts.file)?.for_image(path)?,
             _ => Environment::read(&parts.file)?,
         };
         let fits = match &parts.kernel {
             None => true,
-            Some(Kernel::File(_)) => environment.takes_file(),
+            Some(Kernel::File(_)) => environment.run.iter().any(|word| word.contains("{kernel}")),
             Some(Kernel::Version(_)) => environment.machine.is_some(),
         };
         ensure!(fits, none());

@@ -261,10 +261,7 @@ impl Workers {
         let mut child = self.start(case, padding)?;
         self.settle(case)?;
         child.send(&Workers::greeting(case))?;
-        let environment = self.environment(&case.environment)?;
-        let ready = child.ready(self.timeout);
-        let mut facts =
-            ready.map_err(|failure| Failure { message: environment.explained(failure.message), ..failure })?;
+        let mut facts = child.ready(self.timeout)?;
         if let Some(built) = self.built(case)? {
             facts.add_defaults(built.clock());
         }

@@ -34,7 +34,7 @@ pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Op
         true => images(environment),
         false => match start(workers, &case) {
             Ok(()) => (Readiness::Ready, None),
-            Err(failure) => (Readiness::NotPermitted, Some(environment.explained(failure.message))),
+            Err(failure) => (Readiness::NotPermitted, Some(failure.message)),
         },
     }
 }

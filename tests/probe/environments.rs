@@ -67,36 +67,6 @@ fn every_environment_is_measured_and_its_entries_are_counted_or_it_says_why_not(
     assert_eq!(place.left_behind(), Vec::<std::path::PathBuf>::new());
 }
 
-#[test]
-fn the_filter_of_a_profile_is_measured_and_what_it_refuses_is_named() {
-    let place = Place::new();
-    let write = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
-    let run =
-        |name: &str| place.run(&["run", "id.getppid", "id.getpgid", "--env", name, "--time", "1", "--format", "json"]);
-    write(
-        "own.json",
-        r#"{"defaultAction": "SCMP_ACT_ALLOW", "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64"],
-            "syscalls": [{"names": ["getpgid"], "action": "SCMP_ACT_ERRNO", "errnoRet": 13}]}"#,
-    );
-    write("none.json", r#"{"defaultAction": "SCMP_ACT_KILL"}"#);
-    write("notify.json", r#"{"defaultAction": "SCMP_ACT_NOTIFY"}"#);
-    let output = run("seccomp:own.json");
-    let records = json(&output)["records"].as_array().unwrap().clone();
-    let of = |operation: &str| records.iter().find(|record| record["operation"] == operation).unwrap();
-    assert!(of("id.getppid")["median_ns"].as_f64().is_some_and(|ns| ns > 1.0), "{records:?}");
-    assert_entries("id.getppid", of("id.getppid"));
-    assert!(of("id.getpgid")["error"]["message"].to_string().contains("Permission denied"), "{records:?}");
-    for (name, expected) in [
-        ("seccomp:none.json", "(the filter does not allow execve, mmap, "),
-        ("seccomp:notify.json", "defaultAction: SCMP_ACT_NOTIFY asks another program"),
-        ("seccomp:missing.json", "missing.json: No such file or directory"),
-    ] {
-        let refused = run(name);
-        assert_eq!(refused.status.code(), Some(2), "{name}");
-        assert!(stderr(&refused).contains(expected), "{name}: {}", stderr(&refused));
-    }
-}
-
 /// The calls that the operation declares, by whichever name, and no other.
 fn assert_entries(case: &str, record: &Value) {
     assert_eq!(text(record, "entries_status"), "verified", "{case}");

@@ -1,7 +1,6 @@
 //! Names of environments: the name of a file, or for guests that and more: `linux-6.1`, `linux:build/bzImage`,
-//! `linux-arm64-6.1`, `linux-6.1 cpu=Haswell memory=512 audit=1`, and `seccomp:profile.json`. Pure. Called by `environment`.
+//! `linux-arm64-6.1`, `linux-6.1 cpu=Haswell memory=512 audit=1`. Pure. Called by `environment`.
 
-use serde::Deserialize;
 use std::path::PathBuf;
 
 /// Which kernel a guest boots.
@@ -24,16 +23,6 @@ pub struct Name {
     pub memory: Option<String>,
     /// Boot parameters; may be empty.
     pub append: String,
-}
-
-/// What a profile in the name changes of the environment.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OfProfile {
-    pub title: String,
-    pub what: String,
-    pub run: Vec<String>,
-    pub misleads: Vec<String>,
 }
 
 /// What begins the words that choose a processor and the memory. The kernel has no parameters of these names.

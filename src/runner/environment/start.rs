@@ -88,7 +88,7 @@ impl Environment {
         if words == [PROGRAM] {
             return program;
         }
-        let (confine, filter) = (places.run.join(CONFINE), self.filter_argument());
+        let confine = places.run.join(CONFINE);
         let measuring = places.measuring.map_or("none".to_string(), |cpu| cpu.to_string());
         let holes = [
             ("{dir}", places.directory.as_os_str()),
@@ -96,7 +96,6 @@ impl Environment {
             ("{run}", places.run.as_os_str()),
             ("{cache}", places.cache.as_os_str()),
             ("{confine}", confine.as_os_str()),
-            ("{filter}", filter.as_ref()),
             ("{measuring}", measuring.as_ref()),
             // Within a word, for a shell there: without arguments, which a word cannot hold.
             (PROGRAM, program.get_program()),
