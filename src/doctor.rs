@@ -21,7 +21,6 @@ type Look = fn(&Host, &Checks) -> Option<Answer>;
 
 const LOOKS: &[(&str, Look)] = &[
     ("kernel entries", permission::ptrace),
-    ("second witness", permission::perf),
     ("hardware counters", permission::counters),
     ("load", noise::load),
     ("stolen time", noise::steal),

@@ -158,7 +158,6 @@ impl TopArgs {
             target: self.target.resolve()?,
             tracer: Some(crate::trace::bpf::KIND),
             detail,
-            calls: Vec::new(),
             more: More { grouping, ..More::default() },
         })
     }

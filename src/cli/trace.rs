@@ -41,11 +41,8 @@ pub struct TraceArgs {
     #[arg(long)]
     counts: bool,
     /// Sample the CPUs and count no call: shares of CPU time by call, for less than 1% of it. eBPF only.
-    #[arg(long, conflicts_with_all = ["tracer", "counts", "calls", "budget", "runs", "paths", "descriptors", "stacks", "slowest"])]
+    #[arg(long, conflicts_with_all = ["tracer", "counts", "budget", "runs", "paths", "descriptors", "stacks", "slowest"])]
     sampled: bool,
-    /// Calls for --tracer perf to count, at most 20.
-    #[arg(long, value_name = "NAME[,NAME...]", value_delimiter = ',', hide_short_help = true)]
-    calls: Vec<String>,
     /// Keep counts by process name, or for each process or control group by itself.
     #[arg(long, value_enum, default_value = "name")]
     group: Grouping,
@@ -88,7 +85,6 @@ Examples:
   syscost trace -o git.profile.json -- git status
   syscost trace --counts --format csv --report calls.csv find / -xdev
   sudo syscost trace --user nobody ls
-  syscost trace --tracer perf --calls read,write,openat -- ./server
   syscost trace -p 1234,1250 --for 10
   sudo syscost trace --all --for 10 --by process
   sudo syscost trace --sampled -p 1234 --for 60
@@ -192,14 +188,10 @@ impl TraceArgs {
 
     fn options(&self) -> Result<TraceOptions> {
         usage(self.target.check())?;
-        let perf = self.tracer.is_some_and(|kind| kind.named_calls);
-        if perf == self.calls.is_empty() {
-            return usage(Err(anyhow!("--tracer perf and --calls NAME,... go together: perf counts the named calls")));
-        }
-        usage(budget::check(&self.budget, &self.calls))?;
+        usage(budget::check(&self.budget))?;
         let detail = match () {
             () if self.sampled => Detail::Samples,
-            () if self.counts || perf => Detail::Counts,
+            () if self.counts => Detail::Counts,
             () => Detail::Times,
         };
         let unknown = self.sampled && !matches!(self.by, By::Call | By::Process | By::Cgroup);
@@ -210,7 +202,6 @@ impl TraceArgs {
             target: self.target.resolve()?,
             tracer: if self.sampled { Some(crate::trace::bpf::KIND) } else { self.tracer },
             detail,
-            calls: self.calls.clone(),
             more: More {
                 grouping: self.grouping(),
                 tree: true,

@@ -54,7 +54,7 @@ impl Budget {
     /// The budget, if every run of `column` makes more; `None` too if the tracer did not count the call.
     pub fn exceeded(&self, column: &ProfileColumn) -> Option<Exceeded> {
         let call = self.is_of_one_call().then_some(self.call.as_str());
-        let counts = column.counts(|name| call.is_none_or(|call| call == name))?;
+        let counts = column.counts(|name| call.is_none_or(|call| call == name));
         let calls = if self.call == ERRORS { counts.errors } else { counts.calls };
         let parts = || column.largest(call, self.call == ERRORS);
         (calls.least > self.most).then(|| Exceeded { budget: self.clone(), calls, parts: parts() })

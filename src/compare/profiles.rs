@@ -16,8 +16,6 @@ use super::gate::Gate;
 use crate::model::{CallCount, Class, Profile};
 use std::collections::BTreeMap;
 
-/// The tracer that counts only the calls it was asked to count.
-const OF_NAMED_CALLS: &str = "perf";
 /// Maximum number of parts that a row names.
 const MOST_PARTS: usize = 3;
 /// The name of the row over all calls.
@@ -27,8 +25,6 @@ pub const TOTAL: &str = "total";
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProfileColumn {
     pub info: ProfileInfo,
-    /// Whether calls that are not listed were made 0 times.
-    counts_all: bool,
     /// One for each run, by call and class.
     runs: Vec<BTreeMap<(String, Class), CallCount>>,
 }
@@ -45,7 +41,7 @@ impl ProfileColumn {
             runs: runs.len(),
             host: profile.host.name.clone(),
         };
-        ProfileColumn { info, counts_all: profile.tracer.kind != OF_NAMED_CALLS, runs }
+        ProfileColumn { info, runs }
     }
 
     /// Several as one, called `label`; `None` without any.
@@ -54,7 +50,6 @@ impl ProfileColumn {
         let mut all = columns.next()?;
         for column in columns {
             all.info.complete &= column.info.complete;
-            all.counts_all &= column.counts_all;
             all.runs.extend(column.runs);
         }
         all.info.label = label.to_string();
@@ -72,10 +67,8 @@ impl ProfileColumn {
         self.runs.iter().map(sum).collect()
     }
 
-    pub(super) fn counts(&self, is_it: impl Fn(&str) -> bool) -> Option<Counts> {
-        let sums = self.sums(is_it);
-        let is_made = sums.iter().any(|sum| sum.calls > 0);
-        (is_made || self.counts_all).then(|| Counts::of(&sums))
+    pub(super) fn counts(&self, is_it: impl Fn(&str) -> bool) -> Counts {
+        Counts::of(&self.sums(is_it))
     }
 
     /// The parts of `call`, or of all calls, with the most calls; only errors if `errors`.
@@ -111,11 +104,10 @@ pub fn compare_profiles(columns: &[ProfileColumn], baseline: usize, takes: impl 
         names.map(|(call, _)| call.as_str()).filter(|call| takes(call)).collect();
     let mut rows: Vec<ProfileRow> = calls.into_iter().map(|call| row(columns, baseline, Some(call), &takes)).collect();
     rows.sort_by_key(|row| std::cmp::Reverse((row.change(baseline), row.most_calls())));
-    let counts_all = columns.iter().all(|column| column.counts_all);
     ProfileComparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
         baseline,
-        total: counts_all.then(|| row(columns, baseline, None, &takes)),
+        total: row(columns, baseline, None, &takes),
         rows,
         left_out: 0,
         gate: None,
@@ -156,31 +148,28 @@ fn grown_parts(own: &Parts, base: &Parts, is_it: &impl Fn(&str) -> bool) -> Vec<
 impl ProfileRow {
     /// How far the median number of calls of any column is from the baseline's.
     fn change(&self, baseline: usize) -> u64 {
-        let calls = |counts: &Option<Counts>| counts.map(|counts| counts.calls.median);
-        let base = calls(&self.counts[baseline]).unwrap_or(0);
-        self.counts.iter().filter_map(calls).map(|own| own.abs_diff(base)).max().unwrap_or(0)
+        let base = self.counts[baseline].calls.median;
+        self.counts.iter().map(|own| own.calls.median.abs_diff(base)).max().unwrap_or(0)
     }
 
     fn most_calls(&self) -> u64 {
-        self.counts.iter().flatten().map(|counts| counts.calls.most).max().unwrap_or(0)
+        self.counts.iter().map(|counts| counts.calls.most).max().unwrap_or(0)
     }
 
     /// Whether any count of any column differs from the baseline's by more than `margin` in every pair of runs.
     fn differs(&self, baseline: usize, margin: f64) -> bool {
-        let Some(base) = self.counts[baseline] else { return true };
+        let base = self.counts[baseline];
         let apart =
             |own: Span, base: Span| own.least as f64 > base.allowed(margin) || base.least as f64 > own.allowed(margin);
         let any = |own: &Counts| {
             let bytes = own.bytes.zip(base.bytes).is_some_and(|(own, base)| apart(own, base));
             apart(own.calls, base.calls) || apart(own.errors, base.errors) || bytes
         };
-        self.counts.iter().any(|own| own.as_ref().is_none_or(any))
+        self.counts.iter().any(any)
     }
 
     fn found(&self, column: usize, baseline: usize, limit: f64) -> ProfileFound {
-        let (Some(own), Some(base)) = (self.counts[column], self.counts[baseline]) else {
-            return ProfileFound::NotCounted;
-        };
+        let (own, base) = (self.counts[column], self.counts[baseline]);
         let bytes = own.bytes.zip(base.bytes).map(|(own, base)| (Quantity::Bytes, own, base));
         let counts = [(Quantity::Calls, own.calls, base.calls), (Quantity::Errors, own.errors, base.errors)];
         let all: Vec<_> = counts.into_iter().chain(bytes).collect();
@@ -206,7 +195,7 @@ impl ProfileComparison {
                 |column: &usize| ProfileGatedRow { call: row.call.clone(), column: *column, found: found(column) };
             columns.iter().map(judged).collect()
         };
-        let rows = self.total.iter().chain(&self.rows).flat_map(of_row).collect();
+        let rows = [&self.total].into_iter().chain(&self.rows).flat_map(of_row).collect();
         self.gate = Some(ProfileGated { limit, rows });
     }
 
@@ -219,14 +208,14 @@ impl ProfileComparison {
 
     /// The row of `call`, or of all.
     pub fn row(&self, call: &str) -> Option<&ProfileRow> {
-        self.total.iter().chain(&self.rows).find(|row| row.call == call)
+        [&self.total].into_iter().chain(&self.rows).find(|row| row.call == call)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ProcessGroup, ProfileRun, TracerFacts};
+    use crate::model::{ProcessGroup, ProfileRun};
 
     fn count(call: &str, depth: u64, calls: u64, errors: u64) -> CallCount {
         let class = Class { depth: Some(depth), ..Class::default() };
@@ -258,11 +247,11 @@ mod tests {
         let names: Vec<&str> = comparison.rows.iter().map(|row| row.call.as_str()).collect();
         assert_eq!(names, ["openat", "read", "close"]);
         let open = &comparison.rows[0];
-        assert_eq!(open.counts[1].unwrap().calls, Span { least: 381, median: 381, most: 381 });
+        assert_eq!(open.counts[1].calls, Span { least: 381, median: 381, most: 381 });
         let parts: Vec<(Option<u64>, Option<&str>, u64)> =
             open.grew[1].iter().map(|p| (p.class.depth, p.error.as_deref(), p.calls - p.baseline_calls)).collect();
         assert_eq!(parts, [(Some(3), None, 180), (None, Some("ENOENT"), 118), (Some(1), None, 1)]);
-        assert_eq!(comparison.rows[2].counts[0].unwrap().calls.most, 0, "not made is 0, not unknown");
+        assert_eq!(comparison.rows[2].counts[0].calls.most, 0, "not made is 0, not unknown");
         let failed =
             |limit| gated(&[old.clone(), new.clone()], limit).into_iter().filter(|(_, failed)| *failed).count();
         assert_eq!((failed(0.1), failed(100.0)), (3, 1), "total, openat and close; a new call is infinite growth");
@@ -287,18 +276,5 @@ mod tests {
         assert!(!failed(&[10, 14, 12], &[17, 18, 18]), "as far above as the runs of one side differ");
         assert!(failed(&[10, 14, 12], &[19, 20, 22]));
         assert!(failed(&[10, 10, 10], &[11, 11, 11]) && !failed(&[10, 10, 10], &[11, 11, 10]));
-    }
-
-    #[test]
-    fn a_tracer_of_named_calls_knows_nothing_of_the_others() {
-        let named = |call: &str| {
-            let group = ProcessGroup { calls: vec![count(call, 0, 5, 0)], ..ProcessGroup::default() };
-            let tracer = TracerFacts { kind: "perf".into(), ..TracerFacts::default() };
-            ProfileColumn::new("x", &Profile { groups: vec![group], tracer, ..Profile::default() })
-        };
-        let mut comparison = compare_profiles(&[named("read"), named("write")], 0, |_| true);
-        assert!(comparison.total.is_none() && comparison.rows[0].counts.iter().any(Option::is_none));
-        comparison.gate(&Gate { limit: Some(0.0), entries: None });
-        assert!(comparison.gate.unwrap().rows.iter().all(|row| row.found == ProfileFound::NotCounted));
     }
 }

@@ -231,7 +231,7 @@ fn as_traced(calls: &ProfileComparison) -> Option<Explained> {
 /// The head's time in a call minus the base's.
 fn seconds(row: &ProfileRow) -> Option<f64> {
     let time = |side: usize| -> Option<f64> {
-        let counts = row.counts[side]?;
+        let counts = row.counts[side];
         let is_made = counts.calls.most > 0;
         let on_cpu = counts.on_cpu_ns.map(|span| span.median).or((!is_made).then_some(0))?;
         Some((on_cpu + counts.stalled_ns.map_or(0, |span| span.median)) as f64 / 1e9)
@@ -337,7 +337,7 @@ mod tests {
     fn calls_that_changed_are_named_with_their_classes_and_times() {
         let versus = &found(&[100; 6], &[50; 6]).versus[0];
         let [open] = versus.changed() else { panic!("{versus:?}") };
-        assert_eq!((&*open.call, open.counts[0].unwrap().calls.median), ("openat", 4168));
+        assert_eq!((&*open.call, open.counts[0].calls.median), ("openat", 4168));
         assert_eq!((open.grew[1].len(), open.fell[1][0].class.depth, open.fell[1][0].calls), (0, Some(2), 110));
         assert_eq!(versus.calls.as_ref().unwrap().left_out, 1);
         let explained = versus.explained.unwrap();

@@ -32,7 +32,6 @@ pub fn permitted() -> Checks {
     Checks {
         ptrace_allowed: Ok(()),
         ptrace_scope: None,
-        perf_allowed: Ok(()),
         counters: offer(),
         tracing_visible: true,
         cc: Some("cc 12.2.0".to_string()),

@@ -1,7 +1,7 @@
 //! Looks at what is permitted and installed, judging by the checks.
 
 use super::finding::Answer;
-use crate::kernel::checks::{Checks, PerfObstacle};
+use crate::kernel::checks::Checks;
 use crate::kernel::counters::{Countable, Refusal};
 use crate::model::Host;
 
@@ -25,23 +25,6 @@ fn ptrace_advice(host: &Host, checks: &Checks) -> &'static str {
         _ if host.container.is_some() => "Allow it in the container (docker: --cap-add=SYS_PTRACE), or run outside.",
         _ => "Look for a system call filter or a security module; records will say `unverified`.",
     }
-}
-
-/// The second witness is optional: if it is missing, that is only a notice.
-pub fn perf(_: &Host, checks: &Checks) -> Option<Answer> {
-    let (found, advice) = match &checks.perf_allowed {
-        Ok(()) => return Answer::good("perf's tracepoints may be opened"),
-        Err(PerfObstacle::Paranoid(level)) => {
-            let advice = "Optional, as ptrace counts: to use it, run as root or lower kernel.perf_event_paranoid to 1.";
-            return Answer::forbidden(format!("kernel.perf_event_paranoid is {level}"), advice);
-        }
-        Err(PerfObstacle::HiddenTracing) => (
-            "tracefs cannot be read",
-            "Optional, as ptrace counts. To use it, as root: mount -t tracefs tracefs /sys/kernel/tracing",
-        ),
-        Err(PerfObstacle::NotBuilt) => ("no perf tracepoints", "Optional, as ptrace counts: this kernel has none."),
-    };
-    Answer::notice(found, advice)
 }
 
 /// Without hardware counters, times can still be measured; some events that a processor lacks are nothing to complain about.
@@ -123,12 +106,5 @@ mod tests {
         assert!(missing.advice.contains("counts page-faults, context-switches"), "{}", missing.advice);
         assert_eq!(state(found(Refusal::Filtered)), Some(State::Forbidden));
         assert_eq!(state(counters(&hardware(), &permitted())), Some(State::Good));
-    }
-
-    #[test]
-    fn refused_perf_and_missing_perf_differ() {
-        let judged = |obstacle| state(perf(&hardware(), &Checks { perf_allowed: Err(obstacle), ..permitted() }));
-        assert_eq!(judged(PerfObstacle::Paranoid(2)), Some(State::Forbidden));
-        assert_eq!(judged(PerfObstacle::HiddenTracing), Some(State::Notice));
     }
 }

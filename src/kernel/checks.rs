@@ -8,9 +8,7 @@ use super::counters::AvailableEvents;
 use super::host::StealClock;
 use super::linux::ptrace;
 use super::output::output;
-use super::perf::PARANOID;
 use super::private;
-use super::sources::capability::{PERFMON, SYS_ADMIN};
 use super::taxes::tracing_directory;
 use nix::unistd::Pid;
 use std::fs;
@@ -26,8 +24,6 @@ pub struct Checks {
     pub ptrace_allowed: Result<(), String>,
     /// Yama's restriction of ptrace, 0 to 3, where the kernel has it.
     pub ptrace_scope: Option<u8>,
-    /// Whether system call tracepoints may be opened, judging by settings.
-    pub perf_allowed: Result<(), PerfObstacle>,
     /// The events that may be counted, and why others may not.
     pub counters: AvailableEvents,
     /// Whether the kernel's tracing state can be read, so that the absence of taxes means something.
@@ -44,20 +40,7 @@ pub struct Checks {
     pub nominal_mhz: Option<f64>,
 }
 
-/// Why system call tracepoints cannot be opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PerfObstacle {
-    /// The kernel was built without perf events or without these tracepoints.
-    NotBuilt,
-    /// kernel.perf_event_paranoid, too high for this user.
-    Paranoid(i32),
-    /// The tracing file system, which has the tracepoint's ID, is not mounted or not readable for this user.
-    HiddenTracing,
-}
-
 const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
-/// The initial user namespace: capabilities in another one do not apply to the machine.
-const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
 
 /// Makes all checks; takes as long as the compiler does, which works in the directory of a run.
 pub fn checks(sources: &Sources, run: Option<&Path>) -> Checks {
@@ -65,7 +48,6 @@ pub fn checks(sources: &Sources, run: Option<&Path>) -> Checks {
     Checks {
         ptrace_allowed: try_ptrace(),
         ptrace_scope: sources.text("proc/sys/kernel/yama/ptrace_scope").and_then(|scope| scope.parse().ok()),
-        perf_allowed: perf(sources),
         counters: AvailableEvents::here(sources, None),
         tracing_visible: tracing_directory(sources).is_some(),
         m32: compiler
@@ -97,22 +79,6 @@ fn seize(child: &Child) -> Result<(), String> {
         .map_err(|error| format!("ptrace(PTRACE_SEIZE): {}", error.desc()))
 }
 
-/// The second witness needs the kernel's permission and the tracepoint's ID.
-fn perf(sources: &Sources) -> Result<(), PerfObstacle> {
-    let level = sources.text(PARANOID).and_then(|level| level.parse().ok()).ok_or(PerfObstacle::NotBuilt)?;
-    if level > 1 && !capable(sources, PERFMON) && !capable(sources, SYS_ADMIN) {
-        return Err(PerfObstacle::Paranoid(level));
-    }
-    let directory = tracing_directory(sources).ok_or(PerfObstacle::HiddenTracing)?;
-    let number = sources.number(&format!("{directory}/events/raw_syscalls/sys_enter/id"));
-    number.map(|_| ()).ok_or(PerfObstacle::NotBuilt)
-}
-
-fn capable(sources: &Sources, bit: u32) -> bool {
-    let of_machine = sources.link("proc/self/ns/user").is_none_or(|namespace| namespace == FIRST_USER_NAMESPACE);
-    of_machine && sources.has(bit)
-}
-
 fn version(compiler: &str) -> Option<String> {
     let output = quiet(private::asking(compiler).arg("--version"))?;
     String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_string).filter(|_| output.status.success())
@@ -133,38 +99,6 @@ fn quiet(command: &mut Command) -> Option<Output> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::fake::{link, tree};
-
-    const NOBODY: &str = "CapEff:\t0000000000000000\n";
-    const ROOT: &str = "CapEff:\t000001ffffffffff\n";
-
-    #[test]
-    fn perf_needs_permission_and_tracefs() {
-        let reason = |files: &[(&str, &str)]| perf(&tree(files).1);
-        assert_eq!(reason(&[]), Err(PerfObstacle::NotBuilt));
-        let refused = reason(&[(PARANOID, "2\n"), ("proc/self/status", NOBODY)]);
-        assert_eq!(refused, Err(PerfObstacle::Paranoid(2)));
-        let hidden = reason(&[(PARANOID, "2\n"), ("proc/self/status", ROOT)]);
-        assert_eq!(hidden, Err(PerfObstacle::HiddenTracing));
-    }
-
-    #[test]
-    fn perf_is_permitted_if_both_are_there() {
-        let (_keep, sources) = tree(&[
-            (PARANOID, "-1\n"),
-            ("sys/kernel/tracing/current_tracer", "nop\n"),
-            ("sys/kernel/tracing/events/raw_syscalls/sys_enter/id", "350\n"),
-        ]);
-        assert_eq!(perf(&sources), Ok(()));
-    }
-
-    #[test]
-    fn capabilities_of_another_user_namespace_do_not_count() {
-        let (keep, sources) = tree(&[("proc/self/status", ROOT)]);
-        assert!(capable(&sources, PERFMON));
-        link(&keep, "proc/self/ns/user", "user:[4026532000]");
-        assert!(!capable(&sources, PERFMON));
-    }
 
     #[test]
     fn a_refusal_has_a_reason() {

@@ -96,17 +96,6 @@ pub fn is_unknown_user(uid: u32) -> bool {
     !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
-/// Makes orphaned descendants our children instead of init's, so that they can be waited for (prctl(2),
-/// PR_SET_CHILD_SUBREAPER, Linux 3.4). Older kernels refuse; then orphans are not waited for.
-#[cfg(target_os = "linux")]
-pub fn adopt_orphans() {
-    let _ = nix::sys::prctl::set_child_subreaper(true);
-}
-
-/// Other systems give orphans to init.
-#[cfg(not(target_os = "linux"))]
-pub fn adopt_orphans() {}
-
 /// Has this process killed when the thread that started it ends (prctl(2), PR_SET_PDEATHSIG); kept by execve, unless the program
 /// gains privileges. Async-signal-safe.
 #[cfg(target_os = "linux")]

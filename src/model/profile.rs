@@ -79,7 +79,7 @@ pub struct ProfileRun {
 /// Which tracer made the profile, and what it added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TracerFacts {
-    /// `bpf`, `ptrace`, `seccomp`, `perf`, `strace` or `strace -c`.
+    /// `bpf`, `ptrace`, `seccomp`, `strace` or `strace -c`.
     pub kind: String,
     /// Its setup, in one line.
     pub detail: String,

@@ -56,7 +56,6 @@ fn options(command: &Command) -> TraceOptions {
         target: Target::Command(command.traced.clone()),
         tracer: None,
         detail: Detail::Times,
-        calls: Vec::new(),
         more: More::default(),
     }
 }

@@ -194,7 +194,7 @@ fn moved(base: u64, head: u64) -> String {
 
 /// `openat fell from 4,168 to 110 (depth 2)`; `None` if only errors or bytes differ.
 fn fell_or_rose(row: &ProfileRow) -> Option<String> {
-    let [base, head] = [0, 1].map(|side| row.counts[side].map_or(0, |counts| counts.calls.median));
+    let [base, head] = [0, 1].map(|side| row.counts[side].calls.median);
     let parts = if head < base { &row.fell[1] } else { &row.grew[1] };
     let part = parts.iter().map(part_name).find(|text| !text.is_empty());
     let part = part.map_or_else(String::new, |text| format!(" ({text})"));

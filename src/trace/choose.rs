@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 /// In the order in which they are tried; the module of each describes it.
-const KINDS: &[TracerKind] = &[super::bpf::KIND, super::ptrace::KIND, super::perf::KIND];
+const KINDS: &[TracerKind] = &[super::bpf::KIND, super::ptrace::KIND];
 
 impl ValueEnum for TracerKind {
     fn value_variants<'a>() -> &'a [TracerKind] {
@@ -33,8 +33,7 @@ impl TraceOptions {
 /// Why the requested one, or any, is not available.
 pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     let mut refused = Vec::new();
-    let automatic = KINDS.iter().copied().filter(|kind| !kind.named_calls);
-    for kind in options.tracer.map_or_else(|| automatic.collect(), |kind| vec![kind]) {
+    for kind in options.tracer.map_or_else(|| KINDS.to_vec(), |kind| vec![kind]) {
         match (kind.open)(options) {
             Ok(tracer) => {
                 let because = if refused.is_empty() { String::new() } else { format!(" ({})", refused.join("; ")) };

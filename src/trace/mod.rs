@@ -15,7 +15,6 @@ mod container;
 pub mod gather;
 mod lineage;
 mod mounts;
-mod perf;
 mod ptrace;
 mod run;
 mod signals;

@@ -22,7 +22,6 @@ use stops::PtraceTracer;
 pub const KIND: TracerKind = TracerKind {
     name: "ptrace",
     what: "Each call stops twice: exact, unprivileged, slow. With --counts it stops once",
-    named_calls: false,
     open,
 };
 

@@ -146,8 +146,6 @@ pub struct TracerKind {
     pub name: &'static str,
     /// The help text of that value.
     pub what: &'static str,
-    /// Whether it counts only the calls that it is given; such a one is tried only if it was requested.
-    pub named_calls: bool,
     pub open: fn(&TraceOptions) -> Result<Box<dyn Tracer>>,
 }
 
@@ -157,8 +155,6 @@ pub struct TraceOptions {
     /// `None` for the first tracer that is available.
     pub tracer: Option<TracerKind>,
     pub detail: Detail,
-    /// The names of the calls that the perf tracer counts.
-    pub calls: Vec<String>,
     /// What only the bpf tracer can record.
     pub more: More,
 }

@@ -225,9 +225,9 @@ fn where_a_tracer_works_is_known_of_files_that_do_not_say() {
         let text = format!(r#"{{"schema": "syscost.profile/1", "tracer": {{{tracer}}}, "calls": []}}"#);
         read_bytes(text.as_bytes()).unwrap().tracer.adds_system_time
     };
-    let kinds = ["bpf", "perf", "ptrace", "seccomp", "strace -c", ""];
+    let kinds = ["bpf", "ptrace", "seccomp", "strace -c", ""];
     let by_kind = kinds.map(|kind| adds(&format!(r#""kind": "{kind}""#)));
-    assert_eq!(by_kind, [true, true, false, false, false, false]);
+    assert_eq!(by_kind, [true, false, false, false, false]);
     assert!(adds(r#""kind": "new", "adds_system_time": true"#));
     assert!(!adds(r#""kind": "bpf", "adds_system_time": false"#));
 }

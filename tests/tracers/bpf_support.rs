@@ -60,7 +60,7 @@ pub fn open(detail: Detail, held: bool) -> Box<dyn Tracer> {
 }
 
 pub fn open_for(target: Target, detail: Detail, more: More) -> Box<dyn Tracer> {
-    syscost::trace::bpf::open(&TraceOptions { target, tracer: None, detail, calls: Vec::new(), more }).unwrap()
+    syscost::trace::bpf::open(&TraceOptions { target, tracer: None, detail, more }).unwrap()
 }
 
 pub fn traced(command: &[&str], detail: Detail) -> Profile {

@@ -1,16 +1,14 @@
 //! What the tests of `syscost trace` share: the program of tests/trace/tree.c, and ways to run it traced.
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
-use crate::common::{Place, skip, stderr};
-use nix::unistd::geteuid;
+use crate::common::{Place, stderr};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// Every tracer that this machine allows, as arguments.
-pub const TRACERS: [&[&str]; 3] =
-    [&["--tracer", "ptrace"], &["--tracer", "ptrace", "--counts"], &["--tracer", "perf", "--calls", "getppid"]];
+pub const TRACERS: [&[&str]; 2] = [&["--tracer", "ptrace"], &["--tracer", "ptrace", "--counts"]];
 
 /// The program of tests/trace/tree.c in `place`.
 pub fn helper(place: &Place) -> PathBuf {
@@ -47,14 +45,4 @@ pub fn call<'a>(document: &'a Value, name: &str) -> &'a Value {
 
 pub fn count(document: &Value, name: &str) -> u64 {
     call(document, name)["calls"].as_u64().unwrap_or(0)
-}
-
-/// Whether this machine lets us use a tracer; says so where not.
-pub fn is_possible(test: &str, options: &[&str]) -> bool {
-    let possible =
-        !options.contains(&"perf") || (geteuid().is_root() && Path::new("/sys/kernel/tracing/events").exists());
-    if !possible {
-        skip(test, "perf's tracepoints need root and tracefs");
-    }
-    possible
 }

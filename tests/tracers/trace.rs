@@ -8,13 +8,13 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-use support::{TRACERS, build, call, count, helper, is_possible, trace};
+use support::{TRACERS, build, call, count, helper, trace};
 
 #[test]
 fn twenty_thousand_calls_of_a_tree_are_twenty_thousand() {
     let place = Place::new();
     let tree = helper(&place);
-    for options in TRACERS.iter().filter(|options| is_possible("exact counts", options)) {
+    for options in TRACERS {
         for _ in 0..10 {
             let (output, document) = trace(&place, options, &[tree.to_str().unwrap()]);
             assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));
@@ -39,7 +39,7 @@ fn each_fork_is_followed_and_its_orphans_are_waited_for() {
 fn ten_thousand_forks() {
     let place = Place::new();
     let tree = helper(&place);
-    for options in TRACERS.iter().filter(|options| is_possible("10,000 forks", options)) {
+    for options in TRACERS {
         let (output, document) = trace(&place, options, &[tree.to_str().unwrap(), "forks", "10000"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert_eq!(count(&document, "getppid"), 10_000, "{options:?}");
@@ -72,7 +72,7 @@ fn calls_have_classes_and_errors() {
 fn signals_and_stops_pass_through() {
     let place = Place::new();
     let tree = helper(&place);
-    for options in TRACERS.iter().filter(|options| is_possible("signals", options)) {
+    for options in TRACERS {
         let (output, document) = trace(&place, options, &[tree.to_str().unwrap(), "signals"]);
         assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));
         assert_eq!(count(&document, "getppid"), 10);
@@ -156,7 +156,7 @@ fn the_profile_can_be_shown_again() {
 fn the_accounting_has_those_that_nobody_waited_for() {
     let place = Place::new();
     let tree = helper(&place);
-    for options in TRACERS.iter().filter(|options| is_possible("the accounting", options)) {
+    for options in TRACERS {
         let (output, document) = trace(&place, options, &[tree.to_str().unwrap(), "accounts"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let ns = |mode: &str| document["usage"][mode].as_u64().unwrap();

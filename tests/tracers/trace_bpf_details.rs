@@ -158,7 +158,7 @@ fn what_cannot_be_kept_is_refused() {
     let refused = |detail, slowest| {
         let target = Target::Command(Traced::default());
         let more = More { slowest, ..NOTHING };
-        let options = TraceOptions { target, tracer: None, detail, calls: Vec::new(), more };
+        let options = TraceOptions { target, tracer: None, detail, more };
         syscost::trace::bpf::open(&options).err().map(|error| error.to_string())
     };
     assert_eq!(refused(Detail::Times, 65).unwrap(), "--slowest 65: at most 64 calls are kept");

@@ -94,10 +94,8 @@ fn has_row(text: &str, call: &str) -> bool {
 
 /// Why a tracer cannot be had here.
 fn missing(tracer: &str) -> Option<String> {
-    let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     match tracer {
         "bpf" => bpf::available().err(),
-        "perf" => (!known.contains("tracefs")).then(|| "this kernel has no tracefs".to_string()),
         _ => None,
     }
 }
@@ -108,8 +106,7 @@ fn each_tracer_means_the_number_that_the_caller_means() {
     if !is_possible(test) {
         return;
     }
-    let ways: [&[&str]; 3] =
-        [&["--tracer", "bpf"], &["--tracer", "ptrace"], &["--tracer", "perf", "--calls", "getsid,getpgid"]];
+    let ways: [&[&str]; 2] = [&["--tracer", "bpf"], &["--tracer", "ptrace"]];
     for options in ways {
         if let Some(why) = missing(options[1]) {
             skip(test, &format!("--tracer {}: {why}", options[1]));

@@ -27,8 +27,8 @@ pub struct ProfileComparison {
     pub columns: Vec<ProfileInfo>,
     /// Index of the column that the others are compared with.
     pub baseline: usize,
-    /// The sum over all calls; null if a tracer counted some calls only.
-    pub total: Option<ProfileRow>,
+    /// The sum over all calls.
+    pub total: ProfileRow,
     /// One for each system call, those whose number changed most first.
     pub rows: Vec<ProfileRow>,
     /// Rows that were left out as they do not differ by more than the margin.
@@ -42,8 +42,7 @@ pub struct ProfileComparison {
 pub struct ProfileRow {
     /// The call's name; `total` for the sum over all.
     pub call: String,
-    /// Null if the tracer of the file did not count this call.
-    pub counts: Vec<Option<Counts>>,
+    pub counts: Vec<Counts>,
     /// By column, the classes and errors with more calls than the baseline, those with most more first.
     pub grew: Vec<Vec<Part>>,
     /// The same with fewer.
@@ -120,8 +119,6 @@ pub enum ProfileFound {
         own: Span,
         base: Span,
     },
-    /// The call was not counted on one side.
-    NotCounted,
 }
 
 /// What is counted of a call.

@@ -31,10 +31,9 @@ type Quantities = fn(&Counts) -> Option<Span>;
 
 /// A row for each call, and one for all.
 pub fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
-    let rows: Vec<&ProfileRow> = comparison.rows.iter().chain(&comparison.total).collect();
+    let rows: Vec<&ProfileRow> = comparison.rows.iter().chain([&comparison.total]).collect();
     let mut specs = vec![Spec::left("call", |row: &&ProfileRow| row.call.as_str().into())];
-    let has =
-        |of: Quantities| rows.iter().any(|row| row.counts.iter().flatten().any(|c| of(c).is_some_and(|s| s.most > 0)));
+    let has = |of: Quantities| rows.iter().any(|row| row.counts.iter().any(|c| of(c).is_some_and(|s| s.most > 0)));
     for (index, column) in comparison.columns.iter().enumerate() {
         let title = format!("calls {}", column.label);
         specs.push(Spec::right(&title, move |row: &&ProfileRow| span(row, index, |counts| Some(counts.calls))));
@@ -64,8 +63,7 @@ pub fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
 
 /// `1,204`, or over several runs that differ `1,198 .. 1,207`; `?` where it was not counted.
 fn span(row: &ProfileRow, column: usize, of: impl Fn(&Counts) -> Option<Span>) -> Cell {
-    let Some(counts) = &row.counts[column] else { return Cell::styled("?", Style::Faint) };
-    of(counts)
+    of(&row.counts[column])
         .filter(|span| span.most > 0)
         .map_or(Cell::default(), |span| Cell::number(spelled(span), span.median as f64))
 }
@@ -77,13 +75,13 @@ fn spelled(span: Span) -> String {
 
 /// Milliseconds, the median over the runs.
 fn on_cpu(row: &ProfileRow, column: usize) -> Cell {
-    let ns = row.counts[column].as_ref().and_then(|counts| counts.on_cpu_ns);
+    let ns = row.counts[column].on_cpu_ns;
     ns.map_or(Cell::default(), |ns| Cell::number(format!("{:.3}", ns.median as f64 / 1e6), ns.median as f64 / 1e6))
 }
 
 /// `+231 (x2.16)` of the medians; empty where the ranges overlap.
 fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
-    let (Some(own), Some(base)) = (&row.counts[column], &row.counts[baseline]) else { return Cell::default() };
+    let (own, base) = (&row.counts[column], &row.counts[baseline]);
     let (own, base) = (own.calls, base.calls);
     if own.least <= base.most && base.least <= own.most {
         return if own == base { Cell::default() } else { Cell::styled("ranges overlap", Style::Faint) };
@@ -138,7 +136,7 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
     if comparison.columns.iter().any(|column| column.runs > 1) {
         notes.push("a .. b: the least and the most over the runs; changes are of the medians.".to_string());
     }
-    let mut counts = comparison.rows.iter().chain(&comparison.total).flat_map(|row| row.counts.iter().flatten());
+    let mut counts = comparison.rows.iter().chain([&comparison.total]).flat_map(|row| &row.counts);
     if counts.any(|counts| counts.on_cpu_ns.is_some()) {
         notes.push("Times are not judged: those of one run say little of the next.".to_string());
     }
@@ -163,7 +161,6 @@ fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) ->
         ProfileFound::Passed => (Outcome::Passed, String::new()),
         ProfileFound::Unclear { of, own, base } => (Outcome::Unclear, text(*of, *own, *base) + ", in some runs"),
         ProfileFound::Grown { of, own, base } => (Outcome::Failed, text(*of, *own, *base)),
-        ProfileFound::NotCounted => (Outcome::NotJudged, "not counted in one of the files".to_string()),
     };
     Finding { name: row.call.clone(), column: label(row.column), outcome, text }
 }
@@ -213,11 +210,10 @@ fn verdict(comparison: &ProfileComparison) -> Vec<String> {
 /// One record for each call and file.
 fn records(comparison: &ProfileComparison) -> Records {
     type Line<'a> = (&'a ProfileRow, usize);
-    let rows = comparison.rows.iter().chain(&comparison.total);
+    let rows = comparison.rows.iter().chain([&comparison.total]);
     let lines: Vec<Line> = rows.flat_map(|row| (0..row.counts.len()).map(move |column| (row, column))).collect();
-    let of = |of: Quantities, which: fn(&Span) -> u64| {
-        move |(row, column): &Line| Some(which(&of(row.counts[*column].as_ref()?)?))
-    };
+    let of =
+        |of: Quantities, which: fn(&Span) -> u64| move |(row, column): &Line| Some(which(&of(&row.counts[*column])?));
     let (calls, errors): (Quantities, Quantities) = (|c| Some(c.calls), |c| Some(c.errors));
     let specs = [
         Spec::hidden()

@@ -143,7 +143,7 @@ impl From<model::TracerFacts> for Tracer {
 impl From<Tracer> for model::TracerFacts {
     fn from(file: Tracer) -> model::TracerFacts {
         // For files from before the field existed.
-        let known = matches!(file.kind.as_str(), "bpf" | "perf");
+        let known = file.kind == "bpf";
         model::TracerFacts {
             adds_system_time: file.adds_system_time.unwrap_or(known),
             sampled_hz: file.sampled_hz,

@@ -123,7 +123,7 @@ fn yes() -> bool {
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 struct Tracer {
-    /// `bpf`, `ptrace`, `seccomp`, `perf`, `strace` or `strace -c`; empty if nothing was traced.
+    /// `bpf`, `ptrace`, `seccomp`, `strace` or `strace -c`; empty if nothing was traced.
     kind: String,
     /// How it was set up, in one line.
     detail: String,

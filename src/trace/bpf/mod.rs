@@ -28,12 +28,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How the list of tracers describes this one.
-pub const KIND: TracerKind = TracerKind {
-    name: "bpf",
-    what: "The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON",
-    named_calls: false,
-    open,
-};
+pub const KIND: TracerKind =
+    TracerKind { name: "bpf", what: "The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON", open };
 
 const UNATTACHED: &str = "the tracer is not attached";
 /// How often to check for the end of a tree whose first process has ended: nothing signals the end of the rest.
