@@ -5,7 +5,7 @@
 //! Three questions, a file each: `breakdown`, where the workload's time went (`path`, `blocked` and `charged` are what it knows of
 //! wall time, waits and CPU time); `change`, what the time would be with the unit costs of another run (`scaled` for a class,
 //! `lines` for sums, `wall` for wall time); `bounds`, what is saved at most without crossings or by batches; `advice`, what could be
-//! saved. `counted` is a profile in instructions instead. `spread` and `speed` hold the error model, `units` and
+//! saved. `spread` and `speed` hold the error model, `units` and
 //! `waits` the tables of which operation prices which call, and of what calls wait for.
 
 pub mod advice;
@@ -16,7 +16,6 @@ pub mod change;
 mod charged;
 mod comparison;
 pub mod costs;
-pub mod counted;
 pub mod lines;
 pub mod needs;
 pub mod path;

@@ -1,9 +1,9 @@
-//! Unit costs from a run: what one call of a class takes there, in nanoseconds or, of an emulated machine, in instructions. Pure.
+//! Unit costs from a run: what one call of a class takes there, in nanoseconds. Pure.
 
-use super::prices::{self, Amount, MeasuredOperation, PriceList};
-pub use super::prices::{Basis, Interpolation};
+pub use super::prices::{Basis, Interpolation, Price, UnitCost};
+use super::prices::{MeasuredOperation, PriceList};
 use super::speed::Machine;
-use super::spread::{MODEL_SD, Seconds, Z};
+use super::spread::Z;
 use crate::model::{Nanos, Outcome, Record, Run};
 use crate::summary::{Row, RowCost, summarize};
 use std::collections::BTreeSet;
@@ -14,111 +14,12 @@ use std::ops::Deref;
 pub struct Costs {
     /// Where they are from: host, kernel and environment, or the title of the article.
     pub label: String,
-    prices: PriceList<UnitCost>,
+    prices: PriceList,
     /// How many threads ran each operation at once.
     pub threads: u64,
     /// Whether any cost has an interval: published results have none.
     pub has_intervals: bool,
     pub(super) machine: Machine,
-}
-
-/// The operations of a run whose instructions were counted in one environment: no times, which is why this is a type of its own.
-#[derive(Clone, Debug)]
-pub struct CountedCosts {
-    /// Host, kernel and environment.
-    pub label: String,
-    prices: PriceList<InstructionsPerCall>,
-}
-
-/// Unit costs in one of the two units.
-#[derive(Clone, Debug)]
-pub enum UnitCosts {
-    Times(Costs),
-    Instructions(CountedCosts),
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct UnitCost {
-    /// Nanoseconds.
-    pub ns: f64,
-    /// Standard deviation of its logarithm, without what moves all costs of the run; 0 for a published result.
-    pub log_sd: f64,
-    /// The part of it that differs between cases of one run.
-    pub in_run_sd: f64,
-}
-
-/// A number of instructions, in user and kernel mode together.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InstructionsPerCall(pub f64);
-
-/// The unit cost of a call as a time.
-pub type Price = prices::Price<UnitCost>;
-
-impl UnitCost {
-    /// As it compares with another one of the same run: what moves a case from run to run moves both.
-    pub fn in_one_run(self) -> UnitCost {
-        UnitCost { log_sd: self.in_run_sd, ..self }
-    }
-
-    /// With its errors multiplied.
-    fn less_certain(self, factor: f64) -> UnitCost {
-        UnitCost { log_sd: self.log_sd * factor, in_run_sd: self.in_run_sd * factor, ..self }
-    }
-
-    /// The cost of this many calls, if the logarithm of a call's true cost over the unit cost has the standard deviation
-    /// `model_sd`.
-    pub fn times(self, calls: u64, model_sd: f64) -> Seconds {
-        Seconds::within(calls as f64 * self.ns / 1e9, model_sd.hypot(self.log_sd))
-    }
-}
-
-impl Amount for UnitCost {
-    fn value(self) -> f64 {
-        self.ns
-    }
-
-    fn without(self, off: f64) -> UnitCost {
-        let ns = self.ns - off;
-        UnitCost { ns, ..self.less_certain(self.ns / ns) }
-    }
-
-    fn divided(self, count: f64) -> UnitCost {
-        UnitCost { ns: self.ns / count, ..self }
-    }
-
-    fn between(low: UnitCost, high: UnitCost, share: f64) -> UnitCost {
-        let (log_sd, in_run_sd) = (low.log_sd.max(high.log_sd), low.in_run_sd.max(high.in_run_sd));
-        UnitCost { ns: between_logarithms(low.ns, high.ns, share), log_sd, in_run_sd }
-    }
-}
-
-impl Amount for InstructionsPerCall {
-    fn value(self) -> f64 {
-        self.0
-    }
-
-    fn without(self, off: f64) -> InstructionsPerCall {
-        InstructionsPerCall(self.0 - off)
-    }
-
-    fn divided(self, count: f64) -> InstructionsPerCall {
-        InstructionsPerCall(self.0 / count)
-    }
-
-    fn between(low: InstructionsPerCall, high: InstructionsPerCall, share: f64) -> InstructionsPerCall {
-        InstructionsPerCall(between_logarithms(low.0, high.0, share))
-    }
-}
-
-fn between_logarithms(low: f64, high: f64, share: f64) -> f64 {
-    (low.ln() + share * (high.ln() - low.ln())).exp()
-}
-
-impl Price {
-    /// The cost of this many calls, with the model's error.
-    pub fn times(&self, calls: u64) -> Seconds {
-        self.cost.times(calls, MODEL_SD.hypot(self.beyond))
-    }
 }
 
 /// The run has no unit costs of the wanted environment or, if none was named, several environments but not `native`.
@@ -131,13 +32,6 @@ pub struct NoCosts {
     pub counted: Vec<String>,
 }
 
-impl NoCosts {
-    /// The same where figures of either unit would do.
-    fn of_either_unit(self) -> NoCosts {
-        NoCosts { present: [self.present, self.counted].concat(), counted: Vec::new(), ..self }
-    }
-}
-
 impl Costs {
     /// The unit costs of `environment`; by default `native`, or the only one there is.
     ///
@@ -145,68 +39,37 @@ impl Costs {
     /// When the run has no such environment, or several of which none is `native`.
     pub fn from_run(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
         let environment = Environments::of(run).timed(environment)?;
-        let prices = price_list(run, &environment, unit_cost);
+        let prices = price_list(run, &environment);
         let has_intervals = prices.all().any(|cost| cost.log_sd > 0.0);
         let (label, threads, machine) = (label(run, &environment), prices.threads(), Machine::from_run(run));
         Ok(Costs { label, prices, threads, has_intervals, machine })
     }
 }
 
-impl UnitCosts {
-    /// Those of `environment`, in its unit; by default times as [`Costs::from_run`] has them, else the only environment whose
-    /// instructions were counted.
-    ///
-    /// # Errors
-    /// As of [`Costs::from_run`].
-    pub fn from_run(run: &Run, environment: Option<&str>) -> Result<UnitCosts, NoCosts> {
-        match Environments::of(run).counted(environment) {
-            None => Costs::from_run(run, environment).map(UnitCosts::Times).map_err(NoCosts::of_either_unit),
-            Some(environment) => {
-                let prices = price_list(run, &environment, instructions);
-                Ok(UnitCosts::Instructions(CountedCosts { label: label(run, &environment), prices }))
-            }
-        }
-    }
-}
-
 impl Deref for Costs {
-    type Target = PriceList<UnitCost>;
+    type Target = PriceList;
 
-    fn deref(&self) -> &PriceList<UnitCost> {
-        &self.prices
-    }
-}
-
-impl Deref for CountedCosts {
-    type Target = PriceList<InstructionsPerCall>;
-
-    fn deref(&self) -> &PriceList<InstructionsPerCall> {
+    fn deref(&self) -> &PriceList {
         &self.prices
     }
 }
 
 /// The operations of `environment` that have a cost.
-fn price_list<C: Amount>(run: &Run, environment: &str, cost: fn(&Row) -> Option<C>) -> PriceList<C> {
+fn price_list(run: &Run, environment: &str) -> PriceList {
     let summary = summarize(run);
     let rows = summary.rows.iter().chain(&summary.baselines);
     // Programs make most of their calls in loops: cold costs are upper bounds, see METHOD.md.
     let warm = rows.filter(|row| row.case.cold().is_none());
     let own = warm.filter(|row| row.case.language.is_none() && row.case.environment == environment);
-    PriceList::new(own.filter_map(|row| Some((row.case.operation.clone(), point(row, cost(row)?)))))
+    PriceList::new(own.filter_map(|row| Some((row.case.operation.clone(), point(row, unit_cost(row)?)))))
 }
 
-fn point<C>(row: &Row, cost: C) -> MeasuredOperation<C> {
+fn point(row: &Row, cost: UnitCost) -> MeasuredOperation {
     let entries = row.entries.as_ref().map(|entries| entries.total());
     // Faults enter the kernel without a system call.
     let is_fault = row.case.operation.starts_with("mem.fault_");
     let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault;
     MeasuredOperation { params: row.case.effective_params(), cost, entries, enters }
-}
-
-/// The number of instructions of a row; `None` where none were counted.
-fn instructions(row: &Row) -> Option<InstructionsPerCall> {
-    let counted = row.instructions()?;
-    Some(counted.net.unwrap_or(counted.per_operation)).filter(|count| *count > 0.0).map(InstructionsPerCall)
 }
 
 /// The cost of a row; `None` where it has none.
@@ -272,15 +135,6 @@ impl Environments {
         match self.timed.contains(&name) {
             true => Ok(name),
             false => Err(NoCosts { wanted: wanted.map(str::to_string), present: self.timed, counted: self.counted }),
-        }
-    }
-
-    /// The environment whose instructions are meant, if that is what is meant.
-    fn counted(self, wanted: Option<&str>) -> Option<String> {
-        match wanted {
-            Some(name) => self.counted.into_iter().find(|counted| counted == name),
-            None if self.timed.is_empty() && self.counted.len() == 1 => self.counted.into_iter().next(),
-            None => None,
         }
     }
 }

@@ -4,12 +4,11 @@ use super::error::usage;
 use super::exit::Exit;
 use super::{result_files, terminal};
 use crate::attribute::bounds::WhatIf;
-use crate::attribute::costs::{Costs, CountedCosts, NoCosts, UnitCosts};
-use crate::attribute::{Versus, attribute, counted};
+use crate::attribute::costs::{Costs, NoCosts};
+use crate::attribute::{Versus, attribute};
 use crate::model::{By, Profile, Run};
 use crate::report::{
-    AttributionDocument, CountedDocument, Format, ProfileDocument, Top, attribution_document, counted_document,
-    profile_table, write_answer,
+    AttributionDocument, Format, ProfileDocument, Top, attribution_document, profile_table, write_answer,
 };
 use crate::store::{self, Stored};
 use anyhow::{Result, anyhow};
@@ -28,9 +27,6 @@ use std::path::{Path, PathBuf};
 ///
 /// --versus free-crossings is the most that any batching of calls or bypass of the kernel's entry could save on this machine, and
 /// --versus io_uring the most for those calls that a ring carries, at the sizes of batch that --costs has.
-///
-/// Unit costs in instructions, of emulated kernels, price the profile in instructions: calls x instructions on each kernel, and their
-/// ratio, but no seconds.
 ///
 /// Ranges are meant to hold 95% of cases; on workloads that they were not tuned to they held 89% (METHOD.md). A call in a
 /// program may cost half or twice what its operation costs alone, independently of other calls, so totals have narrower ranges
@@ -71,7 +67,6 @@ Examples:
   syscost attribute profile.json --costs here.json --by class --versus there.json
   syscost attribute profile.json --costs both.json@native --versus both.json@gvisor
   syscost attribute profile.json --costs here.json --versus free-crossings io_uring
-  syscost attribute profile.json --costs both.json@linux-6.1 --versus both.json@linux-6.12
   syscost attribute studies/mercurial.profile.json --costs published/linux-2.6.32.json \\
       --versus published/macosx-10.7.json
 
@@ -92,62 +87,34 @@ pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
         Rows::Call => By::Call,
         Rows::Class => By::Class,
     };
-    match Sides::of(args, &profile)? {
-        Sides::Times { own, versus, what_ifs } => {
-            let versus = Versus { costs: &versus, what_ifs: &what_ifs };
-            let found = attribute(&profile, own.as_ref(), versus, by);
-            let top = Top { calls: args.top.unwrap_or(20), changes: args.top.unwrap_or(5) };
-            let json = AttributionDocument { command: &profile.command, found: &found };
-            let document = || attribution_document((&profile, &found), by, top);
-            write_answer(&json, document, (args.format, terminal::screen()), out)?;
-        }
-        Sides::Instructions { own, versus } => {
-            let found = counted::count(&profile, &own, &versus, by);
-            let json = CountedDocument { command: &profile.command, comparisons: &found };
-            let document = || counted_document(&profile, &found, args.top.unwrap_or(20));
-            write_answer(&json, document, (args.format, terminal::screen()), out)?;
-        }
-    }
+    let Sides { own, versus, what_ifs } = Sides::of(args, &profile)?;
+    let versus = Versus { costs: &versus, what_ifs: &what_ifs };
+    let found = attribute(&profile, own.as_ref(), versus, by);
+    let top = Top { calls: args.top.unwrap_or(20), changes: args.top.unwrap_or(5) };
+    let json = AttributionDocument { command: &profile.command, found: &found };
+    let document = || attribution_document((&profile, &found), by, top);
+    write_answer(&json, document, (args.format, terminal::screen()), out)?;
     Ok(Exit::Success)
 }
 
-/// The unit costs on both sides, all of one unit.
-enum Sides {
-    Times { own: Option<Costs>, versus: Vec<Costs>, what_ifs: Vec<WhatIf> },
-    Instructions { own: CountedCosts, versus: Vec<CountedCosts> },
+/// The unit costs on both sides.
+struct Sides {
+    own: Option<Costs>,
+    versus: Vec<Costs>,
+    what_ifs: Vec<WhatIf>,
 }
 
 impl Sides {
     fn of(args: &AttributeArgs, profile: &Profile) -> Result<Sides> {
         let (what_ifs, files): (Vec<_>, Vec<_>) = args.versus.iter().partition(|name| what_if(name).is_some());
-        let what_ifs: Vec<WhatIf> = what_ifs.into_iter().filter_map(|name| what_if(name)).collect();
-        let own = match &args.costs {
-            Some(name) => Some(unit_costs("--costs", name)?),
-            None => own_costs(None, profile)?.map(UnitCosts::Times),
-        };
+        let what_ifs = what_ifs.into_iter().filter_map(|name| what_if(name)).collect();
+        let own = own_costs(args.costs.as_deref(), profile)?;
         if own.is_none() && !args.versus.is_empty() {
             let advice = "a ratio needs both sides: pass --costs with a run from the machine that the profile is from";
             return usage(Err(anyhow!("--versus without --costs: {advice}")));
         }
-        let there = files.iter().map(|name| Ok((name.as_str(), unit_costs("--versus", name)?)));
-        let there = there.collect::<Result<Vec<(&str, UnitCosts)>>>()?;
-        match own {
-            Some(UnitCosts::Instructions(own)) if what_ifs.is_empty() => {
-                let versus = there.into_iter().map(|(name, costs)| instructions(name, costs)).collect::<Result<_>>()?;
-                Ok(Sides::Instructions { own, versus })
-            }
-            Some(UnitCosts::Instructions(_)) => {
-                let advice = "they are bounds in seconds: pass --costs with times";
-                usage(Err(anyhow!(
-                    "--versus free-crossings or io_uring: --costs are numbers of instructions; {advice}"
-                )))
-            }
-            Some(UnitCosts::Times(own)) => {
-                let versus = there.into_iter().map(|(name, costs)| times(name, costs)).collect::<Result<_>>()?;
-                Ok(Sides::Times { own: Some(own), versus, what_ifs })
-            }
-            None => Ok(Sides::Times { own: None, versus: Vec::new(), what_ifs }),
-        }
+        let versus = files.iter().map(|name| costs("--versus", name)).collect::<Result<_>>()?;
+        Ok(Sides { own, versus, what_ifs })
     }
 }
 
@@ -160,25 +127,6 @@ pub fn what_if(name: &str) -> Option<WhatIf> {
     }
 }
 
-fn instructions(name: &str, costs: UnitCosts) -> Result<CountedCosts> {
-    match costs {
-        UnitCosts::Instructions(costs) => Ok(costs),
-        UnitCosts::Times(_) => usage(Err(two_units(name, "times", "numbers of instructions"))),
-    }
-}
-
-fn times(name: &str, costs: UnitCosts) -> Result<Costs> {
-    match costs {
-        UnitCosts::Times(costs) => Ok(costs),
-        UnitCosts::Instructions(_) => usage(Err(two_units(name, "numbers of instructions", "times"))),
-    }
-}
-
-fn two_units(name: &str, there: &str, here: &str) -> anyhow::Error {
-    let advice = "a ratio needs one unit: pass two runs of emulated kernels, or two of times";
-    anyhow!("--versus {name}: its figures are {there}, those of --costs {here}; {advice}")
-}
-
 /// The unit costs of `--costs`; without, those that the profile brings.
 pub fn own_costs(name: Option<&str>, profile: &Profile) -> Result<Option<Costs>> {
     match (name, &profile.unit_costs) {
@@ -188,21 +136,11 @@ pub fn own_costs(name: Option<&str>, profile: &Profile) -> Result<Option<Costs>>
     }
 }
 
-/// The unit costs of a file, or of one environment of it, as times: `FILE` or `FILE@ENV`. Errors: if the file cannot be read or
-/// has none.
+/// The unit costs of a file, or of one environment of it: `FILE` or `FILE@ENV`. Errors: if the file cannot be read or has none.
 pub fn costs(flag: &str, name: &str) -> Result<Costs> {
-    read_costs(flag, name, Costs::from_run)
-}
-
-/// The same in the unit that they have.
-fn unit_costs(flag: &str, name: &str) -> Result<UnitCosts> {
-    read_costs(flag, name, UnitCosts::from_run)
-}
-
-fn read_costs<C>(flag: &str, name: &str, take: fn(&Run, Option<&str>) -> Result<C, NoCosts>) -> Result<C> {
     let (path, environment) = split(name);
     let run = result_file(flag, path)?;
-    usage(take(&run, environment).map_err(|why| anyhow!("{flag} {}: {}", path.display(), no_costs(&why))))
+    usage(Costs::from_run(&run, environment).map_err(|why| anyhow!("{flag} {}: {}", path.display(), no_costs(&why))))
 }
 
 /// What to do where a run has no unit costs.

@@ -2,7 +2,6 @@
 
 mod advice;
 mod bounds;
-mod counted;
 mod csv;
 mod document;
 mod needs;
@@ -12,7 +11,6 @@ mod verdict;
 mod warnings;
 mod why;
 
-pub use counted::{CountedDocument, counted_document};
 pub use document::AttributionDocument;
 pub use needs::needs_lines;
 pub use table::{Top, advice_lines, attribution_document, attribution_tables};

@@ -24,9 +24,7 @@ mod study;
 pub mod svg;
 pub mod top;
 
-pub use attribution::{
-    AttributionDocument, CountedDocument, Top, attribution_document, counted_document, needs_lines, why_document,
-};
+pub use attribution::{AttributionDocument, Top, attribution_document, needs_lines, why_document};
 pub use comparison::{
     comparison_document, exceeded_line, findings, plan_table, profile_findings, profiles_document, within_findings,
     within_table,

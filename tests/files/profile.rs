@@ -552,7 +552,7 @@ fn format_md_names_every_field() {
     }
     let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
     let mut found = Vec::new();
-    for name in ["profile-1", "profile-summary-3", "attribution-3", "attribution-instructions-1"] {
+    for name in ["profile-1", "profile-summary-3", "attribution-3"] {
         names(&schema(name), &mut found);
     }
     assert!(found.len() > 90, "{found:?}");
