@@ -4,13 +4,12 @@
 //!
 //! Three questions, a file each: `breakdown`, where the workload's time went (`path`, `blocked` and `charged` are what it knows of
 //! wall time, waits and CPU time); `change`, what the time would be with the unit costs of another run (`scaled` for a class,
-//! `lines` for sums, `wall` for wall time); `bounds`, what is saved at most without crossings or by batches; `advice`, what could be
+//! `lines` for sums, `wall` for wall time); `advice`, what could be
 //! saved. `spread` and `speed` hold the error model, `units` and
 //! `waits` the tables of which operation prices which call, and of what calls wait for.
 
 pub mod advice;
 pub mod blocked;
-pub mod bounds;
 pub mod breakdown;
 pub mod change;
 mod charged;
@@ -30,7 +29,6 @@ pub mod wall;
 
 use crate::model::{By, Profile};
 use advice::Advice;
-use bounds::{Bound, WhatIf};
 use breakdown::Breakdown;
 use change::Change;
 use costs::Costs;
@@ -44,8 +42,6 @@ pub struct Attribution {
     pub here: Breakdown,
     /// One for each set of unit costs to compare with.
     pub versus: Vec<Change>,
-    /// The most that calls without crossings, or in batches, would save, where that was asked for.
-    pub bounds: Vec<Bound>,
     /// The greatest saving first.
     pub advice: Vec<Advice>,
     pub warnings: Vec<AttributionWarning>,
@@ -60,8 +56,6 @@ pub enum AttributionWarning {
     NoUnitCosts { operations: Vec<String>, parameters: Vec<String> },
     /// These unit costs have no null call, so bare crossings have no price.
     NoNullCall { costs: String },
-    /// These unit costs have no requests to io_uring, so what these would save is not known.
-    NoRing { costs: String },
     /// The profile was cut short: its counts are lower bounds.
     IncompleteProfile,
     /// These unit costs have no intervals, so ranges contain the model's error alone.
@@ -75,32 +69,16 @@ pub enum AttributionWarning {
     Recorded { text: String },
 }
 
-/// What a profile is compared with.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Versus<'a> {
-    /// Unit costs of other machines, kernels or environments.
-    pub costs: &'a [Costs],
-    pub what_ifs: &'a [WhatIf],
-}
-
 /// Attributes `profile`, with a row for each call or for each class, as `by` says. `costs` are unit costs of the machine that
-/// the profile is from; without them nothing can be compared.
-pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: Versus, by: By) -> Attribution {
-    let changes = |own| versus.costs.iter().map(|other| change::change(profile, own, other)).collect();
-    let mut warnings = warnings(profile, costs, versus.costs);
-    warnings.extend(costs.filter(|_| versus.what_ifs.contains(&WhatIf::IoUring)).and_then(no_ring));
+/// the profile is from; without them nothing can be compared. `versus` are those of other machines, kernels or environments.
+pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs], by: By) -> Attribution {
+    let changes = |own| versus.iter().map(|other| change::change(profile, own, other)).collect();
     Attribution {
         here: breakdown::break_down(profile, costs, by),
         versus: costs.map_or_else(Vec::new, changes),
-        bounds: costs.map_or_else(Vec::new, |own| bounds::bounds(profile, own, versus.what_ifs)),
         advice: costs.map_or_else(Vec::new, |own| advice::advice(profile, own)),
-        warnings,
+        warnings: warnings(profile, costs, versus),
     }
-}
-
-fn no_ring(costs: &Costs) -> Option<AttributionWarning> {
-    let missing = bounds::ring::requests(costs).is_empty();
-    missing.then(|| AttributionWarning::NoRing { costs: costs.label.clone() })
 }
 
 fn warnings(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Vec<AttributionWarning> {

@@ -2,9 +2,8 @@
 
 use super::runs::one_line;
 use std::path::Path;
-use syscost::attribute::bounds::WhatIf;
 use syscost::attribute::costs::Costs;
-use syscost::attribute::{Versus, attribute};
+use syscost::attribute::attribute;
 use syscost::model::{By, Profile};
 use syscost::report::{self, AttributionDocument, Format, ProfileDocument, Screen, Top};
 use syscost::store::{self, Stored};
@@ -36,9 +35,8 @@ pub fn shown(profile: &Profile) {
         assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");
     }
     let costs = costs();
-    let versus = Versus { costs: std::slice::from_ref(&costs), what_ifs: &[WhatIf::FreeCrossings, WhatIf::IoUring] };
-    let found = attribute(profile, Some(&costs), versus, By::Class);
-    let bare = attribute(profile, None, Versus::default(), By::Call);
+    let found = attribute(profile, Some(&costs), std::slice::from_ref(&costs), By::Class);
+    let bare = attribute(profile, None, &[], By::Call);
     let top = Top { calls: 20, changes: 5 };
     for format in FORMATS {
         for by in [By::Call, By::Class, By::Process] {

@@ -69,7 +69,7 @@ fn compared(run: &Run) {
         html::write_page(&html::Page { files: &files, comparison: Some(&comparison), explained: &[] }, &mut Vec::new());
     if let Ok(costs) = Costs::from_run(run, None) {
         let profile = super::profiles::example();
-        let versus = syscost::attribute::Versus { costs: std::slice::from_ref(&costs), what_ifs: &[] };
+        let versus = std::slice::from_ref(&costs);
         syscost::attribute::attribute(&profile, Some(&costs), versus, syscost::model::By::Class);
     }
 }

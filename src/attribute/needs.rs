@@ -2,7 +2,6 @@
 //! set sizes that its classes have. Pure; `run --for` plans by it, and `attribute` without unit costs names it.
 
 use super::advice::{MANY, PRICED_BY_RULES};
-use super::bounds::ring;
 use super::units::{Ending, FAULTS, NULL_CALLS, Unit, bare_name, endings, units_of};
 use crate::model::{By, CallCount, Concurrency, Need, Operation, Profile, Total};
 use indexmap::{IndexMap, IndexSet};
@@ -113,16 +112,7 @@ fn unshared(catalogue: Catalogue, wanted: &IndexMap<&'static str, Wanted>, total
     let by_rules = PRICED_BY_RULES.iter().filter(|(names, _)| calls(names) >= MANY);
     let by_rules = by_rules.flat_map(|(_, ids)| ids.iter().copied()).filter(|id| has_operation(catalogue, id));
     let ids: IndexSet<&str> = always.chain(by_rules).filter(|id| !wanted.contains_key(id)).collect();
-    ids.into_iter().flat_map(at_all_batches).collect()
-}
-
-/// The need of an operation at its defaults, or that of requests to a ring at all sizes of batch.
-fn at_all_batches(id: &str) -> Vec<Need> {
-    let need = |params| Need { operation: id.to_string(), params, share: None };
-    match id {
-        ring::OPERATION => ring::BATCHES.iter().map(|n| need([(ring::PARAMETER.to_string(), *n)].into())).collect(),
-        _ => vec![need(BTreeMap::new())],
-    }
+    ids.into_iter().map(|id| Need { operation: id.to_string(), params: BTreeMap::new(), share: None }).collect()
 }
 
 fn cases(wanted: IndexMap<&'static str, Wanted>, catalogue: Catalogue, share: &impl Fn(f64) -> f64) -> Vec<Need> {

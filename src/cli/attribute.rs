@@ -3,9 +3,8 @@
 use super::error::usage;
 use super::exit::Exit;
 use super::{result_files, terminal};
-use crate::attribute::bounds::WhatIf;
 use crate::attribute::costs::{Costs, NoCosts};
-use crate::attribute::{Versus, attribute};
+use crate::attribute::attribute;
 use crate::model::{By, Profile, Run};
 use crate::report::{
     AttributionDocument, Format, ProfileDocument, Top, attribution_document, profile_table, write_answer,
@@ -25,9 +24,6 @@ use std::path::{Path, PathBuf};
 /// --versus predicts the change with the unit costs of another machine, kernel, environment or article. Crossings and work
 /// each change by their own ratio: a machine where a crossing takes 300 ns instead of 100 ns adds 0.2 s to a million calls.
 ///
-/// --versus free-crossings is the most that any batching of calls or bypass of the kernel's entry could save on this machine, and
-/// --versus io_uring the most for those calls that a ring carries, at the sizes of batch that --costs has.
-///
 /// Ranges are meant to hold 95% of cases; on workloads that they were not tuned to they held 89% (METHOD.md). A call in a
 /// program may cost half or twice what its operation costs alone, independently of other calls, so totals have narrower ranges
 /// than their parts.
@@ -39,8 +35,8 @@ pub struct AttributeArgs {
     /// Unit costs of the machine that the profile is from: a result file from `syscost run --out`.
     #[arg(long, value_name = "FILE[@ENV]")]
     costs: Option<String>,
-    /// What to compare with, one or more: the result file of another machine, kernel or article, or free-crossings or io_uring.
-    #[arg(long, value_name = "FILE[@ENV]|WHAT-IF", num_args = 1..)]
+    /// What to compare with, one or more: the result file of another machine, kernel or article.
+    #[arg(long, value_name = "FILE[@ENV]", num_args = 1..)]
     versus: Vec<String>,
     /// What each row of the first table is.
     #[arg(long, value_enum, default_value = "call")]
@@ -66,7 +62,6 @@ Examples:
   syscost attribute profile.json --costs here.json
   syscost attribute profile.json --costs here.json --by class --versus there.json
   syscost attribute profile.json --costs both.json@native --versus both.json@gvisor
-  syscost attribute profile.json --costs here.json --versus free-crossings io_uring
   syscost attribute studies/mercurial.profile.json --costs published/linux-2.6.32.json \\
       --versus published/macosx-10.7.json
 
@@ -87,44 +82,18 @@ pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
         Rows::Call => By::Call,
         Rows::Class => By::Class,
     };
-    let Sides { own, versus, what_ifs } = Sides::of(args, &profile)?;
-    let versus = Versus { costs: &versus, what_ifs: &what_ifs };
-    let found = attribute(&profile, own.as_ref(), versus, by);
+    let own = own_costs(args.costs.as_deref(), &profile)?;
+    if own.is_none() && !args.versus.is_empty() {
+        let advice = "a ratio needs both sides: pass --costs with a run from the machine that the profile is from";
+        return usage(Err(anyhow!("--versus without --costs: {advice}")));
+    }
+    let versus = args.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<_>>>()?;
+    let found = attribute(&profile, own.as_ref(), &versus, by);
     let top = Top { calls: args.top.unwrap_or(20), changes: args.top.unwrap_or(5) };
     let json = AttributionDocument { command: &profile.command, found: &found };
     let document = || attribution_document((&profile, &found), by, top);
     write_answer(&json, document, (args.format, terminal::screen()), out)?;
     Ok(Exit::Success)
-}
-
-/// The unit costs on both sides.
-struct Sides {
-    own: Option<Costs>,
-    versus: Vec<Costs>,
-    what_ifs: Vec<WhatIf>,
-}
-
-impl Sides {
-    fn of(args: &AttributeArgs, profile: &Profile) -> Result<Sides> {
-        let (what_ifs, files): (Vec<_>, Vec<_>) = args.versus.iter().partition(|name| what_if(name).is_some());
-        let what_ifs = what_ifs.into_iter().filter_map(|name| what_if(name)).collect();
-        let own = own_costs(args.costs.as_deref(), profile)?;
-        if own.is_none() && !args.versus.is_empty() {
-            let advice = "a ratio needs both sides: pass --costs with a run from the machine that the profile is from";
-            return usage(Err(anyhow!("--versus without --costs: {advice}")));
-        }
-        let versus = files.iter().map(|name| costs("--versus", name)).collect::<Result<_>>()?;
-        Ok(Sides { own, versus, what_ifs })
-    }
-}
-
-/// The names of what is no file. A file of that name is given with its folder: `./io_uring`.
-pub fn what_if(name: &str) -> Option<WhatIf> {
-    match name {
-        "free-crossings" => Some(WhatIf::FreeCrossings),
-        "io_uring" => Some(WhatIf::IoUring),
-        _ => None,
-    }
 }
 
 /// The unit costs of `--costs`; without, those that the profile brings.

@@ -3,16 +3,14 @@
 
 pub(super) mod costs;
 
-use super::attribute::what_if;
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::{self, Notes};
 use super::run::{EnvironmentName, check_destination, positive};
 use super::target::TargetArgs;
 use super::trace::{self, Report};
-use crate::attribute::bounds::WhatIf;
 use crate::attribute::costs::Costs;
-use crate::attribute::{Versus, attribute};
+use crate::attribute::attribute;
 use crate::model::{By, Profile, Run};
 use crate::report::{AttributionDocument, Format, Screen, why_document, write_answer};
 use crate::store::{self, StoreError};
@@ -33,9 +31,6 @@ pub struct WhyArgs {
     /// What the program would take in these environments as well; 'syscost list --envs' names them.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
     environments: Vec<String>,
-    /// The most that this could save: free-crossings (no call costs its kernel entry) or io_uring (a ring carries what it can).
-    #[arg(long = "versus", value_name = "WHAT-IF[,WHAT-IF]", value_delimiter = ',', value_parser = parse_what_if)]
-    what_ifs: Vec<WhatIf>,
     /// Seconds to measure unit costs [default: as long as they need].
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
@@ -58,17 +53,10 @@ Examples:
   syscost why git status
   syscost why --env seccomp-docker,gvisor -- python3 app.py
   syscost why -o app.profile.json -- ./app
-  syscost why --versus free-crossings,io_uring ./server
   sudo syscost why -p 1234 --for 10
 
 Standard output is the command's. The answer goes to standard error, or to the file of --report.
 Exit status: the command's, as of 'syscost trace'.";
-
-fn parse_what_if(name: &str) -> Result<WhatIf> {
-    what_if(name).ok_or_else(|| {
-        anyhow!("choose free-crossings or io_uring; for unit costs in a file: syscost attribute --versus")
-    })
-}
 
 /// Errors: `trace::LaunchError` if the command cannot be run; otherwise why it cannot be traced, or nothing measured.
 pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
@@ -122,8 +110,7 @@ impl WhyArgs {
             |name: &str| Costs::from_run(run, Some(name)).map_err(|_| anyhow!("no unit costs of {name} were measured"));
         let there = self.others().map(|name| side(name));
         let there = there.collect::<Result<Vec<_>>>()?;
-        let versus = Versus { costs: &there, what_ifs: &self.what_ifs };
-        let found = attribute(profile, Some(&side("native")?), versus, By::Call);
+        let found = attribute(profile, Some(&side("native")?), &there, By::Call);
         let json = AttributionDocument { command: &profile.command, found: &found };
         write_answer(&json, || why_document(profile, &found), (self.format, screen), out)
     }

@@ -1,7 +1,6 @@
 //! Attributions: where a workload's time went, and what other unit costs would change.
 
 mod advice;
-mod bounds;
 mod csv;
 mod document;
 mod needs;

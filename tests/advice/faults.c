@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/io_uring.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -253,56 +252,6 @@ static void large_poll_sets(void) {
     }
 }
 
-/* Records of 64 bytes at known places of a file, one by one, or 32 for each entry of a ring. */
-enum { RECORD = 64, RECORDS = 4096, BATCH = 32 };
-
-static off_t place_of(long i) { return i * 769 % RECORDS * RECORD; }
-
-static void *mapped(int ring, size_t bytes, off_t what) {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring, what);
-    CHECK(at != MAP_FAILED);
-    return at;
-}
-
-static void ring_of_preads(int file) {
-    static char records[BATCH][RECORD];
-    struct io_uring_params made = {0};
-    int ring = (int)syscall(SYS_io_uring_setup, BATCH, &made);
-    CHECK(ring >= 0);
-    char *sq = mapped(ring, made.sq_off.array + made.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
-    char *cq = mapped(ring, made.cq_off.cqes + made.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
-    struct io_uring_sqe *requests = mapped(ring, made.sq_entries * sizeof *requests, IORING_OFF_SQES);
-    struct io_uring_cqe *results = (void *)(cq + made.cq_off.cqes);
-    unsigned *order = (void *)(sq + made.sq_off.array), *tail = (void *)(sq + made.sq_off.tail);
-    unsigned *head = (void *)(cq + made.cq_off.head);
-    for (long i = 0; i + BATCH <= count; i += BATCH) {
-        for (unsigned j = 0; j < BATCH; j++) {
-            requests[j] = (struct io_uring_sqe){.opcode = IORING_OP_READ, .fd = file, .addr = (uintptr_t)records[j],
-                                                .len = RECORD, .off = (uint64_t)place_of(i + j)};
-            order[(*tail + j) & (made.sq_entries - 1)] = j;
-        }
-        __atomic_store_n(tail, *tail + BATCH, __ATOMIC_RELEASE);
-        CHECK(syscall(SYS_io_uring_enter, ring, BATCH, BATCH, IORING_ENTER_GETEVENTS, NULL, 0) == BATCH);
-        for (unsigned j = 0; j < BATCH; j++) CHECK(results[(*head + j) & (made.cq_entries - 1)].res == RECORD);
-        __atomic_store_n(head, *head + BATCH, __ATOMIC_RELEASE);
-        use((unsigned char)records[0][0]);
-    }
-}
-
-static void single_preads(void) {
-    char record[RECORD] = {0};
-    int file = open_new("records");
-    for (int i = 0; i < RECORDS; i++) CHECK(write(file, record, RECORD) == RECORD);
-    if (fixed) {
-        ring_of_preads(file);
-        return;
-    }
-    for (long i = 0; i < count; i++) {
-        CHECK(pread(file, record, RECORD, place_of(i)) == RECORD);
-        use((unsigned char)record[0]);
-    }
-}
-
 static const struct {
     const char *name;
     void (*run)(void);
@@ -322,7 +271,6 @@ static const struct {
     {"fork-for-exec", fork_for_exec},
     {"sync-per-record", sync_per_record},
     {"large-poll-sets", large_poll_sets},
-    {"single-preads", single_preads},
 };
 
 int main(int argc, char **argv) {

@@ -422,35 +422,6 @@ fn the_same_costs_change_nothing() {
     assert!(["value", "low", "high"].iter().all(|end| total[end].as_f64() == Some(0.0)), "{total:#}");
 }
 
-/// All 20,000 reads, and what else the profile has, less their crossings of 50 ns.
-#[test]
-fn bounds_are_no_other_machines() {
-    let place = place();
-    let arguments = ["attribute", "p.json", "--costs", "here.json", "--versus", "free-crossings", "io_uring"];
-    let document = json(&run(&place, &[&arguments[..], &["--format", "json"]].concat()));
-    expect_valid("attribution-3", &document);
-    let bound = &document["bounds"][0];
-    let rows = bound["calls"].as_array().unwrap();
-    let sum: f64 = rows.iter().map(|row| row["crossing_s"]["value"].as_f64().unwrap()).sum();
-    assert_eq!((bound["kind"].as_str(), bound["crossing_ns"].as_f64()), (Some("free_crossings"), Some(50.0)));
-    assert!((bound["saved_s"]["value"].as_f64().unwrap() - sum).abs() < 1e-9 && sum > 20_000.0 * 50e-9, "{bound:#}");
-    let (bounds, versus) = (document["bounds"].as_array().unwrap(), document["versus"].as_array().unwrap());
-    assert_eq!((bounds.len(), versus.len()), (1, 0), "no ring was measured");
-    assert!(document["warnings"].to_string().contains("no_ring"), "{document:#}");
-
-    let mut with_ring = costs(1.0, "with a ring");
-    let batch = |n, ns| record("event.uring_nop", &[("batch", n)], ns, &["io_uring_enter"]);
-    with_ring.records.extend([batch(1, 80.0), batch(8, 160.0)]);
-    store::write(&with_ring, &place.path().join("here.json")).unwrap();
-    let text = printed(&place, &arguments);
-    assert!(text.contains("If crossings were free") && text.contains("It is a bound"), "{text}");
-    assert!(text.contains("batch  ns/request") && !text.contains("no request to io_uring"), "{text}");
-    let csv = printed(&place, &[&arguments[..], &["--format", "csv"]].concat());
-    assert!(csv.contains("bound,io_uring,,batch=8,saved_cpu,"), "{csv}");
-    let file = run(&place, &["attribute", "p.json", "--costs", "here.json", "--versus", "./io_uring"]);
-    assert!(stderr(&file).contains("there is no such file"), "{}", stderr(&file));
-}
-
 #[test]
 fn several_comparisons_are_shown_one_after_the_other() {
     let arguments = [&FULL[..], &["here.json", "--format", "json"]].concat();

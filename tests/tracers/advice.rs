@@ -440,47 +440,6 @@ fn real_programs_are_told_what_is_wrong_with_them() {
     }
 }
 
-/// A crossing that takes all of a call's time, and requests to a ring that take next to none, whatever this machine's are.
-#[test]
-fn a_program_that_could_batch_its_calls_hears_of_it() {
-    let test = "a_program_that_could_batch_its_calls_hears_of_it";
-    if let Err(why) = bpf::available() {
-        return skip(test, &why.to_string());
-    }
-    let place = Place::new();
-    let ring =
-        Command::new(faults()).args(["single-preads", "fixed", "32"]).current_dir(place.path()).output().unwrap();
-    if !ring.status.success() {
-        return skip(test, stderr(&ring).trim());
-    }
-    let mut costs = costs();
-    let cost = |operation: &str, ns, entry: &str| Record {
-        entries: Some([(entry.to_string(), 1.0)].into_iter().collect()),
-        entries_status: EntriesStatus::Verified,
-        ..published(operation, ns)
-    };
-    costs.records.retain(|record| record.case.operation != "id.getppid");
-    let mut request = cost("event.uring_nop", 32.0, "io_uring_enter");
-    request.case.params.insert("batch".into(), 32);
-    costs.records.extend([cost("id.getppid", 10_000.0, "getppid"), request]);
-    let costs = Costs::from_run(&costs, None).unwrap();
-    let batching = |variant: &str| -> Vec<Advice> {
-        let program = faults().to_str().unwrap();
-        let words = ["-o", "p.json", "--report", "/dev/null", "--", program, "single-preads", variant, "50000"];
-        let output = place.run(&[&["trace"], &words[..]].concat());
-        assert!(output.status.success(), "{variant}: {}", stderr(&output));
-        // What the tracer added cannot be measured on a busy machine, and then there is no share: here it counts as the program's.
-        let profile = store::read_profile(&place.path().join("p.json")).unwrap();
-        let profile = Profile { tracer: TracerFacts::default(), ..profile };
-        let all = advice(&profile, &costs).into_iter();
-        all.filter(|advice| matches!(advice.rule, Rule::Batching { .. })).collect()
-    };
-    let faulty = batching("faulty");
-    let [one] = &faulty[..] else { panic!("{faulty:#?}") };
-    assert!(one.process == "faults" && one.names.contains(&"pread64".to_string()) && one.calls >= 50_000, "{one:#?}");
-    assert_eq!(batching("fixed"), []);
-}
-
 fn published(operation: &str, ns: f64) -> Record {
     let figure = Figure { time: Nanos(ns), as_printed: format!("{ns} ns"), ..Figure::default() };
     Record::new(Case::native(operation), Outcome::Published(figure))

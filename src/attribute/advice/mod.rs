@@ -5,7 +5,6 @@
 //! what would take their place by unit costs. Rules overlap (a lookup that fails may be repeated too), so savings do not add
 //! up. A file for each group of rules; `caller` holds what they look at.
 
-mod batching;
 mod caller;
 mod files;
 mod lookups;
@@ -18,7 +17,6 @@ mod waits;
 
 pub use rule::{Advice, MANY, PathUse, Rule, Time};
 
-use super::bounds::ring;
 use super::breakdown::s;
 use super::costs::Costs;
 use crate::model::Profile;
@@ -40,7 +38,6 @@ const RULES: &[fn(&Caller) -> Vec<Advice>] = &[
     questions::identity_calls,
     memory::small_maps,
     processes::fork_for_exec,
-    batching::batches,
 ];
 
 /// Where a profile has many of these calls, the operations that rules price besides those that are like its calls: what would
@@ -59,7 +56,6 @@ pub const PRICED_BY_RULES: &[(&[&str], &[&str])] = &[
     (&["clock_gettime"], &["time.clock_gettime"]),
     (&["gettimeofday"], &["time.gettimeofday"]),
     (&["time"], &["time.time"]),
-    (ring::CARRIED, &[ring::OPERATION]),
 ];
 
 /// All advice, the greatest saving first, and last what might be one. Savings under a thousandth of the wall time are left out.

@@ -68,8 +68,6 @@ pub enum Rule {
     SmallMaps { size: u64, faults: u64 },
     /// Children that exec: they need no copy of the parent's address space.
     ForkForExec { peak_rss_kib: Option<u64> },
-    /// Calls that an io_uring carries, if as many as `batch` were submitted at once: the bound of that.
-    Batching { batch: u64 },
 }
 
 /// A path and how often it was asked for.
@@ -96,7 +94,6 @@ impl Rule {
             Rule::FutexTraffic { .. } => "futex-traffic",
             Rule::SmallMaps { .. } => "small-maps",
             Rule::ForkForExec { .. } => "fork-for-exec",
-            Rule::Batching { .. } => "batching",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What `syscost report` makes of a profile: a page, or one figure of it.
 
 use super::args::{FigureKind, FlameWeight, Kind, ReportArgs};
-use crate::attribute::{Attribution, Versus, attribute};
+use crate::attribute::{Attribution, attribute};
 use crate::cli::attribute::{costs, own_costs};
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
@@ -23,9 +23,7 @@ pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Writ
     let profile = of_profile.secrets.hide(profile);
     let own = own_costs(of_profile.costs.as_deref(), &profile)?;
     let versus = of_profile.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<_>>>()?;
-    let found = own
-        .as_ref()
-        .map(|own| attribute(&profile, Some(own), Versus { costs: &versus, ..Versus::default() }, By::Call));
+    let found = own.as_ref().map(|own| attribute(&profile, Some(own), &versus, By::Call));
     let page = ProfilePage { profile: &profile, attribution: found.as_ref() };
     let figure = || figure(&profile, found.as_ref(), args);
     args.deliver(|html| write_profile_page(&page, html), figure, (notes, out))

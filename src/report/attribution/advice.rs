@@ -102,7 +102,7 @@ fn calls(advice: &Advice) -> String {
             let rss = peak_rss_kib.map(|kib| format!(", of processes of up to {} MiB", thousands(kib as f64 / 1024.0)));
             format!("{names} followed by exec{}", rss.unwrap_or_default())
         }
-        Rule::TemporaryFiles | Rule::RealClockCalls | Rule::IdentityCalls | Rule::Batching { .. } => names,
+        Rule::TemporaryFiles | Rule::RealClockCalls | Rule::IdentityCalls => names,
     }
 }
 
@@ -111,11 +111,6 @@ fn todo(advice: &Advice) -> String {
     let text = match &advice.rule {
         Rule::SmallTransfers { buffered, .. } => {
             return format!("a buffer of 4 KiB would move the same data in {} calls", thousands(*buffered as f64));
-        }
-        Rule::Batching { batch } => {
-            return format!(
-                "at most this, with {batch} of them for each io_uring_enter: none of these may depend on another's result"
-            );
         }
         Rule::EmptyReads { .. } => "stop after a short read, or wait with poll or epoll before reading",
         Rule::EmptyPolls { .. } => "let one poll wait (timeout -1) instead of asking again",

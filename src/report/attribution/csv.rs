@@ -22,7 +22,7 @@ struct CsvLine<'a> {
 
 /// All numbers of `found`.
 pub fn records(found: &Attribution) -> Records {
-    let lines = [calls(found), account(found), changes(found), totals(found), bounds(found), advice(found)].concat();
+    let lines = [calls(found), account(found), changes(found), totals(found), advice(found)].concat();
     Records::of(&columns(), &lines)
 }
 
@@ -103,26 +103,6 @@ fn totals(found: &Attribution) -> Vec<CsvLine<'_>> {
             CsvLine { section, versus, name, figure: "change", time: Some(line.change), note, ..CsvLine::default() }
         })
         .collect()
-}
-
-fn bounds(found: &Attribution) -> Vec<CsvLine<'_>> {
-    let each = found
-        .bounds
-        .iter()
-        .flat_map(|bound| words::bounds::savings(bound).into_iter().map(move |(batch, saving)| (bound, batch, saving)));
-    let lines = each.flat_map(|(bound, batch, saving)| {
-        let line = CsvLine {
-            section: "bound",
-            versus: words::bounds::name(bound),
-            class: batch.map_or_else(String::new, |batch| format!("batch={batch}")),
-            calls: Some(words::bounds::calls(bound)),
-            ..CsvLine::default()
-        };
-        let of_wall = saving.wall.map(|wall| wall.there_s.subtracted_from(wall.here_s));
-        let known = [("saved_cpu", Some(saving.saved)), ("saved_wall", of_wall)].into_iter();
-        known.filter(|(_, time)| time.is_some()).map(move |(figure, time)| CsvLine { figure, time, ..line.clone() })
-    });
-    lines.collect()
 }
 
 fn advice(found: &Attribution) -> Vec<CsvLine<'_>> {

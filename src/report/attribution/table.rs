@@ -11,7 +11,7 @@ use crate::document::{Block, Document};
 use crate::model::{By, Profile};
 use crate::prose::counted;
 use crate::report::attribution::notes::{self, account_note, basis, range, seconds};
-use crate::report::attribution::{advice, bounds, verdict, warnings};
+use crate::report::attribution::{advice, verdict, warnings};
 use crate::report::numbers::{TimeUnit, percent, significant, thousands};
 use crate::report::profile::class;
 use crate::report::{Cell, Spec, Table};
@@ -45,7 +45,6 @@ fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table
     for change in &found.versus {
         tables.extend([changes(change, top.changes), lines(change)]);
     }
-    tables.extend(found.bounds.iter().map(|bound| bounds::table(bound, top.changes)));
     tables.push(advice::table(profile, found));
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.warnings.iter().map(|w| format!("Warning: {}.", warnings::warning(w))));

@@ -18,11 +18,6 @@ pub fn warning(warning: &AttributionWarning) -> String {
         AttributionWarning::NoNullCall { costs } => {
             format!("{costs}: no null call, so bare crossings have no price; measure id.getppid too")
         }
-        AttributionWarning::NoRing { costs } => format!(
-            "{costs}: no request to io_uring was measured (event.uring_nop), so what a ring would save is not known: \
-             'syscost run --for profile.json --out here.json' measures it if the profile has 1,000 calls that a ring \
-             carries, and the kernel allows io_uring"
-        ),
         AttributionWarning::IncompleteProfile => "the profile is incomplete: all counts are lower bounds".to_string(),
         AttributionWarning::NoIntervals { costs } => {
             format!(

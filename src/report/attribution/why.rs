@@ -1,7 +1,7 @@
 //! An attribution on one screen: where the wall time went, the calls with most of it, who made them, what could be saved, and what
 //! other environments would change. Called by `cli::why`.
 
-use super::{advice, bounds, csv, notes, verdict, warnings};
+use super::{advice, csv, notes, verdict, warnings};
 use crate::attribute::Attribution;
 use crate::attribute::advice::Advice;
 use crate::attribute::breakdown::{CallRow, Part, PartKind};
@@ -33,7 +33,6 @@ pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.versus.iter().map(|change| format!("{}: {}", change.there, verdict::wall(change))));
         last.notes.extend((!found.versus.is_empty()).then(|| MEASURED.to_string()));
-        last.notes.extend(found.bounds.iter().map(|bound| format!("{}.", bounds::line(bound))));
         let warnings = found.warnings.iter().take(MOST_WARNINGS);
         last.notes.extend(warnings.map(|warning| format!("Warning: {}.", warnings::warning(warning))));
     }
