@@ -51,7 +51,7 @@ pub struct Attribution {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AttributionWarning {
-    /// Without unit costs, bare crossings, page faults and savings have no price. `run --for` measures those of these
+    /// Without unit costs, bare crossings, page faults and savings have no price. `run --profile` measures those of these
     /// operations and values of parameters (as `--param` takes them) that this profile needs.
     NoUnitCosts { operations: Vec<String>, parameters: Vec<String> },
     /// These unit costs have no null call, so bare crossings have no price.

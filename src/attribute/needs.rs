@@ -1,5 +1,5 @@
 //! What a run must measure so that it can price a profile: the operations that are like its calls, at the sizes, depths and
-//! set sizes that its classes have. Pure; `run --for` plans by it, and `attribute` without unit costs names it.
+//! set sizes that its classes have. Pure; `run --profile` plans by it, and `attribute` without unit costs names it.
 
 use super::advice::{MANY, PRICED_BY_RULES};
 use super::units::{Ending, FAULTS, NULL_CALLS, Unit, bare_name, endings, units_of};

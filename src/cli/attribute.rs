@@ -66,7 +66,7 @@ Examples:
       --versus published/macosx-10.7.json
 
 A profile that 'syscost why -o' wrote brings its unit costs: --costs may be left out. FILE@ENV takes the unit costs of one environment of a run (default: native).
-To get unit costs: syscost run --for profile.json --out here.json";
+To get unit costs: syscost run --profile profile.json --out here.json";
 
 pub fn run(args: &AttributeArgs, out: &mut dyn Write) -> Result<Exit> {
     let profile = store::read_profile(&args.profile)?;

@@ -170,7 +170,7 @@ impl RunArgs {
         let Some(path) = &self.profile else { return Ok(self.traced.clone()) };
         let profile = super::result_files::counted_profile(path)?;
         match profile.all_calls().calls {
-            0 => usage(Err(anyhow!("--for {}: the profile has no calls to price", path.display()))),
+            0 => usage(Err(anyhow!("--profile {}: the profile has no calls to price", path.display()))),
             _ => Ok(Some(profile)),
         }
     }
@@ -178,7 +178,7 @@ impl RunArgs {
     /// What the profile needs, which is printed; `None` without one.
     fn needs(&self, session: &Session, profile: Option<&Profile>, notes: Notes) -> Option<Needs> {
         let needs = needs(profile?, Some(&session.catalogue));
-        let name = self.profile.as_ref().map_or("unit costs".to_string(), |path| format!("--for {}", path.display()));
+        let name = self.profile.as_ref().map_or("unit costs".to_string(), |path| format!("--profile {}", path.display()));
         let threads = self.threads.as_ref().map_or_else(|| threads_of(&needs), |own| own.values[0]);
         let lines = needs_lines(&needs, &name, threads);
         match self.traced.as_ref().zip(lines.first()) {

@@ -1,5 +1,5 @@
 //! `syscost why`: traces a program, measures the unit costs that its calls need, and says on one screen where the time went and what
-//! could be saved. The parts of `trace`, `run --for` and `attribute` in one command.
+//! could be saved. The parts of `trace`, `run --profile` and `attribute` in one command.
 
 pub(super) mod costs;
 

@@ -1,4 +1,4 @@
-//! Cases for the needs of a profile: `run --for`. Each is one operation at one value of its parameter, which `select` would
+//! Cases for the needs of a profile: `run --profile`. Each is one operation at one value of its parameter, which `select` would
 //! combine with those of all others.
 
 use super::select::{add_baselines, cases, count, in_environments};

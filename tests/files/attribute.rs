@@ -560,7 +560,7 @@ fn a_run_for_a_profile_has_its_unit_costs() {
     let profile = root().join("tests/profile/traced.json");
     let profile = profile.to_str().unwrap();
     let quick = ["--time", "1", "--no-verify", "--out", "here.json", "--format", "json"];
-    let output = place.run(&[&["run", "--for", profile], &quick[..]].concat());
+    let output = place.run(&[&["run", "--profile", profile], &quick[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stderr(&output);
     assert!(said.contains("18 cases price >99% of the time of its calls"), "{said}");
@@ -589,18 +589,18 @@ fn a_profile_takes_the_place_of_patterns() {
     let profile = root().join("tests/profile/traced.json");
     let profile = profile.to_str().unwrap();
     for other in [&["id.getppid"][..], &["--all"], &["--study", "perl-ops"], &["--param", "size=1"], &["--cold"]] {
-        let output = place.run(&[&["run", "--for", profile], other].concat());
+        let output = place.run(&[&["run", "--profile", profile], other].concat());
         assert_eq!(output.status.code(), Some(2), "{other:?}");
         assert!(stderr(&output).contains("cannot be used with"), "{}", stderr(&output));
     }
     fs::write(place.path().join("empty.json"), r#"{"schema": "syscost.profile/1", "calls": []}"#).unwrap();
     for (file, why) in [("missing.json", "missing.json"), ("run.json", "not a profile")] {
         fs::copy(root().join("tests/golden/run.json"), place.path().join("run.json")).unwrap();
-        let output = place.run(&["run", "--for", file]);
+        let output = place.run(&["run", "--profile", file]);
         assert!(output.status.code() == Some(2) || output.status.code() == Some(1), "{:?}", output.status);
         assert!(stderr(&output).contains(why) && stderr(&output).lines().count() == 1, "{}", stderr(&output));
     }
-    let output = place.run(&["run", "--for", "empty.json"]);
+    let output = place.run(&["run", "--profile", "empty.json"]);
     assert!(stderr(&output).contains("empty.json: the profile has no calls"), "{}", stderr(&output));
     assert_eq!(output.status.code(), Some(2));
 }

@@ -85,7 +85,7 @@ fn a_sampled_profile_is_shown_and_never_priced() {
     for (arguments, status) in [
         (&["attribute", "p.json", "--costs", "p.json"][..], 2),
         (&["compare", "p.json", "p.json"], 2),
-        (&["run", "--for", "p.json"], 2),
+        (&["run", "--profile", "p.json"], 2),
         (&["trace", "--sampled", "--by", "class", "true"], 2),
         (&["trace", "--sampled", "--counts", "true"], 2),
     ] {

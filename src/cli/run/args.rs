@@ -41,7 +41,7 @@ pub struct RunArgs {
     ///
     /// Those are the operations that are like the calls in a profile from 'syscost trace -o', at their sizes, depths and kinds of
     /// descriptor. Those that take a small share of the calls' time may have wider intervals. - for standard input.
-    #[arg(long = "for", value_name = "PROFILE", conflicts_with_all = ["patterns", "all", "study", "setups", "preludes", "params", "cold"], help_heading = WHAT)]
+    #[arg(long, value_name = "PROFILE", conflicts_with_all = ["patterns", "all", "study", "setups", "preludes", "params", "cold"], help_heading = WHAT)]
     pub profile: Option<PathBuf>,
     /// The profile in place of that file, of a program that was just traced.
     #[arg(skip)]
@@ -182,7 +182,7 @@ Examples:
   syscost file --param depth=1,8 --time 10 --out file.json
   syscost 'c:getpid()' 'perl:getppid()' id.getppid
   syscost id file --env native,seccomp-docker,gvisor
-  syscost run --for profile.json --out here.json
+  syscost run --profile profile.json --out here.json
 
 All options: syscost run --help-all";
 
@@ -202,7 +202,7 @@ Examples:
   syscost run --env-command 'nice=nice -n 19' --env native
   syscost run id file --via 'ssh host' --probe /tmp/probe
   syscost run --study perl-ops
-  syscost run --for profile.json --out here.json
+  syscost run --profile profile.json --out here.json
   syscost run '*.getpid' --format json | jq '.records[].median_ns'
 
 Operations work on files in a private directory under TMPDIR (if unset: /tmp, or XDG_RUNTIME_DIR if /tmp

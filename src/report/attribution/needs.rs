@@ -1,4 +1,4 @@
-//! What `run --for` measures and why, in lines. The command prints them before it begins.
+//! What `run --profile` measures and why, in lines. The command prints them before it begins.
 
 use crate::attribute::needs::Needs;
 use crate::model::{Need, Size};
@@ -73,19 +73,19 @@ mod tests {
         let unpriced = vec![("keyctl".to_string(), 0.05)];
         let found = Needs { cases, by_time: true, priced: 0.95, unpriced, threads: Some(3) };
         let lines = [
-            "--for p.json: 3 cases price 95% of the time of its calls",
+            "--profile p.json: 3 cases price 95% of the time of its calls",
             "  id.getppid",
             "  io.read_file size=1,4K (95%)",
             "No operation is like keyctl (5.0%).",
             "The command ran on 3 CPUs at once, on average; each operation is measured on 1 CPU at once.",
         ];
-        assert_eq!(needs_lines(&found, "--for p.json", 1), lines);
+        assert_eq!(needs_lines(&found, "--profile p.json", 1), lines);
         let counted = Needs { by_time: false, unpriced: Vec::new(), threads: Some(1), ..found };
         assert_eq!(
-            needs_lines(&counted, "--for p.json", 1)[0],
-            "--for p.json: 3 cases price 95% of its calls (it has no times)"
+            needs_lines(&counted, "--profile p.json", 1)[0],
+            "--profile p.json: 3 cases price 95% of its calls (it has no times)"
         );
-        assert_eq!(needs_lines(&counted, "--for p.json", 1).len(), 3);
+        assert_eq!(needs_lines(&counted, "--profile p.json", 1).len(), 3);
         assert_eq!([0.0, 0.0001, 0.05, 0.9999, 1.0].map(share), ["0.0%", "<0.1%", "5.0%", ">99%", "100%"]);
     }
 }

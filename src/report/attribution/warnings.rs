@@ -12,7 +12,7 @@ pub fn warning(warning: &AttributionWarning) -> String {
     match warning {
         AttributionWarning::NoUnitCosts { .. } => {
             "no unit costs for this machine, so bare crossings, page faults and savings have no price; measure them with \
-             'syscost run --for profile.json --out here.json' and pass --costs here.json"
+             'syscost run --profile profile.json --out here.json' and pass --costs here.json"
                 .to_string()
         }
         AttributionWarning::NoNullCall { costs } => {
