@@ -10,8 +10,7 @@
  * Then one call is timed by the processor's counter (ticks.h). The reading's own cost, and that of a cold loop, are in the
  * time: call.empty_loop with the same `cold` has them too. With 0 bytes, single calls are timed and nothing is displaced.
  *
- * Memory that is displaced is not lost from a cache larger than it, nor from one shared with other CPUs. bench/cold
- * measures what happens here. Calls ground.c and ticks.c.
+ * Memory that is displaced is not lost from a cache larger than it, nor from one shared with other CPUs. Calls ground.c and ticks.c.
  */
 #include "cold.h"
 
@@ -84,7 +83,7 @@ static void walk_data(void) {
     }
 }
 
-void cold_displace(void) {
+static void cold_displace(void) {
     if (pages == 0) return;
     walk_data();
     run_code();

@@ -21,7 +21,4 @@ int cold_displaces(void);
 
 /* The sum of n iterations, timed one by one, in nanoseconds. */
 uint64_t cold_batch(uint64_t n);
-
-/* Walks the mapped memory and runs the code. For cold_batch and for bench/cold. */
-void cold_displace(void);
 #endif

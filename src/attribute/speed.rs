@@ -8,8 +8,8 @@ use crate::model::{PANEL, PANEL_IN_USER_MODE, Run};
 use crate::summary::{self, Panel};
 use std::collections::BTreeMap;
 
-/// Standard deviation, on the log scale, of what moves all system calls of a run together and user mode not. Chosen so that the
-/// null test of `bench/predict` holds.
+/// Standard deviation, on the log scale, of what moves all system calls of a run together and user mode not. Chosen so that
+/// two runs of one machine predict no change.
 const BEYOND_USER_MODE: f64 = 0.005;
 
 /// Fewer operations in user mode do not give the machine's speed.

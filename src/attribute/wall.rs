@@ -69,7 +69,7 @@ const WAKING: f64 = 0.3;
 const PAUSE: f64 = 0.02;
 
 /// Time on CPUs changes by this share, as half the width of a range, in ways that no unit cost shows: caches, switches, page faults
-/// of programs that start. From the workloads of `bench/predict` that the model was tuned on.
+/// of programs that start. From workloads of one machine.
 const UNSEEN: f64 = 0.05;
 
 /// Phases with more threads on CPUs that are shorter than this share of the time on CPUs do not count.
