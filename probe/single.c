@@ -31,7 +31,7 @@
 
 /* ---- histograms: one bucket per nanosecond below FINE, then FINE / 2 per power of two ---- */
 
-enum { FINE = 2048, HALF = FINE / 2, MOST_SHIFT = 29, BUCKETS = (MOST_SHIFT + 2) * HALF };
+enum { FINE = 1024, HALF = FINE / 2, MOST_SHIFT = 30, BUCKETS = (MOST_SHIFT + 2) * HALF };
 
 enum class { ALL, PREEMPTED, INTERRUPTED, CLASSES };
 

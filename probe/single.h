@@ -12,7 +12,7 @@
        interrupted 4223 12               those of them with an interrupt on this CPU, but no switch
        singles timer_ns=17.3 ...         facts; the end of the reply
 
-   Buckets are those of an HdrHistogram of whole nanoseconds with three significant digits. */
+   Buckets are a nanosecond wide below 1024 ns; above, each power of two has 512. */
 void time_singles(const struct operation *operation, uint64_t calls, uint64_t ms,
                   void (*put)(const char *text, size_t length));
 #endif

@@ -8,7 +8,7 @@ use crate::kernel::ptrace::{Counts, EntryCounter};
 use crate::kernel::threads;
 use crate::model::{Entries, EntriesStatus, Failure, FailureKind, Planned, Returned};
 use crate::runner::{Child, Interrupt, Workers};
-pub(crate) use requests::{base, finest};
+pub(crate) use requests::{base, step};
 use requests::{per_iteration, rare};
 use std::io;
 use std::sync::{Arc, OnceLock, mpsc};

@@ -7,7 +7,7 @@
 mod machine;
 
 use crate::derive::DerivedRow;
-use crate::model::{Combination, EVENTS, Entries, FailureKind, Outcome, Record, Role, Run, Unit};
+use crate::model::{Combination, Entries, FailureKind, Outcome, Record, Role, Run, Unit};
 use crate::stats;
 use crate::summary::{self, Panel, RowFigure, RunWarning, Summary, Warning, summarize};
 pub use machine::Machine;
@@ -44,8 +44,6 @@ pub struct Row {
     pub unit: &'static str,
     /// In that unit; `None` without a result.
     pub figures: Figures,
-    /// Events per iteration, in the order of [`EVENTS`]; `None` where not counted.
-    pub events: [Option<f64>; EVENTS.len()],
     /// Median of each time block that the result is from, at the run's usual speed; `None` without samples.
     pub block_ns: Option<Vec<f64>>,
     /// `ok`, `published`, or the kind of the failure.
@@ -144,7 +142,6 @@ impl<'a> Source<'a> {
 
     fn row(&self, record: &Record, row: &summary::Row) -> Row {
         let case = &row.case;
-        let count = |event: usize| row.counters.as_ref()?.value(EVENTS[event].name).filter(|count| count.is_finite());
         Row {
             role: if record.role == Role::Asked { "asked" } else { "baseline" },
             operation: case.operation.clone(),
@@ -153,7 +150,6 @@ impl<'a> Source<'a> {
             language: case.language.clone().unwrap_or_default(),
             unit: if self.summary.unit(&case.environment) == Unit::Instructions { INSTRUCTIONS } else { NANOSECONDS },
             figures: row.figure.as_ref().map_or_else(|_| Figures::default(), figures),
-            events: std::array::from_fn(count),
             block_ns: row.cost().and_then(|_| self.blocks(record)),
             status: status(record, row),
             reason: row.failure().map(|failure| failure.message.clone()),

@@ -5,41 +5,24 @@ use crate::model::{Failure, FailureKind, Planned, SPIN, SingleCalls};
 use crate::runner::Workers;
 use std::time::Duration;
 
-/// How many calls to time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Singles {
-    /// At most this many calls a case.
-    pub calls: u64,
-    /// And at most this long, in whole milliseconds; if not given, [`TIME`] or what the run has.
-    pub time: Option<Duration>,
-}
-
-/// The 99.9th percentile of this many calls has 100 calls beyond it.
-pub const CALLS: u64 = 100_000;
+/// At most this many calls a case: their 99.9th percentile has 100 calls beyond it.
+const CALLS: u64 = 100_000;
 /// Long enough for that many calls of 2 us.
 pub const TIME: Duration = Duration::from_millis(200);
 /// The most calls that the probe takes (probe.c, MOST_CALLS).
-pub const MOST_CALLS: u64 = 1_000_000_000;
+const MOST_CALLS: u64 = 1_000_000_000;
 
-/// Times single calls of `planned`, for `time` if it is not given.
+/// Times single calls of `planned`, for at most `time`, in whole milliseconds.
 ///
 /// # Errors
 /// Why they cannot be timed, or what failed.
-pub fn time_singles(
-    workers: &Workers,
-    planned: &Planned,
-    wanted: &Singles,
-    time: Duration,
-) -> Result<SingleCalls, Failure> {
+pub fn time_singles(workers: &Workers, planned: &Planned, time: Duration) -> Result<SingleCalls, Failure> {
     if planned.case.language.is_some() {
         let text = "calls of snippets are not timed one by one: their loop has no place for a clock";
         return Err(Failure::new(FailureKind::Unsupported, text));
     }
+    // Work in user mode has no tail of its own: it shows what the machine does to any call, and uses all of the time for it.
+    let calls = if planned.case.is_plain(SPIN) { MOST_CALLS } else { CALLS };
     let (mut child, _) = workers.start_ready(&planned.case, 0)?;
-    child.singles(calls(planned, wanted), wanted.time.unwrap_or(time), workers.timeout)
-}
-
-/// Work in user mode has no tail of its own: it shows what the machine does to any call, and uses all of the time for it.
-fn calls(planned: &Planned, wanted: &Singles) -> u64 {
-    if planned.case.is_plain(SPIN) { MOST_CALLS } else { wanted.calls }
+    child.singles(calls, time, workers.timeout)
 }

@@ -4,7 +4,6 @@
 mod cold;
 mod cost;
 mod doubts;
-mod events;
 mod figure;
 mod latency;
 mod pairs;
@@ -15,7 +14,6 @@ mod warning;
 
 pub use cost::{Moves, Relative, RowCost};
 pub use doubts::CPU_SHARE;
-pub use events::EventCounts;
 pub use figure::{Instructions, RowFigure};
 pub use latency::{DEARER, Latency, NoLatency, Percentiles, RowLatency};
 pub use repeated::{combined, combined_ratio, summarize};
@@ -25,8 +23,8 @@ pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{MOST_ROWS, derive};
 use crate::model::{
-    self, Case, Counted, Counters, EMPTY_CALL, EntriesStatus, Failure, FailureKind, Measurement, Nanos, Outcome,
-    REFERENCE, Record, Role, Run, SPIN, StudyView,
+    self, Case, Counted, EMPTY_CALL, EntriesStatus, Failure, FailureKind, Measurement, Nanos, Outcome, REFERENCE,
+    Record, Role, Run, SPIN, StudyView,
 };
 use crate::stats::{self, Estimate, Launches, Side, Speed, UserShare};
 use cold::ColdRatios;
@@ -76,8 +74,6 @@ struct Yardsticks<'a> {
     counted_loops: BTreeMap<(Option<String>, String, Option<u64>), f64>,
     /// The empty function call of each environment.
     empty_calls: BTreeMap<String, Estimate>,
-    /// Its counted events.
-    empty_call_counters: BTreeMap<String, Counters>,
     precision_percent: f64,
     /// The blocks that estimates use.
     range: Range<usize>,
@@ -98,14 +94,10 @@ impl Yardsticks<'_> {
         let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
         let empty_loops = loops.filter_map(|r| Some((whose_loop(&r.case), estimate(r)?))).collect();
         let empty_calls = calls.filter_map(|r| Some((r.case.environment.clone(), estimate(r)?))).collect();
-        let counters = |r: &Record| Some((r.case.environment.clone(), r.counters.clone()?));
-        let empty_call_counters =
-            run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL)).filter_map(counters).collect();
         Yardsticks {
             empty_loops,
             counted_loops,
             empty_calls,
-            empty_call_counters,
             precision_percent: run.precision_percent,
             range,
             speed: &panel.speed,
@@ -121,10 +113,6 @@ impl Yardsticks<'_> {
 
     fn net(&self, case: &Case, median: Nanos) -> Option<Nanos> {
         Some(median - self.empty_loop(case)?.median)
-    }
-
-    fn counters(&self, case: &Case) -> Option<&Counters> {
-        self.empty_call_counters.get(&case.environment)
     }
 
     /// The empty call is warm and in batches, so it is no unit of single cold calls.
@@ -197,7 +185,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         figure,
         entries: record.entries.clone(),
         entries_status: record.entries_status.clone(),
-        counters: record.counters.as_ref().map(|counters| EventCounts::of(counters, yardsticks.counters(&record.case))),
+        counters: record.counters.clone(),
         latency: record.latency.as_ref().map(RowLatency::of),
         warnings,
         over_runs: None,
@@ -242,7 +230,7 @@ fn cost(
         net: yardsticks.net(&record.case, estimate.median),
         cold_over_warm: yardsticks.cold.over_warm(&record.case, &yardsticks.range),
         times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
-        user_share: user_share(record, m),
+        user_share: stats::user_share(record.mode_samples, m),
     })
 }
 
@@ -267,14 +255,8 @@ const USER_MODE: (f64, f64) = (0.9, 0.001);
 pub fn in_user_mode(record: &Record) -> bool {
     let (share, entries) = USER_MODE;
     let enters = record.entries.as_ref().is_some_and(|counted| counted.total() > entries);
-    let user = measurement(record).and_then(|m| user_share(record, m));
+    let user = measurement(record).and_then(|m| stats::user_share(record.mode_samples, m));
     !enters && user.is_some_and(|user| user.share >= share)
-}
-
-/// By cycles, which are exact, or else by samples.
-fn user_share(record: &Record, m: &Measurement) -> Option<UserShare> {
-    let by_cycles = record.counters.as_ref().and_then(stats::user_share_by_cycles);
-    by_cycles.or_else(|| stats::user_share(record.mode_samples, m))
 }
 
 /// A published result, relative to the baselines as far as they are known.

@@ -2,8 +2,8 @@
 
 use super::runs::one_line;
 use std::path::Path;
-use syscost::attribute::costs::Costs;
 use syscost::attribute::attribute;
+use syscost::attribute::costs::Costs;
 use syscost::model::{By, Profile};
 use syscost::report::{self, AttributionDocument, Format, ProfileDocument, Screen, Top};
 use syscost::store::{self, Stored};

@@ -3,8 +3,8 @@
 use super::error::usage;
 use super::exit::Exit;
 use super::{result_files, terminal};
-use crate::attribute::costs::{Costs, NoCosts};
 use crate::attribute::attribute;
+use crate::attribute::costs::{Costs, NoCosts};
 use crate::model::{By, Profile, Run};
 use crate::report::{
     AttributionDocument, Format, ProfileDocument, Top, attribution_document, profile_table, write_answer,

@@ -15,9 +15,7 @@ use super::error::usage;
 use super::progress::Progress;
 use super::run::{EnvironmentName, by_language};
 use crate::explain;
-use crate::kernel::Sources;
 use crate::kernel::affinity::Wanted;
-use crate::kernel::counters::AvailableEvents;
 use crate::model::code::{Cost, Variant};
 use crate::model::pattern;
 use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS};
@@ -184,8 +182,6 @@ fn options(args: &ExplainArgs) -> RunOptions {
         budget: Some(args.time.unwrap_or(usual)),
         timeout: TIMEOUT,
         verify: false,
-        // Counts in software say nothing here that the page faults do not.
-        counters: !is_table(args) && AvailableEvents::here(&Sources::default(), None).has_hardware(),
         ..RunOptions::default()
     }
 }
@@ -263,9 +259,9 @@ fn one(
     let explanation = explain::explain(session.workers(), &planned[0], operation);
     let explanation = explanation.with_context(|| operation.id.clone())?;
     let row = rows(session, planned)?.remove(0);
-    let (counters, cost) = (row.counters.clone(), cost(row));
-    let document = || report::explanation_document(&explanation, &cost, counters.as_ref());
-    let json = OneJson { explanation: &explanation, cost: cost.as_ref().ok().copied(), counters: counters.as_ref() };
+    let cost = cost(row);
+    let document = || report::explanation_document(&explanation, &cost);
+    let json = OneJson { explanation: &explanation, cost: cost.as_ref().ok().copied() };
     write_answer(&json, document, (args.format, screen), out)
 }
 

@@ -19,7 +19,6 @@ use crate::prose::counted;
 use crate::report::{ViewKind, needs_lines};
 use crate::runner::Environment;
 use crate::session::{Job, Keep, RunOptions, Session, Sides, usual_time};
-use crate::singles::{self, Singles};
 use crate::store::{self, StoreError};
 use anyhow::{Result, anyhow};
 use clap::{Args, FromArgMatches};
@@ -94,18 +93,10 @@ impl RunArgs {
             seed: None,
             timeout: Duration::from_secs_f64(self.timeout),
             verify: !self.no_verify,
-            counters: self.counters || self.view.view == Some(ViewKind::Counters),
-            latency: self.singles(),
+            counters: self.view.view == Some(ViewKind::Counters),
+            latency: self.latency.is_some() || self.view.view == Some(ViewKind::Latency),
+            latency_time: self.latency.flatten().map(Duration::from_secs_f64),
         }
-    }
-
-    /// How many single calls to time; `None` if nothing asks for them.
-    fn singles(&self) -> Option<Singles> {
-        let flag = self.latency || self.latency_calls.is_some() || self.latency_time.is_some();
-        let view = self.view.view == Some(ViewKind::Latency);
-        let time = self.latency_time.map(Duration::from_secs_f64);
-        let calls = self.latency_calls.unwrap_or(singles::CALLS);
-        (flag || view).then_some(Singles { calls, time })
     }
 
     /// The study that was asked for; the tour where nothing was.
@@ -178,7 +169,8 @@ impl RunArgs {
     /// What the profile needs, which is printed; `None` without one.
     fn needs(&self, session: &Session, profile: Option<&Profile>, notes: Notes) -> Option<Needs> {
         let needs = needs(profile?, Some(&session.catalogue));
-        let name = self.profile.as_ref().map_or("unit costs".to_string(), |path| format!("--profile {}", path.display()));
+        let name =
+            self.profile.as_ref().map_or("unit costs".to_string(), |path| format!("--profile {}", path.display()));
         let threads = self.threads.as_ref().map_or_else(|| threads_of(&needs), |own| own.values[0]);
         let lines = needs_lines(&needs, &name, threads);
         match self.traced.as_ref().zip(lines.first()) {

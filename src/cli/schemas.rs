@@ -13,7 +13,7 @@ use crate::model::program::ProgramInKernels;
 use crate::model::{Profile, Run};
 use crate::report::rows;
 use crate::report::top::TopDocument;
-use crate::report::{AttributionDocument, CountedDocument, ProfileDocument, SummaryDocument};
+use crate::report::{AttributionDocument, ProfileDocument, SummaryDocument};
 use crate::store;
 use crate::write::json_schema;
 use serde_json::Value;
@@ -31,7 +31,6 @@ fn all() -> Vec<(&'static str, Value)> {
         ("profile", store::schema::<Profile>()),
         ("profile-summary", json_schema::<ProfileDocument>()),
         ("attribution", json_schema::<AttributionDocument>()),
-        ("attribution-instructions", json_schema::<CountedDocument>()),
         ("list", json_schema::<OperationList>()),
         ("kernels", json_schema::<KernelList>()),
         ("atlas-check", json_schema::<AtlasCheck>()),

@@ -1,7 +1,7 @@
 //! What runs are compared by: the time, or an event such as `instructions:k`. Verdicts on counts rest on the scatter of
 //! launches and on an assumed scatter of whole runs, which is small for counts that the work alone determines.
 
-use crate::model::{Counters, EVENTS, Event, USER_ONLY};
+use crate::model::{Counters, EVENTS};
 use crate::stats::{self, BetweenRuns, EXACT_BETWEEN_RUNS, Launches, OTHER_BETWEEN_RUNS};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +25,6 @@ pub enum Metric {
 pub struct Events {
     /// As perf spells it.
     pub name: String,
-    event: &'static Event,
 }
 
 /// The name of the metric that `compare` has by default.
@@ -44,14 +43,18 @@ impl Metric {
             let names: Vec<&str> = EVENTS.iter().map(|event| event.name).collect();
             format!("'{name}' is not a metric: choose {TIME}, {}", names.join(", "))
         };
-        Event::find(name).map(|event| Metric::Events(Events { name: name.to_string(), event })).ok_or_else(unknown)
+        EVENTS
+            .iter()
+            .find(|event| event.name == name)
+            .map(|_| Metric::Events(Events { name: name.to_string() }))
+            .ok_or_else(unknown)
     }
 
     /// Figures within this share of each other are unchanged unless the user chooses another.
     pub fn margin(&self) -> f64 {
         match self {
             Metric::Time => MARGIN,
-            Metric::Events(events) if events.event.exact => EXACT_MARGIN,
+            Metric::Events(events) if events.is_exact() => EXACT_MARGIN,
             Metric::Events(_) => OTHER_MARGIN,
         }
     }
@@ -79,8 +82,12 @@ impl Events {
         MetricFacts { name: self.name.clone(), assumed_between_runs: self.between_runs() }
     }
 
+    fn is_exact(&self) -> bool {
+        ["instructions:k", "instructions:u", "branches", "page-faults"].contains(&self.name.as_str())
+    }
+
     fn between_runs(&self) -> f64 {
-        if self.event.exact { EXACT_BETWEEN_RUNS } else { OTHER_BETWEEN_RUNS }
+        if self.is_exact() { EXACT_BETWEEN_RUNS } else { OTHER_BETWEEN_RUNS }
     }
 
     /// A row's counts in both columns compared; `None` unless all are above 0.
@@ -89,18 +96,9 @@ impl Events {
         stats::between_counts(&counts(own)?, &counts(base)?, self.between_runs())
     }
 
-    pub(super) fn launches<'a>(&self, counters: Option<&'a Counters>) -> Result<&'a Vec<Vec<f64>>, String> {
-        let counters = counters.ok_or("not counted in this run: measure with --counters")?;
-        let other = match self.name.strip_suffix(USER_ONLY) {
-            Some(whole) => whole.to_string(),
-            None => format!("{}{USER_ONLY}", self.name),
-        };
-        match (counters.counted.get(&self.name), counters.not_counted.get(&self.name)) {
-            (Some(launches), _) => Ok(launches),
-            (None, Some(reason)) => Err(reason.clone()),
-            (None, None) if counters.counted.contains_key(&other) => Err(format!("counted is only {other}")),
-            (None, None) => Err("this machine does not count it (the run's warnings say why)".to_string()),
-        }
+    pub(super) fn launches<'a>(&self, counters: Option<&'a Counters>) -> Result<&'a Vec<f64>, String> {
+        let counters = counters.ok_or("not counted in this run: measure with --view counters")?;
+        counters.get(&self.name).ok_or("this machine does not count it (the run's warnings say why)".to_string())
     }
 }
 
@@ -111,7 +109,7 @@ mod tests {
     #[test]
     fn names_of_metrics_are_those_of_perf() {
         assert_eq!(Metric::find("ns"), Ok(Metric::Time));
-        assert!(Metric::find("branch-misses:u").is_ok());
+        assert!(Metric::find("branch-misses").is_ok());
         let error = Metric::find("instructions").unwrap_err();
         assert!(error.starts_with("'instructions' is not a metric: choose ns, instructions:k, "), "{error}");
     }

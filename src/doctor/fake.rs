@@ -3,7 +3,6 @@
 use super::State;
 use super::finding::Answer;
 use crate::kernel::checks::Checks;
-use crate::kernel::counters::{AvailableEvents, Countable};
 use crate::model::{EVENTS, Host};
 
 pub fn hardware() -> Host {
@@ -32,7 +31,7 @@ pub fn permitted() -> Checks {
     Checks {
         ptrace_allowed: Ok(()),
         ptrace_scope: None,
-        counters: offer(),
+        counters: EVENTS.iter().map(|event| (event, Ok(()))).collect(),
         tracing_visible: true,
         cc: Some("cc 12.2.0".to_string()),
         m32: Some(true),
@@ -40,13 +39,6 @@ pub fn permitted() -> Checks {
         steal_since_boot_percent: Some(0.0),
         nominal_mhz: None,
     }
-}
-
-/// All events, those of the processor in a group of their own.
-fn offer() -> AvailableEvents {
-    let countable = |event| Countable { event, user_only: false };
-    let (hardware, software) = EVENTS.iter().map(countable).partition(|countable| countable.event.hardware);
-    AvailableEvents { groups: vec![hardware, software], ..AvailableEvents::default() }
 }
 
 /// The state of a look's answer, if there is one.

@@ -2,7 +2,6 @@
 
 use super::finding::Answer;
 use crate::kernel::checks::Checks;
-use crate::kernel::counters::{Countable, Refusal};
 use crate::model::Host;
 
 /// Without ptrace, entries cannot be counted, and every record is marked `unverified`.
@@ -27,22 +26,22 @@ fn ptrace_advice(host: &Host, checks: &Checks) -> &'static str {
     }
 }
 
-/// Without hardware counters, times can still be measured; some events that a processor lacks are nothing to complain about.
+/// Without hardware counters, times can still be measured.
 pub fn counters(_: &Host, checks: &Checks) -> Option<Answer> {
-    let offer = &checks.counters;
-    let countable: Vec<String> = offer.groups.iter().flatten().map(Countable::name).collect();
-    let Some((event, refusal)) = offer.refused.iter().find(|(event, _)| event.hardware && event.never_zero) else {
-        return Answer::good(format!("{} events can be counted (run --counters)", countable.len()));
+    let offered = checks.counters.iter().filter(|(_, refused)| refused.is_ok());
+    let countable: Vec<&str> = offered.map(|(event, _)| event.name).collect();
+    let refused =
+        checks.counters.iter().find_map(|(event, refused)| refused.as_ref().err().filter(|_| event.is_hardware()));
+    let Some(refusal) = refused else {
+        return Answer::good(format!("{} events can be counted (run --view counters)", countable.len()));
     };
     let rest = match countable.is_empty() {
         true => "Times can be measured all the same.".to_string(),
-        false => format!("`run --counters` counts {}; times can be measured all the same.", countable.join(", ")),
+        false => {
+            format!("`run --view counters` counts {}; times can be measured all the same.", countable.join(", "))
+        }
     };
-    let found = if offer.has_hardware() { format!("not {}: {refusal}", event.name) } else { refusal.to_string() };
-    match refusal {
-        Refusal::Paranoid { .. } | Refusal::Filtered => Answer::forbidden(found, rest),
-        _ => Answer::notice(found, rest),
-    }
+    Answer::notice(refusal, rest)
 }
 
 pub fn compiler(_: &Host, checks: &Checks) -> Option<Answer> {
@@ -93,18 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_are_missing_and_forbidden_differ() {
-        let found = |refusal: Refusal| {
-            let mut offer = permitted().counters;
-            let taken = offer.groups.remove(0);
-            offer.refused = taken.iter().map(|countable| (countable.event, refusal.clone())).collect();
-            counters(&hardware(), &Checks { counters: offer, ..permitted() })
-        };
-        let missing = found(Refusal::NoCounters).expect("an answer");
-        assert_eq!(missing.state, State::Notice);
-        assert!(missing.found.starts_with("this machine offers no hardware counters"), "{}", missing.found);
-        assert!(missing.advice.contains("counts page-faults, context-switches"), "{}", missing.advice);
-        assert_eq!(state(found(Refusal::Filtered)), Some(State::Forbidden));
+    fn counters_that_are_missing_are_noticed() {
         assert_eq!(state(counters(&hardware(), &permitted())), Some(State::Good));
+        let mut offer = permitted().counters;
+        offer[0].1 = Err("this machine does not offer it".to_string());
+        let missing = counters(&hardware(), &Checks { counters: offer, ..permitted() }).expect("an answer");
+        assert_eq!((missing.state, missing.found.as_str()), (State::Notice, "this machine does not offer it"));
+        assert!(missing.advice.contains("page-faults, context-switches"), "{}", missing.advice);
     }
 }

@@ -4,7 +4,7 @@
 //! the `doctor` command.
 
 use super::Sources;
-use super::counters::AvailableEvents;
+use super::counters::{Offer, offer};
 use super::host::StealClock;
 use super::linux::ptrace;
 use super::output::output;
@@ -25,7 +25,7 @@ pub struct Checks {
     /// Yama's restriction of ptrace, 0 to 3, where the kernel has it.
     pub ptrace_scope: Option<u8>,
     /// The events that may be counted, and why others may not.
-    pub counters: AvailableEvents,
+    pub counters: Offer,
     /// Whether the kernel's tracing state can be read, so that the absence of taxes means something.
     pub tracing_visible: bool,
     /// The first line of the C compiler's version.
@@ -48,7 +48,7 @@ pub fn checks(sources: &Sources, run: Option<&Path>) -> Checks {
     Checks {
         ptrace_allowed: try_ptrace(),
         ptrace_scope: sources.text("proc/sys/kernel/yama/ptrace_scope").and_then(|scope| scope.parse().ok()),
-        counters: AvailableEvents::here(sources, None),
+        counters: offer(sources),
         tracing_visible: tracing_directory(sources).is_some(),
         m32: compiler
             .as_ref()

@@ -79,8 +79,6 @@ impl Hidden {
         if let Some(Err(reason)) = &mut record.latency {
             self.hide_text(reason);
         }
-        let reasons = record.counters.iter_mut().flat_map(|counters| counters.not_counted.values_mut());
-        reasons.for_each(|reason| self.hide_text(reason));
     }
 
     fn rename(&self, name: &mut String) {

@@ -1,107 +1,57 @@
-//! What hardware and software events happened per iteration, and the table of events.
+//! The table of hardware and software events, and what was counted of them.
 
 use indexmap::IndexMap;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Hardware and software events of one case, counted in an untimed pass.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Counters {
-    /// By event, in perf's spelling: for each launch of a worker, the counts per iteration of its repeats. A count is a
-    /// difference of two readings, so it may be a little below 0.
-    #[schemars(with = "std::collections::BTreeMap<String, Vec<Vec<f64>>>")]
-    pub counted: IndexMap<String, Vec<Vec<f64>>>,
-    /// Events that could not be counted for this case, and why.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    #[schemars(with = "std::collections::BTreeMap<String, String>")]
-    pub not_counted: IndexMap<String, String>,
-}
+/// Events of one case, counted in an untimed pass: by event, in perf's spelling, the count per iteration of each launch of a worker.
+/// A count is a difference of two readings, so it may be a little below 0.
+pub type Counters = IndexMap<String, Vec<f64>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// As perf spells it; `:u` and `:k` are user and kernel mode alone.
     pub name: &'static str,
-    /// In CSV, and in other names that allow no punctuation.
-    pub field: &'static str,
-    pub what: &'static str,
-    /// Whether the processor counts it, or the kernel.
-    pub hardware: bool,
-    /// Whether the same work always gives the same count, whatever the state of caches and predictors, so that two runs are
-    /// as comparable as two launches within a run.
-    pub exact: bool,
-    /// Whether a request without a single one of these cannot be.
-    pub never_zero: bool,
+    /// `type` and `config` of perf_event_open(2).
+    pub kind: u32,
+    pub config: u64,
 }
-
-pub const INSTRUCTIONS_USER: &str = "instructions:u";
-pub const INSTRUCTIONS_KERNEL: &str = "instructions:k";
-pub const CYCLES_USER: &str = "cycles:u";
-pub const CYCLES_KERNEL: &str = "cycles:k";
-pub const PAGE_FAULTS: &str = "page-faults";
-
-const fn hardware(name: &'static str, field: &'static str, what: &'static str) -> Event {
-    Event { name, field, what, hardware: true, exact: false, never_zero: false }
-}
-
-const fn software(name: &'static str, field: &'static str, what: &'static str) -> Event {
-    Event { hardware: false, ..hardware(name, field, what) }
-}
-
-/// All events, in the order in which they are shown.
-pub const EVENTS: &[Event] = &[
-    Event {
-        exact: true,
-        never_zero: true,
-        ..hardware(INSTRUCTIONS_KERNEL, "instructions_kernel", "instructions retired in the kernel")
-    },
-    Event {
-        exact: true,
-        never_zero: true,
-        ..hardware(INSTRUCTIONS_USER, "instructions_user", "instructions retired in user mode")
-    },
-    Event { never_zero: true, ..hardware(CYCLES_KERNEL, "cycles_kernel", "CPU cycles in the kernel") },
-    Event { never_zero: true, ..hardware(CYCLES_USER, "cycles_user", "CPU cycles in user mode") },
-    Event { exact: true, ..hardware("branches", "branches", "branch instructions retired") },
-    hardware("branch-misses", "branch_misses", "branches that were predicted wrongly"),
-    hardware("L1-dcache-load-misses", "l1_dcache_load_misses", "loads that missed the first-level data cache"),
-    hardware("L1-icache-load-misses", "l1_icache_load_misses", "fetches that missed the first-level instruction cache"),
-    hardware("LLC-load-misses", "llc_load_misses", "loads that missed the last-level cache"),
-    hardware("cache-misses", "cache_misses", "what the kernel maps to cache misses on this processor"),
-    hardware("dTLB-load-misses", "dtlb_load_misses", "loads that missed the data TLB"),
-    hardware("iTLB-load-misses", "itlb_load_misses", "fetches that missed the instruction TLB"),
-    Event { exact: true, ..software(PAGE_FAULTS, "page_faults", "page faults") },
-    software("context-switches", "context_switches", "context switches"),
-    software("cpu-migrations", "cpu_migrations", "moves to another CPU"),
-];
-
-/// What ends the name of an event of which only user mode could be counted.
-pub const USER_ONLY: &str = ":u";
 
 impl Event {
-    /// The event of this name, or the one of which it is the part in user mode.
-    pub fn find(name: &str) -> Option<&'static Event> {
-        let named = |name: &str| EVENTS.iter().find(|event| event.name == name);
-        named(name).or_else(|| named(name.strip_suffix(USER_ONLY)?).filter(|event| event.is_of_both_modes()))
+    /// Whether the processor counts it, or the kernel.
+    pub fn is_hardware(&self) -> bool {
+        self.kind != SOFTWARE
     }
 
-    /// Whether both modes are counted together.
-    pub fn is_of_both_modes(&self) -> bool {
-        !self.name.contains(':')
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::HashSet;
-
-    #[test]
-    fn events_are_unique_and_found_by_name() {
-        let names: HashSet<&str> = EVENTS.iter().flat_map(|event| [event.name, event.field]).collect();
-        let same = EVENTS.iter().filter(|event| event.name == event.field).count();
-        assert_eq!(names.len() + same, 2 * EVENTS.len());
-        assert_eq!(Event::find("page-faults:u").map(|event| event.name), Some(PAGE_FAULTS));
-        assert_eq!(Event::find("instructions"), None);
-        assert_eq!(Event::find("instructions:k:u"), None);
+    /// Whether a request without a single one of these cannot be: cycles and instructions.
+    pub fn is_never_zero(&self) -> bool {
+        self.kind == HARDWARE && self.config <= 1
     }
 }
+
+const HARDWARE: u32 = 0;
+const SOFTWARE: u32 = 1;
+const CACHE: u32 = 3;
+/// Misses (PERF_COUNT_HW_CACHE_RESULT_MISS) of loads (PERF_COUNT_HW_CACHE_OP_READ, 0), to which the number of a cache is added.
+const MISSES: u64 = 1 << 16;
+
+const fn event(name: &'static str, kind: u32, config: u64) -> Event {
+    Event { name, kind, config }
+}
+
+/// All events, in the order in which they are counted and shown (linux/perf_event.h).
+pub const EVENTS: &[Event] = &[
+    event("instructions:k", HARDWARE, 1),
+    event("instructions:u", HARDWARE, 1),
+    event("cycles:k", HARDWARE, 0),
+    event("cycles:u", HARDWARE, 0),
+    event("branches", HARDWARE, 4),
+    event("branch-misses", HARDWARE, 5),
+    event("L1-dcache-load-misses", CACHE, MISSES),
+    event("L1-icache-load-misses", CACHE, MISSES + 1),
+    event("LLC-load-misses", CACHE, MISSES + 2),
+    event("cache-misses", HARDWARE, 3),
+    event("dTLB-load-misses", CACHE, MISSES + 3),
+    event("iTLB-load-misses", CACHE, MISSES + 4),
+    event("page-faults", SOFTWARE, 2),
+    event("context-switches", SOFTWARE, 3),
+    event("cpu-migrations", SOFTWARE, 4),
+];

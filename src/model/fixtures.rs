@@ -5,8 +5,8 @@ use super::explained::{
     VERSUS,
 };
 use super::{
-    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Measurement, Nanos, Outcome, Record, Returned, Run,
-    Tool, Unit,
+    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Histogram, Measurement, Nanos, Outcome, Record,
+    Returned, Run, Tool, Unit,
 };
 use std::collections::BTreeMap;
 
@@ -136,4 +136,11 @@ pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
         before,
         after,
     }
+}
+
+/// So many single calls of each time in nanoseconds.
+pub fn times(calls: &[(u64, u64)]) -> Histogram {
+    let mut histogram = Histogram::with_resolution(Histogram::SINGLE);
+    calls.iter().for_each(|(ns, count)| histogram.add(histogram.bucket(*ns), *count));
+    histogram
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Counts of durations by bucket. With n buckets per power of two, bucket n k + i begins at 2^k (1 + i/n) nanoseconds.
-/// Buckets narrower than a nanosecond stay empty.
+/// Buckets narrower than a nanosecond hold one duration or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     /// Buckets per power of two: a power of two itself.
@@ -13,15 +13,15 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram::with_resolution(Histogram::FINE)
+        Histogram::with_resolution(Histogram::TRACED)
     }
 }
 
 impl Histogram {
     /// Buckets per power of two of what is traced: at most 1/32 wide.
-    pub const FINE: u16 = 32;
-    /// Buckets per power of two of profiles from older versions.
-    pub const COARSE: u16 = 4;
+    pub const TRACED: u16 = 32;
+    /// Buckets per power of two of single calls that a probe times: at most 1/512 wide.
+    pub const SINGLE: u16 = 512;
 
     /// An empty histogram with `per_octave` buckets per power of two.
     pub fn with_resolution(per_octave: u16) -> Histogram {
@@ -52,6 +52,12 @@ impl Histogram {
         2f64.powi(i32::from(octave)) * (1.0 + f64::from(part) / f64::from(self.per_octave))
     }
 
+    /// The middle of a bucket in nanoseconds; the duration itself where the bucket can hold only one.
+    pub fn middle_ns(&self, bucket: u16) -> f64 {
+        let (low, high) = (self.lower_ns(bucket), self.lower_ns(bucket + 1));
+        if high - low <= 1.0 { low.ceil() } else { (low + high) / 2.0 }
+    }
+
     /// Adds a duration of `ns` nanoseconds.
     pub fn record(&mut self, ns: u64) {
         self.add(self.bucket(ns), 1);
@@ -68,15 +74,29 @@ impl Histogram {
         self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
+    /// The middles of the buckets in nanoseconds, ascending, and how many durations are in each.
+    pub fn times(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.counts.iter().map(|(bucket, count)| (self.middle_ns(*bucket), *count))
+    }
+
+    /// The duration with this rank, counted from 1 for the shortest: the middle of its bucket.
+    pub fn at_rank(&self, rank: u64) -> Option<f64> {
+        let mut seen = 0u64;
+        let reaches = |(_, count): &(f64, u64)| {
+            seen = seen.saturating_add(*count);
+            seen >= rank
+        };
+        self.times().find(reaches).map(|(ns, _)| ns)
+    }
+
     /// The `share` quantile (0 to 1) in nanoseconds: the middle of its bucket; `None` if there are no durations.
     pub fn quantile_ns(&self, share: f64) -> Option<f64> {
-        let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0);
-        let mut seen = 0.0;
-        let found = self.counts.iter().find(|(_, count)| {
-            seen += **count as f64;
-            seen >= wanted
-        });
-        found.map(|(bucket, _)| (self.lower_ns(*bucket) + self.lower_ns(bucket + 1)) / 2.0)
+        self.at_rank((share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64)
+    }
+
+    /// The longest duration in nanoseconds: the middle of its bucket.
+    pub fn longest_ns(&self) -> Option<f64> {
+        self.counts.keys().next_back().map(|bucket| self.middle_ns(*bucket))
     }
 }
 
@@ -86,7 +106,7 @@ mod tests {
 
     #[test]
     fn durations_are_within_their_bucket() {
-        for per_octave in [Histogram::COARSE, Histogram::FINE] {
+        for per_octave in [Histogram::TRACED, Histogram::SINGLE] {
             let histogram = Histogram::with_resolution(per_octave);
             for ns in [64u64, 65, 100, 1000, 1_000_000, 1 << 40, u64::MAX] {
                 let bucket = histogram.bucket(ns);
@@ -97,6 +117,13 @@ mod tests {
             }
             assert_eq!((histogram.bucket(0), histogram.bucket(1)), (0, 0));
         }
+    }
+
+    #[test]
+    fn short_durations_are_exact() {
+        let single = Histogram::with_resolution(Histogram::SINGLE);
+        assert!((1..1024).all(|ns| single.middle_ns(single.bucket(ns)) == ns as f64));
+        assert_eq!(single.middle_ns(single.bucket(4099)), 4100.0);
     }
 
     #[test]

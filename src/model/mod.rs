@@ -34,14 +34,12 @@ mod units;
 
 pub use case::{COLD, Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, REFERENCE, SHARED, SPIN, THREADS};
 pub use class::{Class, DescriptorKind, Drives, depth, drives, power_below};
-pub use counters::{
-    CYCLES_KERNEL, CYCLES_USER, Counters, EVENTS, Event, INSTRUCTIONS_KERNEL, INSTRUCTIONS_USER, PAGE_FAULTS, USER_ONLY,
-};
+pub use counters::{Counters, EVENTS, Event};
 pub use entries::{Entries, EntriesStatus};
 pub use histogram::Histogram;
 pub use host::{Host, Tax};
 pub use label::Label;
-pub use latency::{CallTimes, LONGEST_NS, SingleCalls, TimeBucket};
+pub use latency::{LONGEST_NS, SingleCalls};
 pub use need::Need;
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;

@@ -73,10 +73,10 @@ pub fn rare(
 
 /// How many iterations more the larger request has: the largest power of two that fits time and limit, but not fewer
 /// than the case's finest period where the limit allows it. The first request also resolves whatever is resolved lazily.
-fn step(
+pub(crate) fn step<T>(
     planned: &Planned,
     long: Duration,
-    request: &mut impl FnMut(u64) -> Result<Counts, Failure>,
+    request: &mut impl FnMut(u64) -> Result<T, Failure>,
 ) -> Result<u64, Failure> {
     let (limit, least) = (planned.limit.unwrap_or(u64::MAX), finest(planned));
     request(1)?;
@@ -99,7 +99,7 @@ pub(crate) fn base(more: u64) -> u64 {
 }
 
 /// Iterations in which every declared fraction occurs at least once: 4096 for x1/4096.
-pub(crate) fn finest(planned: &Planned) -> u64 {
+fn finest(planned: &Planned) -> u64 {
     let declared = planned.enters.iter().chain([&planned.prepares]).flat_map(|declared| &declared.0);
     let periods = declared.map(|expected| match expected.count {
         Count::Exactly(count) if count > 0.0 => (1.0 / count).round() as u64,

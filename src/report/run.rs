@@ -20,7 +20,6 @@ mod view;
 pub mod warnings;
 
 pub use cmpthese::{ViewKind, cmpthese_blocks};
-pub use counters::counters_block;
 pub use document::SummaryDocument;
 pub use environments::{environment_table, overheads};
 pub use latency::{figure as latency_figure, latency_document, latency_table};

@@ -1,7 +1,6 @@
 //! What the user chooses, and who sees the progress.
 
 use crate::kernel::affinity::Wanted;
-use crate::singles::Singles;
 use std::time::Duration;
 
 /// What the user chooses for a run.
@@ -25,8 +24,10 @@ pub struct RunOptions {
     pub verify: bool,
     /// Whether to count hardware and software events.
     pub counters: bool,
-    /// Whether to time single calls, and how many.
-    pub latency: Option<Singles>,
+    /// Whether to time single calls.
+    pub latency: bool,
+    /// For how long, of each case; if not given, [`crate::singles::TIME`] or what the run has.
+    pub latency_time: Option<Duration>,
 }
 
 impl Default for RunOptions {
@@ -41,7 +42,8 @@ impl Default for RunOptions {
             timeout: Duration::from_secs(10),
             verify: true,
             counters: false,
-            latency: None,
+            latency: false,
+            latency_time: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::options::{Stage, Watch};
 use super::promise::Effort;
 use crate::counters;
 use crate::kernel::Sources;
-use crate::kernel::counters::AvailableEvents;
+use crate::kernel::counters::{Offer, offer};
 use crate::model::{Case, Counted, Counters, Failure, FailureKind, ModeSamples, Planned, SingleCalls};
 use crate::proof::{Proof, prove};
 use crate::singles::time_singles;
@@ -25,8 +25,7 @@ impl Session {
 
     /// What the untimed passes find of each case.
     fn pass_all(&self, planned: &[Planned], known: Known, watch: &dyn Watch) -> Found {
-        let cpu = self.workers.placement.measuring;
-        let offer = self.options.counters.then(|| AvailableEvents::here(&Sources::default(), cpu));
+        let offer = self.options.counters.then(|| offer(&Sources::default()));
         let warning = offer.as_ref().and_then(counters::warning);
         let mut means = Means { offer, known, effort: self.effort(planned.len()) };
         watch.stage(Stage::Proving);
@@ -70,7 +69,8 @@ impl Session {
             false => Proof::none(NOT_ASKED),
         };
         let Effort { sampling, counting, .. } = means.effort;
-        let counters = means.offer.as_mut().and_then(|offer| counters::count(&self.workers, &alone, offer, counting));
+        let counters = means.offer.as_ref().map(|offer| counters::count(&self.workers, &alone, offer, counting));
+        let counters = counters.transpose()?;
         let mode_samples = split(&self.workers, &alone, sampling);
         Ok(Passes { proof, mode_samples, counters, latency: None, counted: None })
     }
@@ -89,17 +89,19 @@ impl Session {
     /// Times single calls of the cases that work, one case after the other, if that was asked for. Cold cases and the panel
     /// are left out.
     fn time_singles(&self, passed: &mut [Passed], watch: &dyn Watch) {
-        let Some(wanted) = &self.options.latency else { return };
+        if !self.options.latency {
+            return;
+        }
         watch.stage(Stage::Singles);
         let all = passed.len() as f64;
-        let Effort { singles, .. } = self.effort(passed.len());
+        let time = self.options.latency_time.unwrap_or(self.effort(passed.len()).singles);
         for (i, Passed { planned, passes }) in passed.iter_mut().enumerate() {
             watch.at(i as f64 / all, &planned.case.to_string());
             let is_guest = self.workers.environment(&planned.case.environment).is_ok_and(|own| own.is_guest);
             let shown = planned.case.cold().is_none() && !only_for_speed(planned) && !is_guest;
             if let Some(passes) = passes.as_mut().ok().filter(|_| shown) {
-                passes.latency =
-                    Some(time_singles(&self.workers, planned, wanted, singles).map_err(|failure| failure.message));
+                let timed = time_singles(&self.workers, planned, time);
+                passes.latency = Some(timed.map_err(|failure| failure.message));
             }
         }
     }
@@ -107,7 +109,7 @@ impl Session {
 
 /// What the passes over all cases share.
 struct Means {
-    offer: Option<AvailableEvents>,
+    offer: Option<Offer>,
     known: Known,
     effort: Effort,
 }

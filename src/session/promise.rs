@@ -69,7 +69,7 @@ impl Session {
 
     /// How long the passes may take for each of so many cases.
     pub(super) fn effort(&self, cases: usize) -> Effort {
-        let passes = 1 + u32::from(self.options.counters) + u32::from(self.options.latency.is_some());
+        let passes = 1 + u32::from(self.options.counters) + u32::from(self.options.latency);
         let cases = u32::try_from(cases).unwrap_or(u32::MAX).max(1);
         self.left().map_or(FULL, |left| Effort::within(left / PASSES / passes / cases))
     }

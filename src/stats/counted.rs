@@ -1,16 +1,12 @@
-//! Counts of events per iteration: what they are with their interval, the share of user mode by cycles, and ratios between
-//! runs. Called by `summary` and `compare`.
+//! Counts of events per iteration: what they are with their interval, and ratios between runs. Called by views and `compare`.
 //!
 //! Within a launch, counts repeat nearly exactly; what differs (addresses, hash chains, background work) differs between
 //! launches, so the unit of scatter is the launch, and within it the median, which a timer interrupt does not move.
 
 use super::between::{Deviation, OF_MEDIAN};
-use super::modes::UserShare;
 use super::{BetweenRuns, Ranged, median, moments};
-use crate::model::{CYCLES_KERNEL, CYCLES_USER, Counters};
 
-/// Standard deviation, on the log scale, of what shifts the exact counts of a whole run: 0.05%, an assumption, which
-/// `bench/counters` checks on a machine.
+/// Standard deviation, on the log scale, of what shifts the exact counts of a whole run: 0.05%, an assumption.
 pub const EXACT_BETWEEN_RUNS: f64 = 0.0005;
 /// The same for counts that depend on caches, predictors and frequencies: as for times.
 pub const OTHER_BETWEEN_RUNS: f64 = 0.015;
@@ -26,27 +22,12 @@ pub fn event_count(medians: &[f64]) -> Option<Ranged> {
     Some(Ranged { value, low_high })
 }
 
-/// The median of each launch's counts; launches without any are left out.
-pub fn launch_medians(launches: &[Vec<f64>]) -> Vec<f64> {
-    launches.iter().filter_map(|counts| median(counts.clone())).collect()
-}
-
 /// The error of the median of `values`; `None` with fewer than 3.
 fn error_of_median(values: &[f64]) -> Option<Deviation> {
     let (count, degrees) = (values.len() as f64, values.len() as f64 - 1.0);
     let (_, squares) = moments(values);
     let sd = || (OF_MEDIAN * squares / degrees / count).sqrt();
     (values.len() >= FEWEST_LAUNCHES).then(|| Deviation { sd: sd(), degrees })
-}
-
-/// User mode's share of the cycles of both modes. `None` if either was not counted in three launches or more, or if there are
-/// no cycles.
-pub fn user_share_by_cycles(counters: &Counters) -> Option<UserShare> {
-    let medians = |event| counters.counted.get(event).map(|launches| launch_medians(launches));
-    let (user, kernel) = (medians(CYCLES_USER)?, medians(CYCLES_KERNEL)?);
-    let share = |(user, kernel): (&f64, &f64)| user.max(0.0) / (user.max(0.0) + kernel.max(0.0));
-    let shares: Vec<f64> = user.iter().zip(&kernel).map(share).filter(|share| share.is_finite()).collect();
-    Some(UserShare { share: median(shares.clone())?, standard_error: error_of_median(&shares)?.sd })
 }
 
 /// new / old for one event, given by the medians of launches; `None` where there is nothing to divide: a launch without a single event, or fewer than 3
@@ -69,18 +50,6 @@ fn log_median(medians: &[f64]) -> Option<(f64, Deviation)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn launches(medians: &[f64]) -> Vec<Vec<f64>> {
-        medians.iter().map(|median| vec![*median, median * 3.0, *median]).collect()
-    }
-
-    #[test]
-    fn an_interrupt_in_a_launch_does_not_move_its_median() {
-        let found = event_count(&launch_medians(&launches(&[274.6; 5]))).unwrap();
-        assert_eq!((found.value, found.low_high), (274.6, Some((274.6, 274.6))));
-        assert_eq!(event_count(&[1.0, 2.0]).unwrap().low_high, None);
-        assert_eq!(event_count(&launch_medians(&[vec![]])), None);
-    }
 
     #[test]
     fn the_interval_is_students_over_launches() {
@@ -108,20 +77,5 @@ mod tests {
             assert_eq!(between_counts(&some, none, EXACT_BETWEEN_RUNS), None);
             assert_eq!(between_counts(none, &some, EXACT_BETWEEN_RUNS), None);
         }
-    }
-
-    #[test]
-    fn the_share_of_user_mode_is_that_of_its_cycles() {
-        let of = |user: &[f64], kernel: &[f64]| {
-            let counted = [(CYCLES_USER, launches(user)), (CYCLES_KERNEL, launches(kernel))];
-            let counted = counted.into_iter().map(|(name, counts)| (name.to_string(), counts)).collect();
-            user_share_by_cycles(&Counters { counted, ..Counters::default() })
-        };
-        let even = of(&[20.0; 3], &[180.0; 3]).unwrap();
-        assert!(even.share == 0.1 && even.standard_error < 1e-12, "{even:?}");
-        assert_eq!(of(&[-0.01; 3], &[180.0; 3]).map(|share| share.share), Some(0.0));
-        assert_eq!(of(&[0.0; 3], &[0.0; 3]), None);
-        assert_eq!(of(&[20.0; 2], &[180.0; 2]), None);
-        assert_eq!(user_share_by_cycles(&Counters::default()), None);
     }
 }

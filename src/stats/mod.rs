@@ -20,9 +20,7 @@ mod two_modes;
 
 pub use between::{BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, launches, run_shifts};
 pub use change_points::change_points;
-pub use counted::{
-    EXACT_BETWEEN_RUNS, OTHER_BETWEEN_RUNS, between_counts, event_count, launch_medians, user_share_by_cycles,
-};
+pub use counted::{EXACT_BETWEEN_RUNS, OTHER_BETWEEN_RUNS, between_counts, event_count};
 pub use differ::{discoveries, holm};
 pub use drift::state_change;
 pub use interval::{FEWEST_BLOCKS, Interval, Ranged, block_interval};
@@ -30,7 +28,7 @@ pub use modes::{UserShare, share_interval, user_share};
 pub use net::{WithLoop, net_ratio};
 pub use overhead::Overhead;
 pub use paired::{log_ratios, paired_difference, paired_p_value, paired_ratio};
-pub use percentiles::{FEWEST_BEYOND, beyond, longest, median_call, percentile, tail_curve, without};
+pub use percentiles::{FEWEST_BEYOND, beyond, percentile, tail_curve, without};
 pub use power::{Wanted, runs_needed};
 pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log};
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};

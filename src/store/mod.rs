@@ -9,6 +9,7 @@
 //! Each version of a format has a module with its own wire types, so that the model can change while old files stay
 //! readable. A second version of result files would be a new module beside `v1`, and one more arm in `from_bytes`.
 
+mod buckets;
 mod error;
 mod explained_v1;
 mod input;

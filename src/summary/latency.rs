@@ -1,7 +1,7 @@
 //! Single calls of a record: percentiles without the cost of timing, and how many slow calls were not the operation's own.
 
-use crate::model::{CallTimes, Nanos, OrError, SingleCalls};
-use crate::stats::{beyond, longest, median_call, percentile, without};
+use crate::model::{Histogram, Nanos, OrError, SingleCalls};
+use crate::stats::{beyond, percentile, without};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -85,15 +85,15 @@ impl RowLatency {
     /// The same for work whose tail is the machine's own. That is far above the timer, so the work may be short.
     pub fn of_yardstick(calls: &Result<SingleCalls, String>) -> RowLatency {
         match calls {
-            Ok(calls) if !calls.all.0.is_empty() => RowLatency { result: Ok(latency(calls)) },
+            Ok(calls) if calls.all.count() > 0 => RowLatency { result: Ok(latency(calls)) },
             _ => RowLatency::of(calls),
         }
     }
 }
 
 fn checked(calls: &SingleCalls) -> Result<Latency, NoLatency> {
-    let median = median_call(&calls.all).ok_or(NoLatency::Failed { message: "no call was timed".into() })?;
-    let (median_ns, timer_ns) = (Nanos(median as f64) - calls.timer, calls.timer);
+    let median = calls.all.quantile_ns(0.5).ok_or(NoLatency::Failed { message: "no call was timed".into() })?;
+    let (median_ns, timer_ns) = (Nanos(median) - calls.timer, calls.timer);
     match median_ns.0 < DEARER * timer_ns.0 {
         true => Err(NoLatency::TooShort { median_ns, timer_ns }),
         false => Ok(latency(calls)),
@@ -101,16 +101,16 @@ fn checked(calls: &SingleCalls) -> Result<Latency, NoLatency> {
 }
 
 fn latency(calls: &SingleCalls) -> Latency {
-    let parts: Vec<&CallTimes> = [&calls.preempted, &calls.interrupted].into_iter().flatten().collect();
+    let parts: Vec<&Histogram> = [&calls.preempted, &calls.interrupted].into_iter().flatten().collect();
     let rest = (!parts.is_empty()).then(|| without(&calls.all, &parts));
-    let count = |part: &Option<CallTimes>| part.as_ref().map(CallTimes::calls);
+    let count = |part: &Option<Histogram>| part.as_ref().map(Histogram::count);
     Latency {
         timer: calls.timer,
         tick: calls.tick,
         spent_ns: calls.spent_ns,
         all: percentiles(&calls.all, calls.timer),
         rest: rest.as_ref().map(|times| percentiles(times, calls.timer)),
-        slow: beyond(&calls.all, median_call(&calls.all).unwrap_or_default().saturating_mul(4).saturating_add(1000)),
+        slow: beyond(&calls.all, 4.0 * calls.all.quantile_ns(0.5).unwrap_or_default() + 1000.0),
         preempted: count(&calls.preempted),
         interrupted: count(&calls.interrupted),
         waits: calls.waits,
@@ -120,38 +120,34 @@ fn latency(calls: &SingleCalls) -> Latency {
     }
 }
 
-fn percentiles(times: &CallTimes, timer: Nanos) -> Percentiles {
-    let net = |ns: u64| Nanos(ns as f64) - timer;
+fn percentiles(times: &Histogram, timer: Nanos) -> Percentiles {
+    let net = |ns| Nanos(ns) - timer;
     let at = |share| percentile(times, share).map(net);
     Percentiles {
-        calls: times.calls(),
+        calls: times.count(),
         p50: at(0.5),
         p90: at(0.9),
         p99: at(0.99),
         p99_9: at(0.999),
-        max: longest(times).map(net),
+        max: times.longest_ns().map(net),
     }
 }
 
-fn curve(times: &CallTimes, timer: Nanos) -> Vec<(f64, f64)> {
-    let net = crate::stats::tail_curve(times).into_iter().map(|(beyond, ns)| (beyond, ns as f64 - timer.0));
+fn curve(times: &Histogram, timer: Nanos) -> Vec<(f64, f64)> {
+    let net = crate::stats::tail_curve(times).into_iter().map(|(beyond, ns)| (beyond, ns - timer.0));
     net.filter(|(_, ns)| *ns > 0.0).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TimeBucket;
-
-    fn times(buckets: &[(u64, u64)]) -> CallTimes {
-        CallTimes(buckets.iter().map(|(ns, count)| TimeBucket { ns: *ns, count: *count }).collect())
-    }
+    use crate::model::fixtures::times;
 
     fn calls(median_ns: u64) -> SingleCalls {
         SingleCalls {
             timer: Nanos(20.0),
-            all: times(&[(median_ns, 99_000), (5000, 990), (90_111, 10)]),
-            preempted: Some(times(&[(90_111, 9)])),
+            all: times(&[(median_ns, 99_000), (5000, 990), (90_048, 10)]),
+            preempted: Some(times(&[(90_048, 9)])),
             interrupted: Some(times(&[(5000, 980)])),
             ..SingleCalls::default()
         }
@@ -163,12 +159,12 @@ mod tests {
         let ns = |found: Option<Nanos>| found.map(|ns| ns.0);
         assert_eq!(
             (ns(latency.all.p50), ns(latency.all.p99), ns(latency.all.p99_9)),
-            (Some(300.0), Some(300.0), Some(4980.0))
+            (Some(300.0), Some(300.0), Some(4984.0))
         );
         assert_eq!((latency.slow, latency.preempted, latency.interrupted), (1000, Some(9), Some(980)));
         let own = latency.rest.unwrap();
-        assert_eq!((own.calls, ns(own.p99_9), ns(own.max)), (99_011, Some(300.0), Some(90_091.0)));
-        assert_eq!(latency.curve.last(), Some(&(100_000.0, 90_091.0)));
+        assert_eq!((own.calls, ns(own.p99_9), ns(own.max)), (99_011, Some(300.0), Some(90_028.0)));
+        assert_eq!(latency.curve.last(), Some(&(100_000.0, 90_028.0)));
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! The results of a run, and of one record.
 
 use super::cost::RowCost;
-use super::events::EventCounts;
 use super::figure::{Instructions, RowFigure};
 use super::latency::RowLatency;
 use super::speed::MachineSpeed;
 use super::warning::{RunWarning, Warning};
 use crate::derive::DerivedRow;
-use crate::model::{Case, Entries, EntriesStatus, EnvironmentFacts, Failure, OrError, StudyView, Unit};
+use crate::model::{Case, Counters, Entries, EntriesStatus, EnvironmentFacts, Failure, OrError, StudyView, Unit};
 use crate::stats::{OverRuns, Ranged};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -79,9 +78,10 @@ pub struct Row {
     pub entries: Option<Entries>,
     #[serde(flatten)]
     pub entries_status: EntriesStatus,
-    /// Hardware and software events per iteration; absent if they were not counted.
+    /// Hardware and software events per iteration, of each launch; absent if they were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub counters: Option<EventCounts>,
+    #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
+    pub counters: Option<Counters>,
     /// Percentiles of single calls; absent if they were not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<RowLatency>,

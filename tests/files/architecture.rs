@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("plan", &["clean", "kernel", "model", "runner"]),
     ("proof", &["kernel", "model", "runner"]),
     ("split", &["model", "runner"]),
-    ("counters", &["kernel", "model", "proof", "prose", "runner"]),
+    ("counters", &["kernel", "model", "proof", "prose", "runner", "stats"]),
     ("singles", &["model", "runner"]),
     ("store", &["clean", "kernel", "model"]),
     ("document", &[]),

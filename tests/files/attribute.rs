@@ -563,7 +563,7 @@ fn a_run_for_a_profile_has_its_unit_costs() {
     let output = place.run(&[&["run", "--profile", profile], &quick[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stderr(&output);
-    assert!(said.contains("18 cases price >99% of the time of its calls"), "{said}");
+    assert!(said.contains("15 cases price >99% of the time of its calls"), "{said}");
     assert!(said.contains("No operation is like keyctl (<0.1%)."), "{said}");
     let asked: BTreeSet<String> = json(&output)["records"].as_array().unwrap().iter().map(name_of).collect();
     for case in ["id.getppid", "mem.fault_anonymous", "file.open_close depth=5", "io.pipe_write_read size=64"] {

@@ -78,10 +78,12 @@ fn cases() -> Vec<(&'static str, &'static str, Vec<u64>)> {
     ]
 }
 
-/// Times at both ends of what a histogram holds, of so many calls that their number has no 64 bits.
+/// Times at both ends of what the probe counts, of half as many calls as 64 bits hold.
 fn single_calls(timer_ns: f64) -> SingleCalls {
-    let bucket = |ns| TimeBucket { ns, count: i64::MAX as u64 };
-    let all = CallTimes([0, 2047, LONGEST_NS].map(bucket).to_vec());
+    let mut all = Histogram::with_resolution(Histogram::SINGLE);
+    [(0, 1), (2047, 1 << 40), (LONGEST_NS, u64::MAX >> 1)]
+        .iter()
+        .for_each(|(ns, count)| all.add(all.bucket(*ns), *count));
     let preempted = Some(all.clone());
     SingleCalls { timer: Nanos(timer_ns), spent_ns: 0, all, preempted, unseen: u64::MAX, ..SingleCalls::default() }
 }

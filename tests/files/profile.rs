@@ -85,8 +85,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn any_histogram()(coarse in any::<bool>(), counts in btree_map(0..256u16, 0..1u64 << 40, 1..4)) -> Histogram {
-        let mut histogram = Histogram::with_resolution(if coarse { Histogram::COARSE } else { Histogram::FINE });
+    fn any_histogram()(counts in btree_map(0..2048u16, 0..1u64 << 40, 1..4)) -> Histogram {
+        let mut histogram = Histogram::default();
         histogram.counts = counts;
         histogram
     }
@@ -254,8 +254,8 @@ fn each_mistake_has_its_own_message() {
         (swap("12", "12, \"errors\": {\"\": 1}"), "calls[0] (read): errors: is empty"),
         (swap("12", "12, \"class\": {\"descriptor\": \"door\"}"), "unknown variant `door`"),
         (
-            swap("\"calls\": [", "\"latencies\": {\"read\": [[256, 1]]}, \"calls\": ["),
-            "latencies.read: bucket 256 is beyond",
+            swap("\"calls\": [", "\"durations\": {\"read\": [[2048, 1]]}, \"calls\": ["),
+            "durations.read: bucket 2048 is beyond",
         ),
         (
             swap("\"calls\": [", "\"processes\": [{\"name\": \"a\"}, {\"name\": \"a\"}], \"calls\": ["),

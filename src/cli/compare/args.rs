@@ -51,7 +51,7 @@ pub struct CompareArgs {
     /// scatter. Name several runs of one thing; --threshold says what is too small to matter [default: 1%].
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with_all = ["versus", "gate"])]
     pub plan: Option<f64>,
-    /// Compare by counts of an event instead of time, in runs made with --counters: ns, instructions:k, instructions:u,
+    /// Compare by counts of an event instead of time, in runs made with --view counters: ns, instructions:k, instructions:u,
     /// cycles:k, branch-misses, page-faults, ... as perf spells them.
     #[arg(long, value_name = "NAME", default_value = "ns", value_parser = Metric::find, conflicts_with_all = ["versus", "plan"], hide_short_help = true)]
     pub metric: Metric,

@@ -2,7 +2,6 @@
 
 use crate::model::code::{Cost, Explanation, Variant};
 use crate::report::JsonDocument;
-use crate::summary::EventCounts;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -10,8 +9,6 @@ pub struct OneJson<'a> {
     #[serde(flatten)]
     pub explanation: &'a Explanation,
     pub cost: Option<Cost>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub counters: Option<&'a EventCounts>,
 }
 
 #[derive(Serialize)]

@@ -6,7 +6,6 @@ use crate::kernel::affinity::Wanted;
 use crate::model::{COLD, Label, THREADS};
 use crate::plan::{Code, Setting};
 use crate::runner::Environment;
-use crate::singles::MOST_CALLS;
 use anyhow::{Result, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
@@ -147,22 +146,11 @@ pub struct RunArgs {
     /// environment, SYSCOST_LABEL_KEY=VALUE.
     #[arg(long = "label", value_name = "KEY=VALUE", help_heading = SHOW, hide_short_help = true)]
     pub labels: Vec<Label>,
-    /// Count instructions, cycles, misses and faults too.
+    /// Time single calls too, for this long per case: their percentiles [default: 0.2].
     ///
-    /// Hardware and software events per iteration, by mode. Takes up to a second more per case; --view counters shows all of them.
-    #[arg(long, help_heading = SHOW)]
-    pub counters: bool,
-    /// Time single calls too: their percentiles.
-    ///
-    /// In a pass before the rounds; --view latency shows them. Not for snippets.
-    #[arg(long, help_heading = SHOW)]
-    pub latency: bool,
-    /// Time at most N single calls per case [default: 100000; implies --latency].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CALLS), help_heading = SHOW, hide_short_help = true)]
-    pub latency_calls: Option<u64>,
-    /// Time single calls for at most this long per case [default: 0.2; implies --latency].
-    #[arg(long, value_name = "SECONDS", value_parser = latency_seconds, help_heading = SHOW, hide_short_help = true)]
-    pub latency_time: Option<f64>,
+    /// In a pass before the rounds; --view latency shows them, and times them without this option too. Not for snippets.
+    #[arg(long, value_name = "SECONDS", value_parser = latency_seconds, num_args = 0..=1, require_equals = true, help_heading = SHOW)]
+    pub latency: Option<Option<f64>>,
     /// Write it to a new file in this directory, HOST-START-SEED.json, which many hosts may share.
     #[arg(long, value_name = "DIR", conflicts_with = "out", help_heading = SHOW, hide_short_help = true)]
     pub out_dir: Option<PathBuf>,
@@ -198,7 +186,7 @@ Examples:
   syscost run --all --versus-probe ./probe-clang --runs 5
   syscost run id.getppid file.stat --cold
   syscost run io.read_file --param size=4K --cold=1M,32M
-  syscost run file.lstat io --view latency --latency-time 1
+  syscost run file.lstat io --view latency --latency=1
   syscost run --env-command 'nice=nice -n 19' --env native
   syscost run id file --via 'ssh host' --probe /tmp/probe
   syscost run --study perl-ops

@@ -258,9 +258,8 @@ mod tests {
     }
 
     fn with(record: Record, event: &str, count: f64) -> Record {
-        let launches = (0..5).map(|i| vec![count + 0.01 * f64::from(i)]).collect();
-        let counted = [(event.to_string(), launches)].into_iter().collect();
-        Record { counters: Some(Counters { counted, ..Counters::default() }), ..record }
+        let launches = (0..5).map(|i| count + 0.01 * f64::from(i)).collect();
+        Record { counters: Some(Counters::from([(event.to_string(), launches)])), ..record }
     }
 
     /// Two files by `metric`, with these counts of getppid; of umask both have the same.
@@ -295,7 +294,7 @@ mod tests {
         let row = text.lines().find(|line| line.starts_with("id.getppid")).unwrap();
         assert!(row.contains("274.6") && row.contains("1.0051") && row.ends_with("more"), "{row}");
         assert!(text.lines().any(|line| line.starts_with("id.umask") && line.ends_with("unchanged")), "{text}");
-        let missing = "file.stat: no result in old, new: not counted in this run: measure with --counters";
+        let missing = "file.stat: no result in old, new: not counted in this run: measure with --view counters";
         assert!(text.contains(missing), "{text}");
         assert!(super::gate::verdict(&found)[0].starts_with("failed: 1 row certainly grew by more than 0.3%"));
         found.keep_differing();

@@ -6,20 +6,14 @@ use crate::document::{Block, Document};
 use crate::model::code::{Code, Cost, Explanation, Function, Instruction, Role};
 use crate::report::explain::kernel::heading;
 use crate::report::explain::returned::returned;
-use crate::report::numbers::{count, nanoseconds, three_figures};
-use crate::summary::EventCounts;
+use crate::report::numbers::{nanoseconds, three_figures};
 
 /// Room for ten bytes, which most instructions do not exceed.
 const BYTES: usize = 29;
 
-/// An explanation with its cost, or why it was not measured, with counted events if there are any, and with the code.
-pub fn explanation_document(
-    explanation: &Explanation,
-    cost: &Result<Cost, String>,
-    counters: Option<&EventCounts>,
-) -> Document {
-    let mut facts = facts(explanation, cost);
-    facts.extend(counters.map(|counters| ("Counted", events(counters))));
+/// An explanation with its cost, or why it was not measured, and with the code.
+pub fn explanation_document(explanation: &Explanation, cost: &Result<Cost, String>) -> Document {
+    let facts = facts(explanation, cost);
     let title = heading(&explanation.operation, &explanation.params);
     let mut blocks = vec![Block::Heading { title, what: explanation.what.clone() }, Block::Facts(facts)];
     let functions = explanation.code.iter().flat_map(|code| &code.functions);
@@ -54,16 +48,6 @@ fn facts(explanation: &Explanation, cost: &Result<Cost, String>) -> Vec<Fact> {
 fn time(cost: &Cost) -> String {
     let times = cost.times_empty_call.map(|times| format!(", {} x the empty call", three_figures(times)));
     format!("{} ns{}", nanoseconds(cost.time.0), times.unwrap_or_default())
-}
-
-/// `instructions:k 274.6, cycles:k 180.2, IPC 1.50`, per iteration; what is 0 is left out.
-fn events(counters: &EventCounts) -> String {
-    let counted = counters.counted.iter().map(|(event, found)| (event, count(found.value)));
-    let some = counted.filter(|(_, text)| text != "0").map(|(event, text)| format!("{event} {text}"));
-    let ipc = counters.instructions_per_cycle.map(|ipc| format!("IPC {ipc:.2}"));
-    let times =
-        counters.instructions_times_empty_call.map(|x| format!("{} x the empty call's instructions", three_figures(x)));
-    some.chain(ipc).chain(times).collect::<Vec<_>>().join(", ")
 }
 
 fn entries(explanation: &Explanation) -> String {

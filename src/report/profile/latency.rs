@@ -2,12 +2,12 @@
 //! Called by the tables, documents and pages of profiles.
 
 use crate::document::{Block, Document};
-use crate::model::{By, CallTimes, Histogram, Profile, TimeBucket};
-use crate::report::figure::{Curve, Line, Lines, PlotPoint, shares};
-use crate::report::fit::plot_lines;
+use crate::model::{By, Histogram, Profile};
+use crate::report::figure::Curve;
 use crate::report::numbers::{significant, thousands, three_figures};
+use crate::report::run::latency::plot;
 use crate::report::{Cell, Spec, Style, Table};
-use crate::stats::{FEWEST_BEYOND, longest, percentile, tail_curve};
+use crate::stats::{FEWEST_BEYOND, percentile, tail_curve};
 
 /// The durations of one system call. A percentile is `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,53 +21,46 @@ pub struct Latency {
     pub max_ns: Option<f64>,
     /// How wide the buckets are, as a share of the time.
     pub resolution: f64,
-    times: CallTimes,
+    times: Histogram,
+    offset_ns: f64,
 }
 
 impl Latency {
     /// The durations of `call`, without what the tracer adds; `None` if they are not known.
     pub fn of(profile: &Profile, call: &str) -> Option<Latency> {
-        let offset = profile.tracer.within_call_ns();
-        let histogram = profile.latencies.get(call)?;
-        let times = times(histogram, offset);
-        let at = |share| percentile(&times, share).map(|ns| ns as f64);
+        let offset_ns = profile.tracer.within_call_ns();
+        let times = profile.latencies.get(call)?.clone();
+        let at = |share| percentile(&times, share).map(|ns| net(ns, offset_ns));
         Some(Latency {
             call: call.to_string(),
-            calls: times.calls(),
+            calls: times.count(),
             p50_ns: at(0.5),
             p90_ns: at(0.9),
             p99_ns: at(0.99),
             p99_9_ns: at(0.999),
-            max_ns: longest(&times).map(|ns| ns as f64),
-            resolution: 1.0 / f64::from(histogram.per_octave().max(1)),
+            max_ns: times.longest_ns().map(|ns| net(ns, offset_ns)),
+            resolution: 1.0 / f64::from(times.per_octave()),
             times,
+            offset_ns,
         })
     }
 
     /// Time over the share of calls that took no longer, for a figure.
     pub fn curve(&self) -> Curve {
-        let all = tail_curve(&self.times).into_iter().map(|(beyond, ns)| (beyond, ns as f64)).collect();
+        let net = |(beyond, ns)| (beyond, net(ns, self.offset_ns));
+        let all = tail_curve(&self.times).into_iter().map(net).collect();
         Curve { label: self.call.clone(), all, rest: Vec::new() }
     }
 
     /// Durations in nanoseconds, ascending, and how many calls had each.
     pub fn counts(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
-        self.times.0.iter().map(|bucket| (bucket.ns as f64, bucket.count))
+        self.times.times().map(|(ns, count)| (net(ns, self.offset_ns), count))
     }
 }
 
-/// The middle of each bucket. Buckets that the offset makes equal are one.
-fn times(histogram: &Histogram, offset_ns: f64) -> CallTimes {
-    let mut times: Vec<TimeBucket> = Vec::new();
-    for (bucket, count) in histogram.counts.iter().filter(|(_, count)| **count > 0) {
-        let middle = (histogram.lower_ns(*bucket) + histogram.lower_ns(bucket + 1)) / 2.0;
-        let ns = (middle - offset_ns).max(0.0).round() as u64;
-        match times.last_mut().filter(|last| last.ns == ns) {
-            Some(last) => last.count = last.count.saturating_add(*count),
-            None => times.push(TimeBucket { ns, count: *count }),
-        }
-    }
-    CallTimes(times)
+/// Without what the tracer adds, in whole nanoseconds.
+fn net(ns: f64, offset_ns: f64) -> f64 {
+    (ns - offset_ns).max(0.0).round()
 }
 
 /// All calls whose durations are known, in the order of the profile's table.
@@ -78,7 +71,9 @@ pub fn latencies(profile: &Profile) -> Vec<Latency> {
 /// The percentiles, and their plot if it has a width.
 pub fn profile_latency_document(profile: &Profile, plot_width: Option<u16>) -> Document {
     let found = latencies(profile);
-    let plot = Block::drawn(plot_width.map(|width| plot(&found, width)).unwrap_or_default());
+    let plot = Block::drawn(
+        plot_width.map(|width| plot(found.iter().map(Latency::curve).collect(), width)).unwrap_or_default(),
+    );
     let table = latency_table(profile, &found);
     Document { records: table.records().clone(), blocks: vec![Block::Table(table), plot] }
 }
@@ -142,10 +137,10 @@ fn offset(profile: &Profile) -> Option<String> {
 
 /// `elapsed times, each known within 3.1%: ...`
 fn resolution(profile: &Profile) -> Option<String> {
-    let coarsest = profile.latencies.values().map(Histogram::per_octave).min()?;
+    let buckets = profile.latencies.values().next()?.per_octave();
     Some(format!(
-        "elapsed times from histograms of {coarsest} buckets for each power of two: buckets are {:.1}% wide",
-        100.0 / f64::from(coarsest.max(1))
+        "elapsed times from histograms of {buckets} buckets for each power of two: buckets are {:.1}% wide",
+        100.0 / f64::from(buckets)
     ))
 }
 
@@ -157,18 +152,6 @@ fn unknown(profile: &Profile) -> String {
         _ => ": its tracer did not record them",
     };
     format!("This profile has no latencies{why}.")
-}
-
-fn plot(found: &[Latency], width: u16) -> Vec<String> {
-    let line = |latency: &Latency| {
-        let curve = latency.curve();
-        let points = curve.all.iter().map(|(value, ns)| PlotPoint { value: *value, ns: *ns, low_high: None }).collect();
-        Line { label: curve.label, points, model: None }
-    };
-    let series = found.iter().map(line).collect();
-    let lines = Lines { parameter: "percentile".into(), series, crossovers: Vec::new() };
-    let most = lines.points().map(|place| place.value).fold(1.0, f64::max);
-    plot_lines(lines, width, &shares(most))
 }
 
 #[cfg(test)]

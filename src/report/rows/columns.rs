@@ -1,7 +1,6 @@
 //! The columns of rows, as a table: name, type, whether it may be null, and what it is.
 
 use super::SCHEMA;
-use crate::model::EVENTS;
 use crate::rows::{DERIVED, NANOSECONDS, Row};
 
 /// The type of a column.
@@ -45,8 +44,6 @@ enum From {
     Field(for<'a> fn(&'a Row) -> Value<'a>),
     /// The text of the label with this key.
     Label(String),
-    /// The event of this index.
-    Event(usize),
 }
 
 impl Column {
@@ -55,7 +52,6 @@ impl Column {
         let value = match &self.from {
             From::Field(of) => of(row),
             From::Label(key) => row.labels.get(key).map_or(Value::Null, |text| Value::Text(text)),
-            From::Event(index) => number(row.events[*index]),
         };
         match value {
             Value::Number(number) if !number.is_finite() => Value::Null,
@@ -74,17 +70,9 @@ pub fn columns<'k>(labels: impl IntoIterator<Item = &'k String>) -> Vec<Column> 
         about: LABEL,
         from: From::Label(key.clone()),
     };
-    let event = |index: usize| Column {
-        name: EVENTS[index].field.to_string(),
-        kind: Kind::Number,
-        nullable: true,
-        about: EVENTS[index].what,
-        from: From::Event(index),
-    };
     let fields = |fields: &[Field]| fields.iter().map(Field::column).collect::<Vec<Column>>();
     let labels = labels.into_iter().map(label);
-    let events = (0..EVENTS.len()).map(event);
-    fields(RUN).into_iter().chain(labels).chain(fields(CASE)).chain(events).chain(fields(END)).collect()
+    fields(RUN).into_iter().chain(labels).chain(fields(CASE)).chain(fields(END)).collect()
 }
 
 /// What a column of a label is.

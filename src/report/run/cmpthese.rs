@@ -49,7 +49,7 @@ pub enum ViewKind {
     Precision,
     /// A histogram of the samples of each case.
     Distribution,
-    /// All hardware and software events that were counted (run counts them for this view).
+    /// Hardware and software events per iteration (run counts them for this view).
     Counters,
     /// Percentiles of calls that were timed one by one (needs 'run --latency', which this implies); of a profile, those of
     /// its calls.

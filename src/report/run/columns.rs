@@ -5,7 +5,6 @@ use crate::derive::DerivedRow;
 use crate::document::{Spec, params};
 use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale, Unit};
 use crate::report::numbers::{entries, instructions, nanoseconds, percent, rate, three_figures};
-use crate::report::run::counters;
 use crate::report::study::{self, Scaled};
 use crate::report::{Cell, Style};
 use crate::stats::{Ranged, UserShare};
@@ -60,7 +59,6 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
     columns.push(scaled(summary));
     columns.extend(rates(summary));
     columns.extend(counts(summary));
-    columns.extend(counters::columns(summary, |line: &Line<'a>| line.row?.counters.as_ref()));
     columns
 }
 

@@ -38,7 +38,7 @@ const NONE: &str = "no call of this run was timed by itself: measure again with 
 /// The table of single calls, and their plot if it has a width; without any, what to do to have some.
 pub fn latency_document(summary: &Summary, plot_width: Option<u16>) -> Document {
     let Some(table) = latency_table(summary) else { return Block::drawn(vec![NONE.to_string()]).into() };
-    let plot = Block::drawn(plot_width.map(|width| plot(summary, width)).unwrap_or_default());
+    let plot = Block::drawn(plot_width.map(|width| plot(curves(summary), width)).unwrap_or_default());
     Document { records: table.records().clone(), blocks: vec![Block::Table(table), plot] }
 }
 
@@ -249,12 +249,10 @@ fn line(curve: Curve) -> Line {
     Line { label: curve.label, points, model: None }
 }
 
-fn plot(summary: &Summary, width: u16) -> Vec<String> {
-    let lines = Lines {
-        parameter: "percentile".into(),
-        series: curves(summary).into_iter().map(line).collect(),
-        crossovers: Vec::new(),
-    };
+/// Time over the share of calls, drawn for a terminal.
+pub fn plot(curves: Vec<Curve>, width: u16) -> Vec<String> {
+    let series = curves.into_iter().map(line).collect();
+    let lines = Lines { parameter: "percentile".into(), series, crossovers: Vec::new() };
     let most = lines.points().map(|place| place.value).fold(1.0, f64::max);
     plot_lines(lines, width, &shares(most))
 }

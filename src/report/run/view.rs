@@ -5,7 +5,7 @@ use crate::fit::{Family, families};
 use crate::model::Run;
 use crate::report::fit::{parameter_table, plot};
 use crate::report::run::cmpthese::{ViewKind, cmpthese_blocks};
-use crate::report::run::counters::counters_block;
+use crate::report::run::counters::counters_document;
 use crate::report::run::detail::Detail;
 use crate::report::run::latency::latency_document;
 use crate::report::run::precision::precision_table;
@@ -43,7 +43,7 @@ fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Documen
         ViewKind::Bars => bar_blocks(&Detail::new(run), view.width),
         ViewKind::Distribution => distribution_blocks(&Detail::new(run)),
         ViewKind::Precision => return precision_table(summary).into(),
-        ViewKind::Counters => vec![counters_block(summary, &run.host)],
+        ViewKind::Counters => return counters_document(summary, &run.host),
         ViewKind::Timethese | ViewKind::Cmpthese => cmpthese_blocks(run, summary, kind),
         // Of profiles only.
         ViewKind::Slowest | ViewKind::Paths | ViewKind::Descriptors | ViewKind::Stacks => Vec::new(),

@@ -9,18 +9,18 @@ use crate::report::figure::{Line, Lines, PlotPoint};
 use crate::write::markup::{Markup, short};
 
 /// Pixels of the plot's height.
-const HEIGHT: u32 = 300;
+pub(super) const HEIGHT: u32 = 300;
 /// Pixels on its left for the values of the axis.
-const LEFT: u32 = 64;
+pub(super) const LEFT: u32 = 64;
 /// Number of segments of a model, which is a curve on logarithmic axes.
 const STEPS: usize = 40;
 
 /// Both axes; `zero` is where the value 0, which has no logarithm, is drawn.
-struct Plane {
-    x: LogAxis,
-    y: LogAxis,
-    zero: f64,
-    top: u32,
+pub(super) struct Plane {
+    pub x: LogAxis,
+    pub y: LogAxis,
+    pub zero: f64,
+    pub top: u32,
 }
 
 impl Plane {
@@ -30,11 +30,11 @@ impl Plane {
         Plane { x: lines.axis(), y, zero: lines.zero(), top }
     }
 
-    fn x(&self, value: f64) -> f64 {
+    pub fn x(&self, value: f64) -> f64 {
         0.02 + 0.96 * self.x.share(value.max(self.zero))
     }
 
-    fn y(&self, ns: f64) -> f64 {
+    pub fn y(&self, ns: f64) -> f64 {
         f64::from(self.top) + f64::from(HEIGHT) * (1.0 - self.y.share(ns))
     }
 }
@@ -55,14 +55,19 @@ pub fn draw(lines: &Lines) -> Drawing {
     Drawing { height: top + HEIGHT + 2 * LINE + 4, ..drawing }
 }
 
-fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
-    let bottom = plane.top + HEIGHT;
+/// The axis of times, with a line across the plot for each of its values.
+pub(super) fn times(svg: &mut Markup, plane: &Plane) {
     for tick in plane.y.ticks(0.09) {
         let y = short(plane.y(tick));
         svg.raw("<line class=\"g\" x2=\"100%\"").set("y1", &y).set("y2", &y).raw("/>");
         svg.raw("<text class=\"m\" text-anchor=\"end\" x=\"-8\" dy=\"4\"").set("y", &y).raw(">");
         svg.text(&duration(tick)).raw("</text>");
     }
+}
+
+fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
+    let bottom = plane.top + HEIGHT;
+    times(svg, plane);
     for value in spaced(lines, plane) {
         let x = percent(plane.x(value));
         svg.raw("<line class=\"g\"").set("x1", &x).set("x2", &x).set("y1", bottom).set("y2", bottom + 5).raw("/>");

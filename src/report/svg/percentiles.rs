@@ -2,34 +2,12 @@
 //! tail has the same room.
 
 use super::drawing::{Drawing, percent};
-use super::marks::{LINE, class, duration, legend, mark, note, number};
+use super::lines::{HEIGHT, LEFT, Plane, times};
+use super::marks::{LINE, class, legend, mark, note, number};
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Curve, Percentiles, share_words, shares};
 use crate::write::markup::{Markup, short};
-
-/// Pixels of the plot's height.
-const HEIGHT: u32 = 300;
-/// Pixels on its left for the values of the axis.
-const LEFT: u32 = 64;
-
-struct Plane {
-    x: LogAxis,
-    y: LogAxis,
-    /// The last power of ten of the tail that has calls.
-    most: f64,
-    top: u32,
-}
-
-impl Plane {
-    fn x(&self, beyond: f64) -> f64 {
-        0.02 + 0.96 * self.x.share(beyond)
-    }
-
-    fn y(&self, ns: f64) -> f64 {
-        f64::from(self.top) + f64::from(HEIGHT) * (1.0 - self.y.share(ns))
-    }
-}
 
 pub fn draw(percentiles: &Percentiles) -> Drawing {
     let mut drawing = Drawing { left: LEFT, ..Drawing::default() };
@@ -37,28 +15,25 @@ pub fn draw(percentiles: &Percentiles) -> Drawing {
     let names: Vec<String> = drawn.iter().map(|curve| curve.label.clone()).collect();
     let keyed = legend(&mut drawing.legend, &names);
     let words = "dashed: without calls that were preempted or interrupted";
-    let plane = plane(drawn, keyed + note(&mut drawing.legend, &names, words) + 8);
-    axes(&mut drawing.plot, &plane);
+    let (plane, most) = plane(drawn, keyed + note(&mut drawing.legend, &names, words) + 8);
+    axes(&mut drawing.plot, &plane, most);
     drawn.iter().enumerate().for_each(|(i, curve)| draw_curve(&mut drawing.plot, i, curve, &plane));
     Drawing { height: plane.top + HEIGHT + 2 * LINE + 4, ..drawing }
 }
 
-fn plane(curves: &[Curve], top: u32) -> Plane {
+/// The axes, and the last power of ten of the tail that has calls.
+fn plane(curves: &[Curve], top: u32) -> (Plane, f64) {
     let points = || curves.iter().flat_map(|curve| curve.all.iter().chain(&curve.rest));
     let most = points().map(|(beyond, _)| *beyond).filter(|beyond| beyond.is_finite()).fold(10.0, f64::max);
     let x = LogAxis::holding([1.0, most].into_iter());
-    Plane { x, y: LogAxis::holding(points().map(|(_, ns)| *ns)).with_margin(), most, top }
+    let y = LogAxis::holding(points().map(|(_, ns)| *ns)).with_margin();
+    (Plane { x, y, zero: 1.0, top }, most)
 }
 
-fn axes(svg: &mut Markup, plane: &Plane) {
+fn axes(svg: &mut Markup, plane: &Plane, most: f64) {
     let bottom = plane.top + HEIGHT;
-    for tick in plane.y.ticks(0.09) {
-        let y = short(plane.y(tick));
-        svg.raw("<line class=\"g\" x2=\"100%\"").set("y1", &y).set("y2", &y).raw("/>");
-        svg.raw("<text class=\"m\" text-anchor=\"end\" x=\"-8\" dy=\"4\"").set("y", &y).raw(">");
-        svg.text(&duration(tick)).raw("</text>");
-    }
-    for (beyond, words) in shares(plane.most) {
+    times(svg, plane);
+    for (beyond, words) in shares(most) {
         let x = percent(plane.x(beyond));
         svg.raw("<line class=\"g\"").set("x1", &x).set("x2", &x).set("y1", plane.top).set("y2", bottom + 5).raw("/>");
         svg.raw("<text class=\"m\" text-anchor=\"middle\"").set("x", &x).set("y", bottom + LINE).raw(">");

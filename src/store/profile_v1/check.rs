@@ -2,12 +2,13 @@
 //!
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
-use super::{Bucket, Call, ProfileFile};
+use super::{Call, ProfileFile};
 use crate::model::{Concurrency, Histogram};
+use crate::store::buckets::check_buckets;
 use crate::store::error::Invalid;
 use crate::store::parse::Wire;
 use crate::store::rules::{Checked, MAX_NAME, name, positive, wrong};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Checks a profile. Errors: the first value that makes no sense.
 pub fn file(file: &ProfileFile) -> Checked {
@@ -21,8 +22,10 @@ pub fn file(file: &ProfileFile) -> Checked {
     for (i, repeat) in file.repeats.iter().enumerate() {
         calls(&repeat.calls).map_err(|e| Invalid { place: format!("repeats[{i}].{}", e.place), what: e.what })?;
     }
-    latencies("latencies", &file.latencies, Histogram::COARSE)?;
-    latencies("durations", &file.durations, Histogram::FINE)?;
+    for (call, buckets) in &file.durations {
+        name("durations", call)?;
+        check_buckets(&format!("durations.{call}"), buckets, Histogram::TRACED)?;
+    }
     file.unit_costs.as_ref().map_or(Ok(()), |run| run.check().map_err(in_costs))?;
     details(file)
 }
@@ -97,18 +100,6 @@ fn sums(calls: &[Call]) -> Checked {
     let times = |c: &Call| [c.on_cpu_ns, c.blocked_ns, c.preempted_ns, c.elapsed_ns].into_iter().flatten();
     fits("calls: on_cpu_ns, blocked_ns, preempted_ns and elapsed_ns together", calls.iter().flat_map(times))?;
     fits("calls.errors", calls.iter().flat_map(|c| c.errors.values().copied()))
-}
-
-fn latencies(field: &str, calls: &BTreeMap<String, Vec<Bucket>>, per_octave: u16) -> Checked {
-    let last = Histogram::buckets(per_octave) - 1;
-    for (call, buckets) in calls {
-        name(field, call)?;
-        if let Some(bucket) = buckets.iter().find(|bucket| bucket.0 > last) {
-            return wrong(&format!("{field}.{call}"), &format!("bucket {} is beyond {last}", bucket.0));
-        }
-        fits(&format!("{field}.{call}"), buckets.iter().map(|bucket| bucket.1))?;
-    }
-    Ok(())
 }
 
 /// Checks that the sum fits into 64 bits.

@@ -3,13 +3,13 @@
 
 use super::check::in_costs;
 use super::detail::{Object, SlowCall, Stack};
-use super::{Bucket, Call, KIND, Process, ProfileFile, Repeat, ResultFile, SCHEMA, Tracer, check};
+use super::{Call, KIND, Process, ProfileFile, Repeat, ResultFile, SCHEMA, Tracer, check};
 use crate::model::{self, CallCount, Histogram, ProcessGroup, Profile};
+use crate::store::buckets::{histogram, pairs};
 use crate::store::error::{FileKind, Invalid};
 use crate::store::parse::Wire;
 use crate::store::rules::Checked;
 use indexmap::IndexMap;
-use std::collections::BTreeMap;
 
 impl Wire<Profile> for ProfileFile {
     const KIND: &'static FileKind = &KIND;
@@ -42,8 +42,7 @@ impl Wire<Profile> for ProfileFile {
             processes,
             calls: profile.groups.into_iter().flat_map(calls).collect(),
             tree: profile.tree,
-            latencies: buckets(&profile.latencies, Histogram::COARSE),
-            durations: buckets(&profile.latencies, Histogram::FINE),
+            durations: profile.latencies.iter().map(|(call, own)| (call.clone(), pairs(own))).collect(),
             scope: profile.scope,
             objects: profile.objects.into_iter().map(Into::into).collect(),
             objects_dropped: profile.objects_dropped,
@@ -69,7 +68,11 @@ impl Wire<Profile> for ProfileFile {
             complete: self.complete,
             ending: self.ending,
             usage: self.usage,
-            latencies: histograms([(Histogram::COARSE, self.latencies), (Histogram::FINE, self.durations)]),
+            latencies: self
+                .durations
+                .iter()
+                .map(|(call, own)| (call.clone(), histogram(Histogram::TRACED, own)))
+                .collect(),
             scope: self.scope,
             objects: self.objects.into_iter().map(Into::into).collect(),
             objects_dropped: self.objects_dropped,
@@ -157,29 +160,6 @@ impl From<Tracer> for model::TracerFacts {
             lost: file.lost,
         }
     }
-}
-
-type Buckets = BTreeMap<String, Vec<Bucket>>;
-
-/// The histograms of that resolution.
-fn buckets(histograms: &BTreeMap<String, Histogram>, per_octave: u16) -> Buckets {
-    let wanted = histograms.iter().filter(|(_, histogram)| histogram.per_octave() == per_octave);
-    let pairs =
-        |histogram: &Histogram| histogram.counts.iter().map(|(bucket, count)| Bucket(*bucket, *count)).collect();
-    wanted.map(|(call, histogram)| (call.clone(), pairs(histogram))).collect()
-}
-
-/// Histograms from the buckets of each resolution; the last one counts where a call has several.
-fn histograms(resolutions: [(u16, Buckets); 2]) -> BTreeMap<String, Histogram> {
-    let histogram = |per_octave, buckets: Vec<Bucket>| {
-        let mut histogram = Histogram::with_resolution(per_octave);
-        buckets.iter().for_each(|bucket| histogram.add(bucket.0, bucket.1));
-        histogram
-    };
-    let of = |(per_octave, calls): (u16, Buckets)| {
-        calls.into_iter().map(move |(call, buckets)| (call, histogram(per_octave, buckets)))
-    };
-    resolutions.into_iter().flat_map(of).collect()
 }
 
 fn calls(group: ProcessGroup) -> impl Iterator<Item = Call> {

@@ -7,6 +7,7 @@ mod check;
 mod convert;
 mod detail;
 
+use super::buckets::Bucket;
 use super::error::FileKind;
 use super::v1::ResultFile;
 use crate::model::{Class, Ending, Host, ProcessPath, Source, Tool, Usage};
@@ -72,10 +73,6 @@ pub struct ProfileFile {
     /// Who started whom, by names; left out if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tree: Vec<ProcessPath>,
-    /// Elapsed time per call, over all processes, by call: as `durations`, but with four buckets per power of two. Written by
-    /// older versions.
-    #[serde(default)]
-    latencies: BTreeMap<String, Vec<Bucket>>,
     /// Elapsed time per call, over all processes, by call: pairs of bucket and count. With 32 buckets per power of two, bucket
     /// 32 k + i begins at 2^k (1 + i / 32) nanoseconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -224,7 +221,3 @@ struct Call {
     #[serde(default)]
     bytes: Option<u64>,
 }
-
-/// A bucket of durations and how many calls took as long.
-#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
-struct Bucket(#[schemars(range(max = 2047))] u16, u64);

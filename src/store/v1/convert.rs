@@ -132,8 +132,7 @@ impl Record {
         };
         let entries = self.entries.map(|map| map.into_iter().collect());
         let (mode_samples, counters) = (self.mode_samples, self.counters);
-        let misplaced = |e: Invalid| Invalid { place: format!("{place}: {}", e.place), what: e.what };
-        let latency = self.latency.map(Latency::into_model).transpose().map_err(misplaced)?;
+        let latency = self.latency.map(Latency::into_model);
         let (role, warnings, entries_counted_unix_s) = (self.role, self.warnings, self.entries_counted_unix_s);
         Ok(model::Record {
             case,

@@ -1,16 +1,10 @@
-//! Version 1: times of single calls, as HdrHistograms.
+//! Version 1: times of single calls.
 
-use crate::model::{CallTimes, LONGEST_NS, Nanos, SingleCalls, TimeBucket};
-use crate::store::error::Invalid;
+use crate::model::{Histogram, Nanos, SingleCalls};
+use crate::store::buckets::{Bucket, check_buckets, histogram, pairs};
 use crate::store::rules::{Checked, positive, wrong};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use flate2::read::ZlibDecoder;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::io::Read;
 
 /// Times of single calls, or why there are none: exactly one of the two.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -30,8 +24,8 @@ fn outcomes() -> serde_json::Value {
     [("times", "object"), ("error", "string")].map(one).into_iter().collect()
 }
 
-/// Times of single calls. Histograms are of whole nanoseconds with three significant digits, in the interchange format of
-/// HdrHistogram (version 2, compressed), in base64.
+/// Times of single calls. Histograms are pairs of bucket and count: with 512 buckets per power of two, bucket 512 k + i begins at
+/// 2^k (1 + i / 512) nanoseconds.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Times {
     /// What timing a call costs, in nanoseconds; it is part of every time.
@@ -43,45 +37,21 @@ struct Times {
     /// Wall time of all calls, with what lies between them.
     spent_ns: u64,
     /// All calls.
-    all: String,
+    all: Vec<Bucket>,
     /// Those of them that lost the CPU to others; null if they are not distinguished.
-    #[serde(default)]
-    preempted: Option<String>,
+    preempted: Option<Vec<Bucket>>,
     /// Those of them that took an interrupt and kept the CPU; null if they are not distinguished.
-    #[serde(default)]
-    interrupted: Option<String>,
+    interrupted: Option<Vec<Bucket>>,
     /// Slow calls that gave up the CPU by themselves.
-    #[serde(default)]
     waits: u64,
     /// Slow calls for which interrupts were not read.
-    #[serde(default)]
     unseen: u64,
 }
 
-/// Digits of a histogram, and the range of its values in nanoseconds.
-const DIGITS: u8 = 3;
-const LEAST_NS: u64 = 1;
-
-/// The format has signed counts.
-const MOST_CALLS: u64 = i64::MAX as u64;
-
-/// Bytes of a histogram with a count in each bucket, and of its text in base64.
-const MOST_BYTES: u64 = 512 << 10;
-const MOST_TEXT: usize = 1 << 20;
-/// Counts are packed by this factor at most: what unpacks to more was made to take time.
-const MOST_PACKED: u64 = 64;
-
-/// What `V2Serializer` writes before the counts: cookie, their length, an offset, digits, range and a ratio.
-const HEADER: usize = 40;
-const COOKIE: u32 = 0x1c84_9303 | 0x10;
-
-/// Checks the numbers; histograms are checked as they are read. Errors: the first value that makes no sense.
+/// Errors: the first value that makes no sense.
 pub fn check(latency: &Latency) -> Checked {
     match (&latency.times, &latency.error) {
-        (Some(times), None) => {
-            positive("latency.times.timer_ns", times.timer_ns)?;
-            positive("latency.times.tick_ns", times.tick_ns)
-        }
+        (Some(times), None) => times.check(),
         (None, Some(_)) => Ok(()),
         _ => wrong("latency", "must have exactly one of times and error"),
     }
@@ -97,14 +67,9 @@ impl From<Result<SingleCalls, String>> for Latency {
 }
 
 impl Latency {
-    /// The times, with their histograms decoded. Errors: what is wrong with a histogram, or that there is neither time
-    /// nor error.
-    pub fn into_model(self) -> Result<Result<SingleCalls, String>, Invalid> {
-        match (self.times, self.error) {
-            (Some(times), None) => times.into_model().map(Ok),
-            (_, Some(failure)) => Ok(Err(failure)),
-            (None, None) => Err(invalid("", "has neither times nor error")),
-        }
+    /// The times, or why there are none. One of them is there: that was checked.
+    pub fn into_model(self) -> Result<SingleCalls, String> {
+        self.times.map(Times::into_model).ok_or(self.error.unwrap_or_default())
     }
 }
 
@@ -114,9 +79,9 @@ impl From<SingleCalls> for Times {
             timer_ns: calls.timer.0,
             tick_ns: calls.tick.0,
             spent_ns: calls.spent_ns,
-            all: encode(&calls.all),
-            preempted: calls.preempted.as_ref().map(encode),
-            interrupted: calls.interrupted.as_ref().map(encode),
+            all: pairs(&calls.all),
+            preempted: calls.preempted.as_ref().map(pairs),
+            interrupted: calls.interrupted.as_ref().map(pairs),
             waits: calls.waits,
             unseen: calls.unseen,
         }
@@ -124,123 +89,62 @@ impl From<SingleCalls> for Times {
 }
 
 impl Times {
-    fn into_model(self) -> Result<SingleCalls, Invalid> {
-        let all = decode("all", &self.all)?;
-        if all.0.is_empty() {
-            return Err(invalid("all", "holds no call"));
+    fn check(&self) -> Checked {
+        positive("latency.times.timer_ns", self.timer_ns)?;
+        positive("latency.times.tick_ns", self.tick_ns)?;
+        if self.all.is_empty() {
+            return wrong("latency.times.all", "holds no call");
         }
-        let part = |name, text: Option<String>| text.map(|text| part_of(&all, name, &text)).transpose();
-        Ok(SingleCalls {
-            preempted: part("preempted", self.preempted)?,
-            interrupted: part("interrupted", self.interrupted)?,
+        let parts = [
+            ("all", Some(&self.all)),
+            ("preempted", self.preempted.as_ref()),
+            ("interrupted", self.interrupted.as_ref()),
+        ];
+        let all = histogram(Histogram::SINGLE, &self.all);
+        for (name, part) in parts.into_iter().filter_map(|(name, part)| Some((name, part?))) {
+            let place = format!("latency.times.{name}");
+            check_buckets(&place, part, Histogram::SINGLE)?;
+            let part = histogram(Histogram::SINGLE, part);
+            if let Some((bucket, _)) = part.counts.iter().find(|(at, count)| all.counts.get(at) < Some(count)) {
+                return wrong(&place, &format!("has more calls in bucket {bucket} than there are in all"));
+            }
+        }
+        Ok(())
+    }
+
+    fn into_model(self) -> SingleCalls {
+        let of = |buckets: Vec<Bucket>| histogram(Histogram::SINGLE, &buckets);
+        SingleCalls {
             timer: Nanos(self.timer_ns),
             tick: Nanos(self.tick_ns),
             spent_ns: self.spent_ns,
+            all: of(self.all),
+            preempted: self.preempted.map(of),
+            interrupted: self.interrupted.map(of),
             waits: self.waits,
             unseen: self.unseen,
-            all,
-        })
-    }
-}
-
-/// A histogram of some of the calls in `all`.
-fn part_of(all: &CallTimes, name: &str, text: &str) -> Result<CallTimes, Invalid> {
-    let part = decode(name, text)?;
-    let count = |ns: u64| all.0.binary_search_by_key(&ns, |bucket| bucket.ns).map_or(0, |at| all.0[at].count);
-    match part.0.iter().find(|bucket| bucket.count > count(bucket.ns)) {
-        Some(bucket) => Err(invalid(name, &format!("has more calls of {} ns than there are in all", bucket.ns))),
-        None => Ok(part),
-    }
-}
-
-fn invalid(name: &str, what: &str) -> Invalid {
-    Invalid { place: format!("latency.times.{name}"), what: what.to_string() }
-}
-
-fn empty() -> Option<Histogram<u64>> {
-    Histogram::new_with_bounds(LEAST_NS, LONGEST_NS, DIGITS).ok()
-}
-
-/// A histogram as text; empty if it cannot be written, which reading then refuses.
-fn encode(times: &CallTimes) -> String {
-    let mut bytes = Vec::new();
-    let Some(mut histogram) = empty() else { return String::new() };
-    times.0.iter().for_each(|bucket| histogram.saturating_record_n(bucket.ns, bucket.count.min(MOST_CALLS)));
-    match V2DeflateSerializer::new().serialize(&histogram, &mut bytes) {
-        Ok(_) => STANDARD.encode(bytes),
-        Err(_) => String::new(),
-    }
-}
-
-/// The histogram in `text`. Read by code of our own: the library takes memory by what the header says, and panics at a count
-/// that has no negative.
-fn decode(name: &str, text: &str) -> Result<CallTimes, Invalid> {
-    let refused = |what: &str| invalid(name, &format!("is no HdrHistogram as described in FORMAT.md: {what}"));
-    if text.len() > MOST_TEXT {
-        return Err(refused("it is too long"));
-    }
-    let packed = STANDARD.decode(text).map_err(|_| refused("it is not base64"))?;
-    let bytes = unpack(&packed).ok_or_else(|| refused("it cannot be unpacked"))?;
-    check_header(&bytes).map_err(refused)?;
-    counts(&bytes[HEADER..]).ok_or_else(|| refused("its counts cannot be read"))
-}
-
-/// The counts of buckets in their order; a negative number is so many buckets without calls. `None` if they are none, or go on
-/// beyond the last bucket.
-fn counts(mut bytes: &[u8]) -> Option<CallTimes> {
-    let (mut times, mut index) = (Vec::new(), 0u64);
-    while !bytes.is_empty() {
-        let number = take_number(&mut bytes)?;
-        match u64::try_from(number) {
-            Ok(0) => index += 1,
-            Ok(count) => {
-                let ns = CallTimes::bucket_at(index).filter(|ns| *ns <= LONGEST_NS)?;
-                times.push(TimeBucket { ns, count });
-                index += 1;
-            }
-            Err(_) => index = index.checked_add(number.unsigned_abs())?,
         }
     }
-    Some(CallTimes(times))
-}
-
-/// A number of up to nine bytes, seven bits in each but the ninth, which has eight; its sign is the lowest bit.
-fn take_number(bytes: &mut &[u8]) -> Option<i64> {
-    let mut value = 0u64;
-    for i in 0..9 {
-        let (first, rest) = bytes.split_first()?;
-        *bytes = rest;
-        let bits = if i == 8 { *first } else { first & 0x7f };
-        value |= u64::from(bits) << (7 * i);
-        if first & 0x80 == 0 {
-            break;
-        }
-    }
-    Some((value >> 1) as i64 ^ -((value & 1) as i64))
-}
-
-/// Past the cookie and the length of what is packed.
-fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let most = MOST_BYTES.min(MOST_PACKED * packed.len() as u64);
-    ZlibDecoder::new(packed.get(8..)?).take(most).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
-}
-
-fn check_header(bytes: &[u8]) -> Result<(), &'static str> {
-    let short = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let long = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-    if bytes.len() < HEADER || short(0) != Some(COOKIE) {
-        return Err("its version is not 2");
-    }
-    if short(4).map(|length| length as usize) != Some(bytes.len() - HEADER) {
-        return Err("its length is not what it says");
-    }
-    if (short(12), long(16), long(24)) != (Some(u32::from(DIGITS)), Some(LEAST_NS), Some(LONGEST_NS)) {
-        return Err("its range or digits are others");
-    }
-    Ok(())
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn checked(all: &[(u16, u64)], preempted: &[(u16, u64)]) -> Result<(), String> {
+        let buckets = |pairs: &[(u16, u64)]| pairs.iter().map(|(bucket, count)| Bucket(*bucket, *count)).collect();
+        let preempted = Some(buckets(preempted));
+        let times = Times { all: buckets(all), preempted, ..Times::from(SingleCalls::default()) };
+        check(&Latency { times: Some(times), error: None }).map_err(|invalid| invalid.what)
+    }
+
+    #[test]
+    fn parts_are_parts_of_the_whole_and_buckets_have_an_end() {
+        assert_eq!(checked(&[(104, 90), (4099, 2)], &[(4099, 2)]), Ok(()));
+        for wrong in [&[(4099, 3)], &[(105, 1)]] {
+            assert!(checked(&[(104, 90), (4099, 2)], wrong).unwrap_err().contains("than there are in all"));
+        }
+        assert!(checked(&[(64 * 512, 1)], &[]).unwrap_err().contains("is beyond"));
+        assert_eq!(checked(&[], &[]), Err("holds no call".to_string()));
+    }
+}

@@ -169,6 +169,7 @@ struct Record {
     mode_samples: Option<ModeSamples>,
     /// Hardware and software events per iteration; absent if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
     counters: Option<Counters>,
     /// Times of single calls; absent if they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

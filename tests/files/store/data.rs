@@ -39,11 +39,8 @@ fn measured() -> Record {
     record.entries = Some([("newfstatat".to_string(), 1.0)].into_iter().collect());
     record.entries_status = EntriesStatus::Verified;
     record.mode_samples = Some(ModeSamples { user: 98, system: 512 });
-    let launches = vec![vec![2841.4, 2841.2], vec![2841.5, 2841.4], vec![2841.3, 2841.4]];
-    record.counters = Some(Counters {
-        counted: [("instructions:k".to_string(), launches)].into_iter().collect(),
-        not_counted: [("cycles:k".to_string(), "it stayed at 0, which cannot be".to_string())].into_iter().collect(),
-    });
+    let counted = [("instructions:k", vec![2841.3, 2841.45, 2841.35]), ("cycles:k", vec![])];
+    record.counters = Some(counted.map(|(event, launches)| (event.to_string(), launches)).into());
     record
 }
 
@@ -163,24 +160,30 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn any_counters()(counted in btree_map(text(), vec(vec(number(), 0..3), 0..3), 0..3),
-        not_counted in btree_map(text(), any::<String>(), 0..2)) -> Counters {
-        Counters { counted: counted.into_iter().collect(), not_counted: not_counted.into_iter().collect() }
+    fn any_counters()(counted in btree_map(text(), vec(number(), 0..3), 0..3)) -> Counters {
+        counted.into_iter().collect()
     }
 }
 
 prop_compose! {
-    fn any_times()(buckets in btree_map(0..31 * 1024u64, 1..1_000_000_000u64, 1..20)) -> CallTimes {
-        let bucket = |(index, count)| TimeBucket { ns: CallTimes::bucket_at(index).unwrap(), count };
-        CallTimes(buckets.into_iter().map(bucket).collect())
+    fn any_times()(buckets in btree_map(0..64 * 512u16, 1..1_000_000_000u64, 1..20)) -> Histogram {
+        let mut histogram = Histogram::with_resolution(Histogram::SINGLE);
+        histogram.counts = buckets;
+        histogram
     }
+}
+
+fn half(all: &Histogram) -> Histogram {
+    let mut half = all.clone();
+    half.counts.retain(|bucket, _| bucket % 2 == 0);
+    half
 }
 
 prop_compose! {
     fn any_calls()(all in any_times(), timer in number(), tick in number(), spent_ns in any::<u64>(),
         apart in any::<bool>(), waits in any::<u64>()) -> SingleCalls {
-        let preempted = apart.then(|| CallTimes(all.0.iter().step_by(2).copied().collect()));
-        let interrupted = apart.then(CallTimes::default);
+        let preempted = apart.then(|| half(&all));
+        let interrupted = apart.then(|| Histogram::with_resolution(Histogram::SINGLE));
         SingleCalls { timer: Nanos(timer), tick: Nanos(tick), spent_ns, all, preempted, interrupted, waits, unseen: 3 }
     }
 }
