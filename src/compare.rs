@@ -28,7 +28,6 @@ mod machine;
 mod matching;
 mod metric;
 mod places;
-mod plan;
 mod profiles;
 mod race;
 mod row;
@@ -50,7 +49,6 @@ pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
 pub use growth::{Grown, Growth};
 pub use machine::MachineChange;
 pub use metric::{MARGIN, Metric, MetricFacts};
-pub use plan::{Plan, PlannedRow, plan};
 pub use profiles::{
     Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo, ProfileRow, Quantity,
     Span, compare_profiles,

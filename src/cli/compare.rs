@@ -14,10 +14,10 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::{result_files, terminal};
 use crate::clean;
-use crate::compare::{self, Column, Comparison, MARGIN, Metric, Options, Selection, StudyCases, Verdict, compare};
+use crate::compare::{Column, Comparison, Metric, Options, Selection, StudyCases, Verdict, compare};
 use crate::model::pattern::Pattern;
 use crate::plan::Study;
-use crate::report::{Format, comparison_document, findings, plan_table, write_answer};
+use crate::report::{Format, comparison_document, findings, write_answer};
 use anyhow::{Result, anyhow};
 use std::ffi::OsString;
 use std::io::Write;
@@ -32,14 +32,10 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
 fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     args.gate.check()?;
     let selection = usage(selection(args))?;
-    let margin = args.threshold.unwrap_or(MARGIN);
     let format = args.format;
     if profiles::are_meant(&args.files) {
         usage(args.check_for_profiles())?;
         return profiles::run(args, format, notes, out);
-    }
-    if let Some(change) = args.plan {
-        return plan(args, &selection, ((change, margin), format), out);
     }
     if let ([file], [], Metric::Time) = (&args.files[..], &args.versus[..], &args.metric) {
         return within::run(args, file, format, notes, out);
@@ -60,29 +56,6 @@ fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exi
     out.flush()?;
     let complete = comparison.columns.iter().all(|column| column.complete);
     args.gate.conclude(&findings(&comparison), complete, notes)
-}
-
-/// A change and the margin below which it does not matter, as shares; and how to write the plan.
-type Planned = ((f64, f64), Format);
-
-fn plan(
-    args: &CompareArgs,
-    selection: &Selection,
-    ((change, margin), format): Planned,
-    out: &mut dyn Write,
-) -> Result<Exit> {
-    if change <= margin {
-        return usage(Err(anyhow!(
-            "--plan: the change is not over the {}% that is too small to matter: name a smaller --threshold",
-            100.0 * margin
-        )));
-    }
-    let condense = |_, run| result_files::column(selection.study.as_ref(), &Metric::Time, run);
-    let column = sides::one(&args.files, condense)?;
-    let plan = compare::plan(&column, selection, change, margin);
-    write_answer(&plan, || plan_table(&plan), (format, terminal::screen()), out)?;
-    out.flush()?;
-    Ok(Exit::Success)
 }
 
 fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, usize)> {

@@ -5,7 +5,7 @@ use crate::cli::doctor::DoctorDocument;
 use crate::cli::kernel::{AtlasCheck, KernelList};
 use crate::cli::list::environments::EnvironmentList;
 use crate::cli::list::{LanguageList, OperationList, StudyList};
-use crate::compare::{Comparison, Plan, ProfileComparison, RaceFound};
+use crate::compare::{Comparison, ProfileComparison, RaceFound};
 use crate::fleet::FleetCheck;
 use crate::model::atlas::{AtlasKernel, AtlasSteps};
 use crate::model::explained::{KernelExplanation, KernelVersus};
@@ -26,7 +26,6 @@ fn all() -> Vec<(&'static str, Value)> {
         ("result", store::schema::<Run>()),
         ("row", rows::schema()),
         ("comparison", json_schema::<Comparison>()),
-        ("comparison-plan", json_schema::<Plan>()),
         ("profile-comparison", json_schema::<ProfileComparison>()),
         ("profile", store::schema::<Profile>()),
         ("profile-summary", json_schema::<ProfileDocument>()),

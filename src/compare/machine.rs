@@ -80,11 +80,6 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Where a row's runs in `column` stand relative to how fast the machine was in each.
-pub fn case_in(column: &Column, runs: &[Option<Launches>]) -> Option<Side> {
-    case(runs, &own_shifts(column, runs))
-}
-
 /// ln of how much slower the machine was in each run of the column than in the others, for a row with these runs; empty if that is
 /// unknown.
 fn own_shifts(column: &Column, runs: &[Option<Launches>]) -> Vec<f64> {

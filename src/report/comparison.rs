@@ -3,17 +3,14 @@
 pub mod answer;
 mod cautions;
 mod csv;
-mod document;
 pub mod gate;
 pub mod notes;
-mod plan;
 pub mod profiles;
 pub mod row;
 mod table;
 mod within;
 
 pub use gate::findings;
-pub use plan::plan_table;
 pub use profiles::{exceeded_line, profile_findings, profiles_document};
 pub use table::comparison_document;
 pub use within::{within_findings, within_table};

@@ -26,8 +26,7 @@ pub mod top;
 
 pub use attribution::{AttributionDocument, Top, attribution_document, needs_lines, why_document};
 pub use comparison::{
-    comparison_document, exceeded_line, findings, plan_table, profile_findings, profiles_document, within_findings,
-    within_table,
+    comparison_document, exceeded_line, findings, profile_findings, profiles_document, within_findings, within_table,
 };
 pub use explain::{
     KernelView, kernel_difference, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document,

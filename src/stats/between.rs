@@ -190,12 +190,7 @@ impl Side {
 
     /// The error of the mean.
     pub fn error(&self) -> Deviation {
-        self.error_of(self.runs)
-    }
-
-    /// The same for so many runs.
-    pub(super) fn error_of(&self, runs: f64) -> Deviation {
-        Deviation::sum([self.within.times(1.0 / runs.sqrt()), self.session])
+        Deviation::sum([self.in_session(), self.session])
     }
 
     /// How far a run of another session may be from the mean.

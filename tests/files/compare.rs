@@ -456,23 +456,3 @@ fn format_md_tells_of_every_field() {
     let missing: Vec<&&String> = fields.iter().filter(|field| !section.contains(&format!("`{field}`"))).collect();
     assert!(fields.len() > 10 && missing.is_empty(), "{missing:?}");
 }
-
-/// How many runs a side a change takes, from two runs.
-#[test]
-fn a_plan_says_how_many_runs_are_needed() {
-    let place = place();
-    let plan =
-        |arguments: &[&str]| output(&place, "80", &[&["before.json", "after.json", "--plan"], arguments].concat());
-    let text = stdout(&plan(&["200%", "--threshold", "0.5%"]));
-    assert!(text.starts_with("runs a side to find a change of 200% nine times in ten"), "{text}");
-    assert!(
-        text.contains("\nfile.stat ") && text.contains("is the scatter of 2 runs, relative to the machine"),
-        "{text}"
-    );
-    expect_valid("comparison-plan-1", &json(&plan(&["5%", "--format", "json"])));
-    let csv = stdout(&plan(&["5%", "--format", "csv"]));
-    assert!(csv.starts_with("name,environment,params,deviation_percent,runs_a_side\n"), "{csv}");
-    let refused = plan(&["1%"]);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("--plan: the change is not over the 1% that is too small"), "{refused:?}");
-}

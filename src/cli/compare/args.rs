@@ -47,13 +47,9 @@ pub struct CompareArgs {
     pub threshold: Option<f64>,
     #[command(flatten)]
     pub gate: GateArgs,
-    /// Instead of comparing files: say how many runs like these a side would find a change of this size, by how these runs
-    /// scatter. Name several runs of one thing; --threshold says what is too small to matter [default: 1%].
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with_all = ["versus", "gate"])]
-    pub plan: Option<f64>,
     /// Compare by counts of an event instead of time, in runs made with --view counters: ns, instructions:k, instructions:u,
     /// cycles:k, branch-misses, page-faults, ... as perf spells them.
-    #[arg(long, value_name = "NAME", default_value = "ns", value_parser = Metric::find, conflicts_with_all = ["versus", "plan"], hide_short_help = true)]
+    #[arg(long, value_name = "NAME", default_value = "ns", value_parser = Metric::find, conflicts_with = "versus", hide_short_help = true)]
     pub metric: Metric,
     /// Output format.
     #[arg(long, value_enum, default_value = "text")]
@@ -65,7 +61,6 @@ Examples:
   syscost compare before.json after.json
   syscost compare before.json after.json --threshold 5% --sort ratio
   syscost compare before/*.json --versus after/*.json
-  syscost compare --plan 2% --threshold 0.5% before/*.json
   syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
   syscost compare main.json branch.json --fail-over 10%
   syscost compare before.json after.json --metric instructions:k --fail-over 0.5%
@@ -86,7 +81,6 @@ impl CompareArgs {
         let given = [
             ("--study", self.study.is_some()),
             ("--sort", self.sort != Order::default()),
-            ("--plan", self.plan.is_some()),
             ("--metric", self.metric != Metric::Time),
         ];
         match given.iter().find(|(_, given)| *given) {

@@ -31,14 +31,6 @@ pub fn read(
     Ok((groups, index))
 }
 
-/// All `files` as one column. Errors: the first file that cannot be read.
-pub fn one(files: &[PathBuf], condense: impl Fn(usize, Run) -> Column + Sync) -> Result<Column> {
-    usage(check_labels(files, &[]))?;
-    let columns = read_all(files, condense).into_iter().collect::<Result<Vec<Column>, StoreError>>()?;
-    let label = directory(files).unwrap_or_else(|| "runs".to_string());
-    Column::group(&label, columns).context("no file to plan with: name result files")
-}
-
 /// What was asked for; else the directory of each side, the beginning that its files have in common, or `old` and `new`.
 pub fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
     let different = |labels: [Option<String>; 2]| match labels {

@@ -8,8 +8,13 @@ use crate::report::comparison::notes::notes;
 use crate::report::comparison::row::{self as words, Names};
 use crate::report::comparison::{cautions, csv, gate};
 use crate::report::numbers::thousands;
+use crate::write::JsonDocument;
 use indexmap::IndexMap;
 use std::collections::HashSet;
+
+impl JsonDocument for Comparison {
+    const SCHEMA: &'static str = "syscost.comparison/2";
+}
 
 /// Cautions, tables, notes; for programs one record for each row and file.
 pub fn comparison_document(comparison: &Comparison) -> Document {
