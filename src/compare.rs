@@ -5,7 +5,7 @@
 //! Its files are layers, each of which imports only those before it: what runs are condensed to (`metric`, `column`,
 //! `conditions`, `counted`, `group`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
 //! `places`, `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
-//! them (`areas`, `derived`, `growth`, `gate`, `cautions`). All results are values; `report` has the text for them.
+//! them (`areas`, `derived`, `gate`, `cautions`). All results are values; `report` has the text for them.
 //!
 //! The `compare` command calls it, and the HTML report for its ratios. Not here: reading files and exit status
 //! (`cli::compare`), tables (`report`), the statistics themselves (`stats`).
@@ -21,7 +21,6 @@ mod counted;
 mod derived;
 mod gate;
 mod group;
-mod growth;
 mod index;
 mod judge;
 mod machine;
@@ -46,7 +45,6 @@ pub use column::{Column, ColumnInfo, ColumnRow};
 pub use conditions::Known;
 pub use derived::ComparedDerived;
 pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
-pub use growth::{Grown, Growth};
 pub use machine::MachineChange;
 pub use metric::{MARGIN, Metric, MetricFacts};
 pub use profiles::{
@@ -57,7 +55,7 @@ pub use race::{InsideResult, RaceFound, RaceResult, Versus, race};
 pub use row::{ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
 pub use verdict::{Difference, Mark, Ratio, RatioOf, Verdict};
-pub use within::{WithinRow, within};
+pub use within::within;
 
 use crate::model::StudyView;
 use judge::{Standing, standing};
@@ -106,8 +104,6 @@ pub struct Comparison {
     pub machine: Vec<Option<MachineChange>>,
     /// What makes the comparison unfair or must be known to interpret it; the most important first.
     pub cautions: Vec<Caution>,
-    /// What [`Comparison::limit_growth`] found; `None` if no limit was set.
-    pub growth: Option<Growth>,
     /// What [`Comparison::gate`] found; `None` if there is no gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gated>,
@@ -140,15 +136,9 @@ impl Comparison {
         self.environments().map_or(environment, |all| &all[column])
     }
 
-    /// Finds the rows that certainly grew by more than `limit`, a share, among those not left out.
-    pub fn limit_growth(&mut self, limit: f64) {
-        self.growth = Some(growth::beyond(&self.rows, limit));
-    }
-
     /// Judges the rows, among those not left out.
     pub fn gate(&mut self, gate: &Gate) {
         self.gate = Some(gate.judge(&self.rows, self.baseline));
-        gate.limit.into_iter().for_each(|limit| self.limit_growth(limit));
     }
 
     /// Leaves out the rows without a certain difference of more than the margin in any column. Rows without a ratio and
@@ -197,7 +187,6 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         reference,
         machine: sides.iter().enumerate().map(|(i, sides)| sides.change.filter(|_| i != baseline)).collect(),
         cautions,
-        growth: None,
         gate: None,
         study: options.selection.study.as_ref().map(|study| study.view.clone()),
         left_out: LeftOut::default(),

@@ -4,7 +4,6 @@ mod args;
 mod gate;
 mod profiles;
 mod sides;
-mod within;
 
 pub use args::CompareArgs;
 pub use gate::percent;
@@ -14,48 +13,47 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::{result_files, terminal};
 use crate::clean;
-use crate::compare::{Column, Comparison, Metric, Options, Selection, StudyCases, Verdict, compare};
+use crate::compare::{Column, Comparison, Options, Selection, StudyCases, Verdict, compare, within};
+use crate::model::Combination;
 use crate::model::pattern::Pattern;
 use crate::plan::Study;
-use crate::report::{Format, comparison_document, findings, write_answer};
+use crate::report::{comparison_document, findings, write_answer};
+use crate::store;
 use anyhow::{Result, anyhow};
-use std::ffi::OsString;
 use std::io::Write;
 
-/// Compares; with --bisect the exit status is for git, whatever happens. Errors: a usage error where the question has
-/// no answer; else what cannot be read or written.
+/// Compares. Errors: a usage error where the question has no answer; else what cannot be read or written.
 pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    let done = compared(args, notes, out);
-    if args.gate.bisects() { gate::for_git(done, &args.files) } else { done }
-}
-
-fn compared(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    args.gate.check()?;
     let selection = usage(selection(args))?;
-    let format = args.format;
     if profiles::are_meant(&args.files) {
         usage(args.check_for_profiles())?;
-        return profiles::run(args, format, notes, out);
+        return profiles::run(args, notes, out);
     }
-    if let ([file], [], Metric::Time) = (&args.files[..], &args.versus[..], &args.metric) {
-        return within::run(args, file, format, notes, out);
-    }
-    let (columns, baseline) = columns(args, &selection)?;
-    check_counted(&columns)?;
-    let margin = args.threshold.unwrap_or(args.metric.margin());
-    let options = Options { baseline, margin, selection, order: args.sort };
-    let mut comparison = compare(&columns, &options);
+    let mut comparison = compared(args, selection)?;
     check_rows(&comparison, args)?;
-    if args.gate.is_set() {
-        comparison.gate(&args.gate.gate());
+    if let Some(gate) = args.gate.gate() {
+        comparison.gate(&gate);
     }
     if args.threshold.is_some() {
         comparison.keep_differing();
     }
-    write_answer(&comparison, || comparison_document(&comparison), (format, terminal::screen()), out)?;
+    write_answer(&comparison, || comparison_document(&comparison), (args.format, terminal::screen()), out)?;
     out.flush()?;
-    let complete = comparison.columns.iter().all(|column| column.complete);
-    args.gate.conclude(&findings(&comparison), complete, notes)
+    args.gate.conclude(&findings(&comparison), notes)
+}
+
+/// Files or sides beside each other; a single file within itself, if its study derives ratios.
+fn compared(args: &CompareArgs, selection: Selection) -> Result<Comparison> {
+    let margin = args.threshold.unwrap_or(args.metric.margin());
+    if let ([file], [], [], None) = (&args.files[..], &args.versus[..], &args.labels[..], &args.baseline) {
+        let column = result_files::column(selection.study.as_ref(), &args.metric, store::read(file)?);
+        if column.derived.iter().any(|row| row.combination == Combination::Ratio) {
+            return Ok(within(&column, &Options { baseline: 0, margin, selection, order: args.sort }));
+        }
+    }
+    let (columns, baseline) = columns(args, &selection)?;
+    check_counted(&columns)?;
+    Ok(compare(&columns, &Options { baseline, margin, selection, order: args.sort }))
 }
 
 fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, usize)> {
@@ -69,12 +67,6 @@ fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, us
     let labels = columns.iter().map(|column| column.info.label.as_str());
     let baseline = usage(result_files::baseline(baseline, &args.files, labels))?;
     Ok((columns, baseline))
-}
-
-/// Whether these words ask for git's exit statuses, so that a mistake in them is not taken for a bad commit.
-pub fn asks_for_bisection(words: impl Iterator<Item = OsString>) -> bool {
-    let words: Vec<OsString> = words.collect();
-    words.iter().any(|word| word == "compare") && words.iter().any(|word| word == "--bisect")
 }
 
 fn selection(args: &CompareArgs) -> Result<Selection> {

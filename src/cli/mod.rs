@@ -163,9 +163,6 @@ fn help(text: &clap::Error) -> Result<Exit> {
 /// A question that cannot be understood.
 fn refused(error: &clap::Error) -> u8 {
     messages::show(rendered(error, terminal::error_screen().colour).as_bytes());
-    if compare::asks_for_bisection(std::env::args_os()) {
-        return Exit::NoBisection.status();
-    }
     u8::try_from(error.exit_code()).unwrap_or(2)
 }
 

@@ -14,6 +14,8 @@ pub enum Caution {
     /// Each column has another environment, by column: rows match by operation and parameters, and ratios show what the
     /// environments differ in.
     OtherEnvironment { environments: Vec<String> },
+    /// Both columns are of one run: ratios are paired, round by round.
+    SameRounds,
     /// Columns that are copies of the same run, by run.
     SameRun { copies: Vec<Vec<usize>> },
     /// Facts that differ between the files of one column.

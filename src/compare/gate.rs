@@ -85,13 +85,9 @@ pub enum NotJudged {
 }
 
 /// A ratio with its interval; or why there is none.
-pub type Range = Result<(f64, f64, f64), NotJudged>;
+type Range = Result<(f64, f64, f64), NotJudged>;
 
 impl Gate {
-    pub fn is_set(&self) -> bool {
-        self.limit.is_some() || self.entries.is_some()
-    }
-
     pub fn judge(&self, rows: &[ComparedRow], baseline: usize) -> Gated {
         let found = |row: &ComparedRow, column: usize| {
             let cell = |column: usize| row.cells[column].as_deref();
@@ -102,18 +98,18 @@ impl Gate {
             let columns = (0..row.cells.len()).filter(|column| *column != baseline);
             columns.map(|column| GatedRow { key: row.key.clone(), column, found: found(row, column) }).collect()
         };
-        self.gated(rows.iter().flat_map(of_row).collect())
-    }
-
-    pub(super) fn gated(&self, rows: Vec<GatedRow>) -> Gated {
-        Gated { limit: self.limit, entries: self.entries, rows }
+        Gated { limit: self.limit, entries: self.entries, rows: rows.iter().flat_map(of_row).collect() }
     }
 
     /// Judges one row by its work, `None` where one side has no result, and by its ratio.
-    pub(super) fn found(&self, work: Option<Work>, range: Range) -> Found {
+    fn found(&self, work: Option<Work>, range: Range) -> Found {
         match work {
             None => Found::NotJudged { reason: NotJudged::Missing },
-            Some(Work::Different(difference)) => self.other_work(difference),
+            Some(Work::Different(difference)) => match self.other_work(difference) {
+                // Within one run, there is a ratio all the same.
+                Found::NotJudged { .. } if range.is_ok() => self.by_cost(range),
+                found => found,
+            },
             Some(Work::Unknown) if self.entries.is_some() => match self.by_cost(range) {
                 grown @ Found::Grown { .. } => grown,
                 _ => Found::NotJudged { reason: NotJudged::EntriesUnknown },

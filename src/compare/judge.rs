@@ -195,7 +195,7 @@ pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
 #[cfg(test)]
 mod tests {
     use super::super::synthetic::column;
-    use super::super::{Options, compare};
+    use super::super::{Found, Gate, NotJudged, Options, compare};
     use super::*;
     use crate::model::fixtures::{published, record};
     use crate::model::{Failure, FailureKind, Outcome};
@@ -255,9 +255,11 @@ mod tests {
         let verdict = &comparison.rows[1].verdicts[1];
         assert!(matches!(verdict, Verdict::DependsOnHistory { ratio, .. } if (ratio - 55.0 / 9.0).abs() < 1e-9));
         assert!(comparison.areas.iter().all(|mean| mean.rows == 1), "{:?}", comparison.areas);
-        comparison.limit_growth(0.01);
-        let grown: Vec<&str> = comparison.growth.iter().flat_map(|g| &g.grown).map(|g| g.key.label.as_str()).collect();
-        assert_eq!(grown, ["file.stat"]);
+        comparison.gate(&Gate { limit: Some(0.01), entries: None });
+        let found: Vec<Found> =
+            comparison.gate.iter().flat_map(|gate| &gate.rows).map(|row| row.found.clone()).collect();
+        let history = Found::NotJudged { reason: NotJudged::DependsOnHistory };
+        assert!(matches!(&found[..], [Found::Grown { .. }, other] if *other == history), "{found:?}");
         comparison.keep_differing();
         assert_eq!((comparison.rows.len(), comparison.left_out.inconclusive), (1, 1));
     }

@@ -25,13 +25,8 @@ pub enum Work {
 
 /// Compares the work of `cell` with that of `base`, the baseline's cell.
 pub fn work(cell: &Cell, base: &Cell) -> Work {
-    work_of(cell.entries.as_ref(), base.entries.as_ref())
-}
-
-/// The same of entries, `None` for those that are not known.
-pub fn work_of(own: Option<&Entries>, base: Option<&Entries>) -> Work {
-    let (Some(own), Some(theirs)) = (own, base) else { return Work::Unknown };
-    if !equal_counts(own, theirs) {
+    let (Some(own), Some(theirs)) = (&cell.entries, &base.entries) else { return Work::Unknown };
+    if !is_same(own, theirs) {
         return Work::Different(difference(own, theirs));
     }
     match own.names().chain(theirs.names()).all(|name| equal(own.get(name), theirs.get(name))) {
@@ -40,17 +35,13 @@ pub fn work_of(own: Option<&Entries>, base: Option<&Entries>) -> Work {
     }
 }
 
-/// Whether these are the entries of the same work, whatever their names.
-pub fn is_same(a: &Entries, b: &Entries) -> bool {
-    equal_counts(a, b)
-}
-
 fn equal(a: f64, b: f64) -> bool {
     (a - b).abs() <= EQUAL.max(EQUAL_SHARE * a.max(b))
 }
 
-/// Whether both have equal counts, whatever the names; calls that are hardly ever made do not count.
-fn equal_counts(a: &Entries, b: &Entries) -> bool {
+/// Whether these are the entries of the same work, by equal counts, whatever the names; calls that are hardly ever made do not
+/// count.
+pub fn is_same(a: &Entries, b: &Entries) -> bool {
     let sorted = |entries: &Entries| {
         let mut counts: Vec<f64> = entries.iter().map(|(_, count)| count).filter(|count| *count > EQUAL).collect();
         counts.sort_by(f64::total_cmp);

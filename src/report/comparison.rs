@@ -8,9 +8,7 @@ pub mod notes;
 pub mod profiles;
 pub mod row;
 mod table;
-mod within;
 
 pub use gate::findings;
 pub use profiles::{exceeded_line, profile_findings, profiles_document};
 pub use table::comparison_document;
-pub use within::{within_findings, within_table};

@@ -1,17 +1,11 @@
-//! What a gate found, in words: one finding for each row and column, for messages, pages and JUnit's XML. Comparisons of runs
-//! and of profiles make them.
-
-mod junit;
-
-pub use junit::write_junit;
+//! What a gate found, in words: one finding for each row and column, for messages and pages. Comparisons of runs and of profiles
+//! make them.
 
 /// One row in one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What was judged: an operation with its parameters, a system call.
     pub name: String,
-    /// The label of the file.
-    pub column: String,
     pub outcome: Outcome,
     /// Why; empty if it passed.
     pub text: String,
@@ -20,9 +14,8 @@ pub struct Finding {
 /// What a gate says of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
+    /// Growth is not certain, or within the limit.
     Passed,
-    /// Passed, because growth is not certain.
-    Unclear,
     Failed,
     /// Neither passed nor failed.
     NotJudged,

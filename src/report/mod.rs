@@ -25,9 +25,7 @@ pub mod svg;
 pub mod top;
 
 pub use attribution::{AttributionDocument, Top, attribution_document, needs_lines, why_document};
-pub use comparison::{
-    comparison_document, exceeded_line, findings, profile_findings, profiles_document, within_findings, within_table,
-};
+pub use comparison::{comparison_document, exceeded_line, findings, profile_findings, profiles_document};
 pub use explain::{
     KernelView, kernel_difference, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document,
 };
@@ -35,7 +33,7 @@ pub use explain::{explanation_document, program_document, variant_table, variant
 pub use export::{RunFormat, write_go_benchmark};
 pub use fit::{parameter_table, plot};
 pub use fleet::fleet_table;
-pub use gate::{Finding, Outcome, failed_lines, not_judged_lines, write_junit};
+pub use gate::{Finding, Outcome, failed_lines, not_judged_lines};
 pub use profile::{
     ProfileDocument, Weight, flame_difference, flame_figure, latency_histograms, percent_of_wall,
     profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document, time_figure,

@@ -1,5 +1,4 @@
-//! Gates: what fails a comparison of runs and of profiles, a traced command, and a bisection; their exit statuses and what they
-//! print for CI.
+//! Gates: what fails a comparison of runs and of profiles, and a traced command; their exit statuses and what they print for CI.
 
 // It makes articles too, for the tests of `compare`.
 #[allow(dead_code)]
@@ -10,7 +9,7 @@ use clap::Parser;
 use data::{measured, run, write};
 use serde_json::json;
 use std::fs;
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// Runs in which file.stat makes one entry or two, and costs as much.
 fn runs(place: &Place) {
@@ -24,7 +23,6 @@ fn runs(place: &Place) {
     write(&place.path(), "base.json", &file(1, 450.0));
     write(&place.path(), "same.json", &file(1, 450.4));
     write(&place.path(), "doubled.json", &file(2, 451.0));
-    write(&place.path(), "slower.json", &file(1, 600.0));
     let mut failed = file(1, 450.0);
     failed["records"][0] = data::failed("file.stat", "EPERM");
     failed["records"][1] = data::failed("id.umask", "EPERM");
@@ -57,60 +55,6 @@ fn doubled_entries_fail_and_the_row_is_named() {
     assert_eq!(nothing.status.code(), Some(2), "a gate that judges nothing does not pass: {}", stderr(&nothing));
 }
 
-#[test]
-fn statuses_are_those_of_git_bisect() {
-    let place = Place::new();
-    runs(&place);
-    let status = |head: &str, flags: &[&str]| compared(&place, head, &[&["--bisect"], flags].concat()).status.code();
-    assert_eq!(status("same.json", &["--fail-over", "10%"]), Some(0));
-    assert_eq!(status("slower.json", &["--fail-over", "10%"]), Some(1));
-    assert_eq!(status("doubled.json", &["--fail-on-entries"]), Some(1));
-    assert_eq!(status("slower.json", &["--fail-over", "33%"]), Some(125), "the limit lies within the interval");
-    assert_eq!(status("failed.json", &["--fail-over", "10%"]), Some(125));
-    assert_eq!(status("missing.json", &["--fail-over", "10%"]), Some(125));
-    for wrong in [&[][..], &["--fail-over", "much"], &["--nonsense"]] {
-        assert_eq!(status("same.json", wrong), Some(255), "{wrong:?}");
-    }
-    let no_good = place.run(&["compare", "missing.json", "same.json", "--bisect", "--fail-over", "10%"]);
-    assert_eq!(no_good.status.code(), Some(255), "every commit would be skipped");
-}
-
-/// git finds the commit since which a program opens more files.
-#[test]
-fn git_bisect_run_finds_the_commit() {
-    const NAME: &str = "git_bisect_run_finds_the_commit";
-    // Not a shell script: how often a shell calls rt_sigaction depends on the signals that are ignored when it starts, and git
-    // changes those of its children on the way.
-    let place = Place::new();
-    if Command::new("git").arg("--version").output().is_err() {
-        return skip(NAME, "git is not installed");
-    }
-    let trace = "\"$SYSCOST\" -q trace --tracer ptrace --report /dev/null -o";
-    let judge = format!(
-        "{trace} ../tmp/new.json -- ./program > /dev/null || exit 125\n\
-         \"$SYSCOST\" -q compare --bisect --fail-over 5% ../tmp/good.json ../tmp/new.json >&2\n"
-    );
-    fs::write(place.tmp().join("judge"), judge).unwrap();
-    let script = format!(
-        "set -e; mkdir repository; cd repository; git init -q .; git config user.email a@b; git config user.name n
-         for i in 1 2 3 4 5 6 7 8; do
-             {{ echo '#!/bin/cat'; echo \"# $i\"; [ $i -lt 6 ] || head -c 1000000 /dev/zero; }} > program
-             chmod +x program; git add program; git commit -qm \"commit $i\"
-         done
-         head=$(git rev-parse HEAD); git checkout -q HEAD~7; {trace} ../tmp/good.json -- ./program > /dev/null
-         git checkout -q $head; git bisect start $head $head~7; git bisect run sh ../tmp/judge
-         git log -1 --format=%s refs/bisect/bad"
-    );
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &script]).env("SYSCOST", env!("CARGO_BIN_EXE_syscost")).current_dir(place.path());
-    let output = shell.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", place.path()).output().unwrap();
-    let said = stderr(&output);
-    if said.contains("ptrace") && !output.status.success() {
-        return skip(NAME, said.lines().next().unwrap_or_default());
-    }
-    assert!(stdout(&output).trim_end().ends_with("commit 6"), "{}{said}", stdout(&output));
-}
-
 /// A profile of `program`, traced under ptrace, which needs no rights; `None`, said loudly, where that is refused.
 fn traced(test: &str, place: &Place, name: &str, flags: &[&str], program: &[&str]) -> Option<Output> {
     let start = ["--quiet", "trace", "--tracer", "ptrace", "-o", name, "--report", "/dev/null"];
@@ -136,16 +80,13 @@ fn twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails() {
         assert_eq!(passed.status.code(), Some(0), "pair {pair}: {}", stderr(&passed));
     }
     traced(NAME, &place, "more.json", &[], &["sh", "-c", "cat /dev/null; test -e /etc/passwd; : < /dev/null"]);
-    let failed =
-        place.run(&["compare", "a.json", "more.json", "--fail-over", "0%", "--junit", "x.xml", "--only", "openat"]);
+    let failed = place.run(&["compare", "a.json", "more.json", "--fail-over", "0%", "--only", "openat"]);
     assert_eq!(failed.status.code(), Some(1), "{}", stdout(&failed));
     let said = stderr(&failed);
     assert!(
         said.contains("syscost: openat: ") && said.contains(" calls in more, ") && said.contains(": +1 "),
         "{said}"
     );
-    let xml = fs::read_to_string(place.path().join("x.xml")).unwrap();
-    assert!(xml.contains("<testcase name=\"openat\" classname=\"more\"><failure message=\"openat: "), "{xml}");
     let document = place.run(&["compare", "a.json", "more.json", "--format", "json", "--fail-over", "0"]);
     expect_valid("profile-comparison-1", &json(&document));
 }
@@ -212,26 +153,20 @@ fn a_study_of_base_and_head_is_judged_in_one_file() {
     };
     run("head", "pr.json");
     run("base", "same.json");
-    let gate = |file: &str| {
-        let xml = format!("{file}.xml");
-        place.run(&["compare", file, "--fail-on-entries", "--format", "markdown", "--junit", &xml])
-    };
+    let gate = |file: &str| place.run(&["compare", file, "--fail-on-entries", "--format", "markdown"]);
     let [failed, passed] = ["pr.json", "same.json"].map(gate);
     if let Some(busy) = [&failed, &passed].into_iter().map(stderr).find(|said| said.contains("not judged")) {
         return skip("a_study_of_base_and_head_is_judged_in_one_file", &busy);
     }
     assert_eq!(failed.status.code(), Some(1), "{}{}", stdout(&failed), stderr(&failed));
-    assert!(stderr(&failed).contains("head over base: head makes other kernel entries: "), "{}", stderr(&failed));
-    assert!(stdout(&failed).contains("- failed: head over base: "), "{}", stdout(&failed));
-    assert!(
-        fs::read_to_string(place.path().join("pr.json.xml")).unwrap().contains("<testcase name=\"head over base\"")
-    );
+    assert!(stderr(&failed).contains("head over base makes more kernel entries: "), "{}", stderr(&failed));
+    assert!(stdout(&failed).contains("failed: 1 row with more kernel entries"), "{}", stdout(&failed));
     assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
     assert!(stdout(&passed).contains("passed"), "{}", stdout(&passed));
     let slower = place.run(&["compare", "same.json", "--fail-over", "10000%"]);
     assert_eq!(slower.status.code(), Some(0), "{}", stderr(&slower));
-    let others = place.run(&["compare", "same.json", "--fail-over", "5", "--format", "csv"]);
-    assert_eq!(others.status.code(), Some(2));
+    let csv = place.printed(&["compare", "same.json", "--format", "csv"]);
+    assert!(csv.lines().any(|line| line.starts_with("cost,head over base,") && line.contains(",head,")), "{csv}");
 }
 
 /// Each command in docs/ci.md is one that the program takes.
@@ -240,7 +175,7 @@ fn commands_of_the_page_are_understood() {
     let page = fs::read_to_string(root().join("docs/ci.md")).unwrap();
     let lines = page.split("```").skip(1).step_by(2).flat_map(str::lines).map(str::trim);
     let commands: Vec<&str> = lines.filter(|line| line.starts_with("syscost ")).collect();
-    assert!(commands.len() >= 9, "{commands:?}");
+    assert!(commands.len() >= 8, "{commands:?}");
     for command in commands {
         let alone = command.split(['>', '#', '|']).next().unwrap_or_default().trim_end();
         let words = alone.trim_end_matches('\'').replace("$(cat ci/budget)", "total=1");
@@ -249,30 +184,4 @@ fn commands_of_the_page_are_understood() {
             panic!("{command}: {error}");
         }
     }
-}
-
-/// What a label, a name of an operation and a command hold stays text in every format of a gate.
-#[test]
-fn hostile_names_end_neither_xml_nor_json() {
-    const HOSTILE: &str = "]]></testcase>\"'&<!--\n- x: {y\u{1b}[31m`$(id)`";
-    let place = Place::new();
-    for day in 0..12 {
-        let name = format!("op {HOSTILE}");
-        let mut file = run(HOSTILE, 1_700_000_000 + day, vec![measured(&name, json!({"stat": 1 + day}), 450.0)]);
-        file["labels"] = json!({"pool": HOSTILE});
-        write(&place.path(), &format!("{day:02}.json"), &file);
-    }
-    let gate =
-        ["00.json", "01.json", "--fail-over", "1", "--label", HOSTILE, "--junit", "x.xml", "--format", "markdown"];
-    assert_eq!(place.run(&[&["compare"], &gate[..]].concat()).status.code(), Some(1));
-    let xml = fs::read_to_string(place.path().join("x.xml")).unwrap();
-    let parsed = Command::new("python3")
-        .args(["-c", "import sys, xml.etree.ElementTree as e; print(len(e.parse(sys.argv[1]).findall('.//testcase')))"])
-        .arg(place.path().join("x.xml"))
-        .output();
-    match parsed {
-        Ok(output) => assert_eq!(stdout(&output), "1\n", "{}", stderr(&output)),
-        Err(_) => skip("hostile_names_end_neither_xml_nor_json", "python3 is not installed"),
-    }
-    assert!(!xml.contains('\u{1b}') && xml.lines().count() == 6, "{xml}");
 }

@@ -64,7 +64,7 @@ Examples:
   syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
   syscost compare main.json branch.json --fail-over 10%
   syscost compare before.json after.json --metric instructions:k --fail-over 0.5%
-  syscost compare main.json branch.json --fail-on-entries --junit verdicts.xml
+  syscost compare main.json branch.json --fail-on-entries
   syscost compare pull-request.json --fail-over 5% --fail-on-entries
   syscost compare main.profile.json branch.profile.json --fail-over 5%
   syscost compare --study os-calls published/macosx-10.7.json mine.json

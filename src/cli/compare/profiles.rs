@@ -24,24 +24,23 @@ pub fn are_meant(files: &[PathBuf]) -> bool {
 }
 
 /// Compares profiles. Errors: a usage error for flags that are for runs; what cannot be read or written.
-pub fn run(args: &CompareArgs, format: Format, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let patterns = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>())?;
     let takes = |call: &str| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches_id(call));
     let (columns, baseline) = columns(args)?;
     let mut comparison = compare_profiles(&columns, baseline, takes);
     let none = || anyhow!("--only: no call matches {}; leave it out to see all", args.only.join(", "));
     usage((!comparison.rows.is_empty() || args.only.is_empty()).then_some(()).ok_or_else(none))?;
-    if args.gate.is_set() {
-        comparison.gate(&args.gate.gate());
+    if let Some(gate) = args.gate.gate() {
+        comparison.gate(&gate);
     }
-    let for_people = matches!(format, Format::Text | Format::Markdown);
+    let for_people = matches!(args.format, Format::Text | Format::Markdown);
     if let Some(margin) = args.threshold.or(for_people.then_some(0.0)) {
         comparison.keep_differing(margin);
     }
-    write_answer(&comparison, || profiles_document(&comparison), (format, terminal::screen()), out)?;
+    write_answer(&comparison, || profiles_document(&comparison), (args.format, terminal::screen()), out)?;
     out.flush()?;
-    let complete = comparison.columns.iter().all(|column| column.complete);
-    args.gate.conclude(&profile_findings(&comparison), complete, notes)
+    args.gate.conclude(&profile_findings(&comparison), notes)
 }
 
 /// A column for each file, or for each side, and which of them is the baseline.

@@ -5,7 +5,7 @@ use super::super::result_files::{baseline, check_labels, read_all, shortened};
 use crate::compare::Column;
 use crate::model::Run;
 use crate::store::StoreError;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 
 /// The two sides, and which of them is the baseline: the first, or the one that `wanted` names by its label or a file.

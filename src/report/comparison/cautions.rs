@@ -26,6 +26,7 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
     let by_file = |texts: Vec<(usize, String)>| grouped(comparison, texts);
     match caution {
         Caution::OtherEnvironment { environments } => other_environment(comparison, environments),
+        Caution::SameRounds => "both were measured in the same rounds; ratios are paired, round by round".to_string(),
         Caution::SameRun { copies } => {
             let copies: Vec<String> = copies.iter().map(|columns| labels(comparison, columns)).collect();
             format!("the same run, not another: {}", copies.join("; "))

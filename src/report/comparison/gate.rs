@@ -24,31 +24,27 @@ struct Facts<'a> {
 impl Facts<'_> {
     fn finding(&self, row: &GatedRow) -> Finding {
         let (outcome, text) = match &row.found {
-            Found::Passed => (Outcome::Passed, String::new()),
-            Found::Unclear { ratio, low, high } => {
-                (Outcome::Unclear, self.grown(row, (*ratio, *low, *high), "not certainly"))
-            }
-            Found::Grown { ratio, low, high } => (Outcome::Failed, self.grown(row, (*ratio, *low, *high), "over")),
+            Found::Passed | Found::Unclear { .. } => (Outcome::Passed, String::new()),
+            Found::Grown { ratio, low, high } => (Outcome::Failed, self.grown(row, (*ratio, *low, *high))),
             Found::Entries(difference) => (Outcome::Failed, self.entries(row, difference)),
             Found::NotJudged { reason } => (Outcome::NotJudged, reason_text(*reason).to_string()),
         };
-        Finding { name: row.key.to_string(), column: self.label(row.column).to_string(), outcome, text }
+        Finding { name: row.key.to_string(), outcome, text }
     }
 
     fn label(&self, column: usize) -> &str {
         &self.columns[column].label
     }
 
-    fn grown(&self, row: &GatedRow, (ratio, low, high): (f64, f64, f64), over: &str) -> String {
+    fn grown(&self, row: &GatedRow, (ratio, low, high): (f64, f64, f64)) -> String {
         let digits = if self.metric.is_some() { 4 } else { 3 };
         let interval = if low == high { String::new() } else { format!(" ({low:.digits$} .. {high:.digits$})") };
         let what = match self.metric {
             None => format!("costs x{ratio:.digits$}{interval}"),
             Some(metric) => format!("has x{ratio:.digits$} {metric}{interval}"),
         };
-        let over = if over == "over" { "over".to_string() } else { format!("{over} over") };
         let limit = share(self.gate.limit.unwrap_or_default());
-        format!("{} {what} in {}, {over} --fail-over {limit}", row.key, self.label(row.column))
+        format!("{} {what} in {}, over --fail-over {limit}", row.key, self.label(row.column))
     }
 
     /// `file.stat enters the kernel otherwise: stat x2 in new, stat in old`

@@ -158,11 +158,10 @@ fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) ->
         format!("{}: {own} {what} in {head}, {base} in {old}, over {}{parts}", row.call, share(limit))
     };
     let (outcome, text) = match &row.found {
-        ProfileFound::Passed => (Outcome::Passed, String::new()),
-        ProfileFound::Unclear { of, own, base } => (Outcome::Unclear, text(*of, *own, *base) + ", in some runs"),
+        ProfileFound::Passed | ProfileFound::Unclear { .. } => (Outcome::Passed, String::new()),
         ProfileFound::Grown { of, own, base } => (Outcome::Failed, text(*of, *own, *base)),
     };
-    Finding { name: row.call.clone(), column: label(row.column), outcome, text }
+    Finding { name: row.call.clone(), outcome, text }
 }
 
 /// `: +180 depth 3, +118 ENOENT`

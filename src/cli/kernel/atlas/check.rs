@@ -114,7 +114,7 @@ pub fn run(args: &CheckArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
     });
     let found = together(checked);
     write_answer(&found, || table(&found), (args.format, terminal::screen()), out)?;
-    let exit = if found.differ.is_empty() { Exit::Success } else { Exit::Bad };
+    let exit = if found.differ.is_empty() { Exit::Success } else { Exit::CostGrown };
     Ok(if interrupt.is_set() { Exit::Interrupted } else { exit })
 }
 
