@@ -2,8 +2,8 @@
 //! a [`Column`] per run, which holds results without samples so that many files fit into memory; the output is a
 //! [`Comparison`].
 //!
-//! Its files are layers, each of which imports only those before it: what runs are condensed to (`metric`, `column`,
-//! `conditions`, `counted`, `group`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
+//! Its files are layers, each of which imports only those before it: what runs are condensed to (`column`,
+//! `conditions`, `group`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
 //! `places`, `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
 //! them (`areas`, `derived`, `gate`, `cautions`). All results are values; `report` has the text for them.
 //!
@@ -17,7 +17,6 @@ mod cautions;
 mod cell;
 mod column;
 mod conditions;
-mod counted;
 mod derived;
 mod gate;
 mod group;
@@ -25,7 +24,6 @@ mod index;
 mod judge;
 mod machine;
 mod matching;
-mod metric;
 mod places;
 mod profiles;
 mod race;
@@ -46,7 +44,6 @@ pub use conditions::Known;
 pub use derived::ComparedDerived;
 pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
 pub use machine::MachineChange;
-pub use metric::{MARGIN, Metric, MetricFacts};
 pub use profiles::{
     Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo, ProfileRow, Quantity,
     Span, compare_profiles,
@@ -62,6 +59,9 @@ use judge::{Standing, standing};
 use machine::Sides;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// Default margin: costs within this share of each other are unchanged.
+pub const MARGIN: f64 = 0.01;
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -83,9 +83,6 @@ impl Default for Options {
 /// Runs side by side. Lists with one element per column are indexed by column.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
-    /// The event that the runs are compared by; `None` for times.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub metric: Option<MetricFacts>,
     pub columns: Vec<ColumnInfo>,
     /// Index of the column that the others are divided by: as requested, or 0 if there is no such column.
     pub baseline: usize,
@@ -177,7 +174,6 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     cautions.extend((unsought > 0).then_some(Caution::Unsought { records: unsought, most: index::MOST_CANDIDATES }));
     select::sort(&mut rows, options.order, baseline);
     Comparison {
-        metric: columns.first().and_then(|column| Some(column.metric.events()?.facts())),
         columns: columns.iter().map(|column| column.info.clone()).collect(),
         baseline,
         margin: options.margin,

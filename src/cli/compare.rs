@@ -12,8 +12,7 @@ use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::{result_files, terminal};
-use crate::clean;
-use crate::compare::{Column, Comparison, Options, Selection, StudyCases, Verdict, compare, within};
+use crate::compare::{Column, Comparison, MARGIN, Options, Selection, StudyCases, Verdict, compare, within};
 use crate::model::Combination;
 use crate::model::pattern::Pattern;
 use crate::plan::Study;
@@ -44,20 +43,19 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
 
 /// Files or sides beside each other; a single file within itself, if its study derives ratios.
 fn compared(args: &CompareArgs, selection: Selection) -> Result<Comparison> {
-    let margin = args.threshold.unwrap_or(args.metric.margin());
+    let margin = args.threshold.unwrap_or(MARGIN);
     if let ([file], [], [], None) = (&args.files[..], &args.versus[..], &args.labels[..], &args.baseline) {
-        let column = result_files::column(selection.study.as_ref(), &args.metric, store::read(file)?);
+        let column = result_files::column(selection.study.as_ref(), store::read(file)?);
         if column.derived.iter().any(|row| row.combination == Combination::Ratio) {
             return Ok(within(&column, &Options { baseline: 0, margin, selection, order: args.sort }));
         }
     }
     let (columns, baseline) = columns(args, &selection)?;
-    check_counted(&columns)?;
     Ok(compare(&columns, &Options { baseline, margin, selection, order: args.sort }))
 }
 
 fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, usize)> {
-    let condense = |_, run| result_files::column(selection.study.as_ref(), &args.metric, run);
+    let condense = |_, run| result_files::column(selection.study.as_ref(), run);
     let baseline = args.baseline.as_deref();
     if !args.versus.is_empty() {
         return sides::read([&args.files, &args.versus], &args.labels, baseline, condense);
@@ -81,15 +79,6 @@ fn selection(args: &CompareArgs) -> Result<Selection> {
         }),
     };
     Ok(Selection { study, only: patterns(&mut args.only.iter().map(String::as_str))? })
-}
-
-/// By an event, each file has counts of it.
-fn check_counted(columns: &[Column]) -> Result<()> {
-    let missing = |column: &Column| {
-        let (events, reason) = (column.metric.events()?, column.not_counted()?);
-        Some(anyhow!("--metric: {} in {}: {}", events.name, column.info.label, clean::line(reason)))
-    };
-    usage(columns.iter().find_map(missing).map_or(Ok(()), Err))
 }
 
 /// Nothing to show is a mistake in the question: patterns that match nothing, files that have nothing in common.

@@ -140,7 +140,6 @@ fn has_rows(portrait: &Portrait, args: &ReportArgs) -> Result<()> {
 fn compared(portraits: &mut [Portrait], baseline: usize, selection: Selection) -> Comparison {
     let lent = |portrait: &mut Portrait| Column {
         info: portrait.column.info.clone(),
-        metric: portrait.column.metric.clone(),
         rows: take(&mut portrait.column.rows),
         derived: take(&mut portrait.column.derived),
         panel: take(&mut portrait.column.panel),

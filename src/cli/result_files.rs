@@ -3,7 +3,7 @@
 
 use super::error::usage;
 use crate::clean;
-use crate::compare::{Column, ColumnInfo, Metric, StudyCases};
+use crate::compare::{Column, ColumnInfo, StudyCases};
 use crate::kernel::threads::in_order;
 use crate::model::{Profile, Run};
 use crate::store::{self, StoreError};
@@ -79,10 +79,10 @@ pub fn labelled<T>(
     read
 }
 
-/// What comparing by `metric` needs of `run`, which is made one of `study`.
-pub fn column(study: Option<&StudyCases>, metric: &Metric, mut run: Run) -> Column {
+/// What comparing needs of `run`, which is made one of `study`.
+pub fn column(study: Option<&StudyCases>, mut run: Run) -> Column {
     study.iter().for_each(|study| study.apply(&mut run));
-    Column::by(metric, &run)
+    Column::new("", &run)
 }
 
 /// Each file condensed, or why it cannot be read; in the order of `files`. A run is condensed as soon as it was read, so that only

@@ -1,7 +1,7 @@
 //! The result of one row in one column. Plain data.
 
 use crate::model::{Entries, Failure, OrError, Record};
-use crate::stats::{Launches, Ranged};
+use crate::stats::Launches;
 use crate::summary::{Instructions, Row, RowCost, RowFigure};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,9 +11,6 @@ use serde::Serialize;
 pub struct Cell {
     #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
     pub figure: Result<RowFigure, Failure>,
-    /// The count per iteration of the event that the comparison is by; `None` for times.
-    #[serde(rename = "count", skip_serializing_if = "Option::is_none")]
-    pub events: Option<Ranged>,
     /// `None` if they are not known.
     pub entries: Option<Entries>,
     /// Whether the cost depends on changes to the file system before the run.
@@ -30,7 +27,6 @@ impl Cell {
     pub(super) fn of(record: &Record, shown: &Row, runs: Vec<Option<Launches>>) -> Cell {
         Cell {
             figure: shown.figure.clone(),
-            events: None,
             runs,
             entries: record.entries.clone(),
             depends_on_history: shown.depends_on_history(),
@@ -45,11 +41,6 @@ impl Cell {
     /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
     pub fn cost_ns(&self) -> Option<f64> {
         Some(self.cost()?.median).filter(|ns| ns.is_cost()).map(|ns| ns.0)
-    }
-
-    /// What the cell is compared by: its count of events, or else nanoseconds per iteration.
-    pub fn value(&self) -> Option<f64> {
-        self.events.map(|count| count.value).or_else(|| self.cost_ns())
     }
 
     /// The number of instructions; `None` for a failure and a time.

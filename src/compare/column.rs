@@ -1,7 +1,6 @@
 //! A run condensed to what a comparison needs: results, launch medians and facts, without the samples.
 
 use super::cell::Cell;
-use super::metric::Metric;
 use crate::derive::DerivedRow;
 use crate::model::{Case, EnvironmentFacts, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
 use crate::stats::{Deviation, Launches, Speed};
@@ -15,7 +14,6 @@ use std::ops::{Deref, Range};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub info: ColumnInfo,
-    pub metric: Metric,
     /// The requested records in the order of the run, then the baselines that were not requested.
     pub rows: Vec<ColumnRow>,
     pub derived: Vec<DerivedRow>,
@@ -108,7 +106,7 @@ impl Column {
         let info = ColumnInfo::new(label, run, summary.warnings.clone());
         let panel = panels.iter().map(Panel::costs_ns).collect();
         let derived = summary.derived.clone();
-        Column { info, metric: Metric::Time, rows, derived, panel, machine: summary::run_deviation(run) }
+        Column { info, rows, derived, panel, machine: summary::run_deviation(run) }
     }
 
     /// The time of the reference system call in the native environment.
@@ -122,7 +120,7 @@ impl Column {
     }
 
     pub(super) fn operation(&self, operation: &str) -> Option<&ColumnRow> {
-        let is_it = |row: &&ColumnRow| row.events.is_none() && row.case.is_plain(operation);
+        let is_it = |row: &&ColumnRow| row.case.is_plain(operation);
         let native = |row: &&ColumnRow| row.case.environment == "native";
         let rows = || self.rows.iter().filter(is_it);
         rows().find(native).or_else(|| rows().find(|row| row.instructions().is_none()))

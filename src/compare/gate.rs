@@ -76,7 +76,7 @@ pub enum NotJudged {
     EntriesUnknown,
     /// Other kernel entries, though not more of them: there is no ratio of costs.
     OtherWork,
-    /// One of the two is a single value, or has no count: there is no interval.
+    /// One of the two is a single value: there is no interval.
     NoInterval,
     /// The cost depends on earlier file system activity.
     DependsOnHistory,

@@ -21,7 +21,6 @@ impl Column {
         let by_degrees = |a: &Deviation, b: &Deviation| a.degrees.total_cmp(&b.degrees);
         let machine = columns.iter().map(|column| column.machine).max_by(by_degrees)?;
         let counts: Vec<usize> = columns.iter().map(|column| column.info.runs).collect();
-        let metric = columns[0].metric.clone();
         for (index, column) in columns.into_iter().enumerate() {
             for row in column.rows {
                 let files = rows.entry(row.case.clone()).or_default();
@@ -34,7 +33,7 @@ impl Column {
         }
         let mut rows: Vec<ColumnRow> = rows.into_values().map(|files| row(&files, &counts)).collect();
         rows.sort_by_key(|row| !row.asked);
-        Some(Column { info, metric, rows, derived: derived_rows(derived), panel, machine })
+        Some(Column { info, rows, derived: derived_rows(derived), panel, machine })
     }
 }
 
@@ -88,7 +87,6 @@ fn row(files: &[(usize, ColumnRow)], counts: &[usize]) -> ColumnRow {
         figure,
         entries: known().next().cloned(),
         depends_on_history: files.iter().any(|(_, row)| row.depends_on_history),
-        events: None,
     };
     ColumnRow { case: first.case.clone(), asked: files.iter().any(|(_, row)| row.asked), cell }
 }

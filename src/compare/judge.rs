@@ -38,7 +38,7 @@ fn judge_column(
     for (index, row) in rows.iter_mut().enumerate() {
         let (Some(cell), Some(base)) = (&row.cells[column], &row.cells[baseline]) else { continue };
         let (verdict, found) = verdict(cell, base, sides, yardstick, margin);
-        claims.extend(found.map(|found| (index, Claim::of(&found, margin, cell.events.is_some()))));
+        claims.extend(found.map(|found| (index, Claim::of(&found, margin))));
         row.verdicts[column] = verdict;
     }
     let p_values: Vec<f64> = claims.iter().map(|(_, claim)| claim.p).collect();
@@ -67,23 +67,18 @@ fn verdict(
         _ if cell.figure.is_ok() && base.figure.is_ok() => return (Verdict::OtherUnit, None),
         _ => {}
     }
-    let (Some(value), Some(base_value)) = (cell.value(), base.value()) else { return (Verdict::Missing, None) };
+    let (Some(value), Some(base_value)) = (cell.cost_ns(), base.cost_ns()) else { return (Verdict::Missing, None) };
     if let Work::Different(difference) = work(cell, base) {
         return (Verdict::DifferentWork(difference), None);
     }
     let ratio = value / base_value;
     let relative = yardstick.map(|yardstick| ratio / yardstick);
-    let is_time = cell.events.is_none();
-    if is_time && (cell.depends_on_history || base.depends_on_history) {
+    if cell.depends_on_history || base.depends_on_history {
         return (Verdict::DependsOnHistory { ratio, relative }, None);
     }
     match sides.compared(&cell.runs, &base.runs) {
-        Some(found) if is_time => {
-            (Verdict::Ratio(unmarked(&found, RatioOf::Time { as_measured: ratio, relative })), Some(found))
-        }
-        Some(found) => (Verdict::Ratio(unmarked(&found, RatioOf::Events {})), Some(found)),
-        None if is_time => (Verdict::OneFigure { ratio, relative }, None),
-        None => (Verdict::TooFew, None),
+        Some(found) => (Verdict::Ratio(unmarked(&found, RatioOf::Time { as_measured: ratio, relative })), Some(found)),
+        None => (Verdict::OneFigure { ratio, relative }, None),
     }
 }
 
@@ -111,11 +106,11 @@ struct Claim {
 }
 
 impl Claim {
-    fn of(found: &BetweenRuns, margin: f64, events: bool) -> Claim {
+    fn of(found: &BetweenRuns, margin: f64) -> Claim {
         let (mark, p) = match found.log_ratio {
             log if log.abs() <= margin.ln_1p() => (Mark::Unchanged, found.p_same(margin)),
-            log if log < 0.0 => (if events { Mark::Fewer } else { Mark::Faster }, found.p_differs()),
-            _ => (if events { Mark::More } else { Mark::Slower }, found.p_differs()),
+            log if log < 0.0 => (Mark::Faster, found.p_differs()),
+            _ => (Mark::Slower, found.p_differs()),
         };
         Claim { mark, p }
     }
@@ -128,7 +123,7 @@ fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
 
 /// Ratios with the marks of one family of tests; `None` for what has none.
 pub(super) fn marked<const N: usize>(found: [Option<(BetweenRuns, RatioOf)>; N], margin: f64) -> [Option<Ratio>; N] {
-    let claims = found.map(|own| own.map(|(own, of)| (Claim::of(&own, margin, false), unmarked(&own, of))));
+    let claims = found.map(|own| own.map(|(own, of)| (Claim::of(&own, margin), unmarked(&own, of))));
     let p_values: Vec<f64> = claims.iter().flatten().map(|(claim, _)| claim.p).collect();
     let mut holds = stats::discoveries(&p_values, LEVEL).into_iter();
     claims.map(|own| {
@@ -187,7 +182,7 @@ pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
             _ => Standing::Shown,
         }),
         Verdict::OtherUnit => Some(Standing::Shown),
-        Verdict::Baseline | Verdict::Missing | Verdict::TooFew => None,
+        Verdict::Baseline | Verdict::Missing => None,
     };
     row.verdicts.iter().filter_map(of_verdict).max().unwrap_or(Standing::Shown)
 }

@@ -2,7 +2,6 @@
 //! every run measures. On one machine, rows are then judged relative to it, which is several times sharper.
 
 use super::column::{Column, PanelCosts};
-use super::metric::Metric;
 use crate::model::{PANEL, PANEL_IN_USER_MODE};
 use crate::stats::{self, BetweenRuns, FEWEST_MEMBERS, Launches, Side};
 use schemars::JsonSchema;
@@ -41,7 +40,7 @@ impl<'a> Sides<'a> {
     /// `elsewhere` if the two are of different environments, whose panels differ by more than the machine's speed.
     pub fn of(own: &'a Column, base: &'a Column, elsewhere: bool) -> Sides<'a> {
         let unknown = Sides { columns: [own, base], shifts: None, user_mode_shifts: None, change: None };
-        if own.metric != Metric::Time || elsewhere || !same_machine(own, base) {
+        if elsewhere || !same_machine(own, base) {
             return unknown;
         }
         let Some(all) = shifts(own, base, &PANEL, FEWEST_MEMBERS) else { return unknown };
@@ -54,11 +53,8 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// A row's runs in both columns compared: counts of events, or times relative to the machine as a whole where that is known.
+    /// A row's runs in both columns compared: times relative to the machine as a whole where that is known.
     pub fn compared(&self, own: &[Option<Launches>], base: &[Option<Launches>]) -> Option<BetweenRuns> {
-        if let Some(events) = self.columns[0].metric.events() {
-            return events.compared(own, base);
-        }
         let in_user_mode = own.iter().chain(base).flatten().all(|run| run.in_user_mode);
         let shifts = if in_user_mode { &self.user_mode_shifts } else { &self.shifts };
         match shifts {

@@ -85,11 +85,6 @@ impl ComparedRow {
     pub fn cost_ns(&self, column: usize) -> Option<f64> {
         self.cells.get(column)?.as_ref()?.cost_ns()
     }
-
-    /// What the row is compared by in `column`: a count of events, or else nanoseconds per iteration.
-    pub fn value(&self, column: usize) -> Option<f64> {
-        self.cells.get(column)?.as_ref()?.value()
-    }
 }
 
 /// `file.lstat depth=4`, as in the table of a run.

@@ -94,7 +94,7 @@ pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
     // Times first.
     let cost = |row: &ComparedRow| {
         let counted = instructions(row).map(|count| (1, count));
-        row.value(baseline).map(|value| (0, value)).or(counted).unwrap_or((2, f64::INFINITY))
+        row.cost_ns(baseline).map(|value| (0, value)).or(counted).unwrap_or((2, f64::INFINITY))
     };
     match order {
         Order::Asked => {}

@@ -25,8 +25,6 @@ pub enum Verdict {
         #[serde(rename = "relative_to_reference")]
         relative: Option<f64>,
     },
-    /// Counts of an event that are not above 0 in every launch: a ratio would say nothing.
-    TooFew,
     /// Their kernel entries differ.
     DifferentWork(Difference),
     /// One of the two is missing or failed.
@@ -79,8 +77,6 @@ pub enum RatioOf {
         #[serde(rename = "difference_instructions")]
         difference: f64,
     },
-    /// Counts of an event.
-    Events {},
 }
 
 /// The verdict on a ratio: of times or, where it is fewer or more, of counts.

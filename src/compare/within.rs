@@ -28,7 +28,6 @@ pub fn within(column: &Column, options: &Options) -> Comparison {
     let mut found = cautions::cautions(std::slice::from_ref(column), &[], 0, &[]);
     found.push(Caution::SameRounds);
     Comparison {
-        metric: None,
         columns: columns.into(),
         baseline: 0,
         margin: options.margin,

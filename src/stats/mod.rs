@@ -19,7 +19,7 @@ mod two_modes;
 
 pub use between::{BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, launches, run_shifts};
 pub use change_points::change_points;
-pub use counted::{EXACT_BETWEEN_RUNS, OTHER_BETWEEN_RUNS, between_counts, event_count};
+pub use counted::event_count;
 pub use differ::{discoveries, holm};
 pub use drift::state_change;
 pub use interval::{FEWEST_BLOCKS, Interval, Ranged, block_interval};

@@ -2,7 +2,7 @@
 
 use super::gate::{GateArgs, percent};
 use crate::cli::complete;
-use crate::compare::{Metric, Order};
+use crate::compare::Order;
 use crate::report::Format;
 use anyhow::{Result, anyhow};
 use std::path::PathBuf;
@@ -47,10 +47,6 @@ pub struct CompareArgs {
     pub threshold: Option<f64>,
     #[command(flatten)]
     pub gate: GateArgs,
-    /// Compare by counts of an event instead of time, in runs made with --view counters: ns, instructions:k, instructions:u,
-    /// cycles:k, branch-misses, page-faults, ... as perf spells them.
-    #[arg(long, value_name = "NAME", default_value = "ns", value_parser = Metric::find, conflicts_with = "versus", hide_short_help = true)]
-    pub metric: Metric,
     /// Output format.
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
@@ -63,7 +59,6 @@ Examples:
   syscost compare before/*.json --versus after/*.json
   syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
   syscost compare main.json branch.json --fail-over 10%
-  syscost compare before.json after.json --metric instructions:k --fail-over 0.5%
   syscost compare main.json branch.json --fail-on-entries
   syscost compare pull-request.json --fail-over 5% --fail-on-entries
   syscost compare main.profile.json branch.profile.json --fail-over 5%
@@ -78,11 +73,7 @@ differences by their own scatter. Where kernel entries differ, there is no ratio
 impl CompareArgs {
     /// Profiles have neither cases nor times that can be judged.
     pub fn check_for_profiles(&self) -> Result<()> {
-        let given = [
-            ("--study", self.study.is_some()),
-            ("--sort", self.sort != Order::default()),
-            ("--metric", self.metric != Metric::Time),
-        ];
+        let given = [("--study", self.study.is_some()), ("--sort", self.sort != Order::default())];
         match given.iter().find(|(_, given)| *given) {
             None => Ok(()),
             Some((flag, _)) => Err(anyhow!("{flag} is for result files, {} is a profile", self.files[0].display())),

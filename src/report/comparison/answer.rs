@@ -20,7 +20,7 @@ pub fn answer(comparison: &Comparison, column: usize) -> String {
     let [times, instructions]: [Vec<&Verdict>; 2] = [false, true].map(|exact| {
         verdicts().filter(|verdict| verdict.mark().is_some() && verdict.difference().is_some() == exact).collect()
     });
-    let [more, less] = if comparison.metric.is_some() { ["more", "fewer"] } else { ["slower", "faster"] };
+    let [more, less] = ["slower", "faster"];
     let mut tallies = Vec::new();
     if !times.is_empty() || instructions.is_empty() {
         tallies.push(
@@ -58,10 +58,9 @@ fn tally(verdicts: &[&Verdict], more: &str, less: &str) -> String {
 fn mean(comparison: &Comparison, column: usize) -> String {
     let base = base_label(comparison);
     let overall = comparison.areas.iter().find(|mean| mean.area.is_none());
-    let what = comparison.metric.as_ref().map_or("cost", |metric| &metric.name);
     match overall.and_then(|mean| Some((mean.ratios[column]?, mean.rows))) {
         Some((ratio, rows)) => {
-            format!("×{} the {what} of {base}, as the geometric mean over {}", number(ratio), counted(rows, "row"))
+            format!("×{} the cost of {base}, as the geometric mean over {}", number(ratio), counted(rows, "row"))
         }
         None => format!("No row can be compared with {base}"),
     }

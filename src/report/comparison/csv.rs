@@ -11,7 +11,7 @@ use crate::summary::{Instructions, RowCost};
 /// The lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), `mean` (geometric means of ratios
 /// by area), and `machine` (each machine as a whole).
 pub fn records(comparison: &Comparison) -> Records {
-    Records::of(&columns(comparison.metric.is_some()), &lines(comparison))
+    Records::of(&columns(), &lines(comparison))
 }
 
 /// One row in one file.
@@ -26,24 +26,22 @@ struct Line<'a> {
     file: &'a str,
     time: Option<Ranged>,
     instructions: Option<Ranged>,
-    events: Option<Ranged>,
     entries: Option<&'a Entries>,
     ratio: Option<Ranged>,
     verdict: Option<&'a Verdict>,
     error: Option<&'a str>,
 }
 
-fn counts<'a>() -> Vec<Spec<'static, Line<'a>>> {
+fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
     vec![
         Spec::hidden()
-            .number("count", |line: &Line| Some(line.events?.value))
-            .number("count_low", |line| Some(line.events?.low_high?.0))
-            .number("count_high", |line| Some(line.events?.low_high?.1)),
-    ]
-}
-
-fn costs<'a>() -> Vec<Spec<'static, Line<'a>>> {
-    vec![
+            .text("kind", |line: &Line| line.kind.to_string())
+            .text("name", |line| line.name.to_string())
+            .text("area", |line| line.area.to_string())
+            .text("language", |line| line.language.map(str::to_string))
+            .text("environment", |line| line.environment.to_string())
+            .text("params", |line| line.params.clone())
+            .text("file", |line| line.file.to_string()),
         Spec::hidden()
             .number("median_ns", |line: &Line| Some(line.time?.value))
             .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
@@ -53,23 +51,6 @@ fn costs<'a>() -> Vec<Spec<'static, Line<'a>>> {
             .number("instructions_low", |line| Some(line.instructions?.low_high?.0))
             .number("instructions_high", |line| Some(line.instructions?.low_high?.1))
             .number("difference_instructions", |line| line.verdict?.difference()),
-    ]
-}
-
-/// By an event, counts stand where times and instructions do otherwise.
-fn columns<'a>(by_event: bool) -> Vec<Spec<'static, Line<'a>>> {
-    let mut columns = vec![
-        Spec::hidden()
-            .text("kind", |line: &Line| line.kind.to_string())
-            .text("name", |line| line.name.to_string())
-            .text("area", |line| line.area.to_string())
-            .text("language", |line| line.language.map(str::to_string))
-            .text("environment", |line| line.environment.to_string())
-            .text("params", |line| line.params.clone())
-            .text("file", |line| line.file.to_string()),
-    ];
-    columns.extend(if by_event { counts() } else { costs() });
-    columns.extend([
         Spec::hidden()
             .number("kernel_entries", |line: &Line| Some(line.entries?.total()))
             .text("kernel_entries_by_call", |line| line.entries.map(ToString::to_string)),
@@ -82,8 +63,7 @@ fn columns<'a>(by_event: bool) -> Vec<Spec<'static, Line<'a>>> {
             .number("relative_to_reference", |line: &Line| line.verdict?.relative())
             .text("verdict", |line| line.said().map(str::to_string))
             .text("error", |line| line.error.map(str::to_string)),
-    ]);
-    columns
+    ]
 }
 
 fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
@@ -119,7 +99,6 @@ impl<'a> Line<'a> {
             file,
             time: cell.and_then(|cell| cell.figure.as_ref().ok()?.cost()).map(RowCost::value),
             instructions: cell.and_then(|cell| cell.instructions()).map(Instructions::value),
-            events: cell.and_then(|cell| cell.events),
             entries: cell.and_then(|cell| cell.entries.as_ref()),
             ratio: verdict.ratio().map(|value| Ranged { value, low_high: verdict.low_high() }),
             verdict: Some(verdict),

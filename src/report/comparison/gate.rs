@@ -8,8 +8,7 @@ use crate::report::numbers;
 /// The findings, one for each row and file.
 pub fn findings(comparison: &Comparison) -> Vec<Finding> {
     let Some(gate) = &comparison.gate else { return Vec::new() };
-    let metric = comparison.metric.as_ref().map(|metric| metric.name.as_str());
-    let facts = Facts { gate, columns: &comparison.columns, baseline: comparison.baseline, metric };
+    let facts = Facts { gate, columns: &comparison.columns, baseline: comparison.baseline };
     gate.rows.iter().map(|row| facts.finding(row)).collect()
 }
 
@@ -17,8 +16,6 @@ struct Facts<'a> {
     gate: &'a Gated,
     columns: &'a [ColumnInfo],
     baseline: usize,
-    /// `None` for a time.
-    metric: Option<&'a str>,
 }
 
 impl Facts<'_> {
@@ -37,14 +34,9 @@ impl Facts<'_> {
     }
 
     fn grown(&self, row: &GatedRow, (ratio, low, high): (f64, f64, f64)) -> String {
-        let digits = if self.metric.is_some() { 4 } else { 3 };
-        let interval = if low == high { String::new() } else { format!(" ({low:.digits$} .. {high:.digits$})") };
-        let what = match self.metric {
-            None => format!("costs x{ratio:.digits$}{interval}"),
-            Some(metric) => format!("has x{ratio:.digits$} {metric}{interval}"),
-        };
+        let interval = if low == high { String::new() } else { format!(" ({low:.3} .. {high:.3})") };
         let limit = share(self.gate.limit.unwrap_or_default());
-        format!("{} {what} in {}, over --fail-over {limit}", row.key, self.label(row.column))
+        format!("{} costs x{ratio:.3}{interval} in {}, over --fail-over {limit}", row.key, self.label(row.column))
     }
 
     /// `file.stat enters the kernel otherwise: stat x2 in new, stat in old`

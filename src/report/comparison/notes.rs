@@ -32,16 +32,11 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(runs(comparison));
     let is_marked = |verdict: &Verdict| verdict.mark().is_some() && verdict.difference().is_none();
     if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
-        let words = if comparison.metric.is_some() { "more, fewer" } else { "slower, faster" };
         notes.push(format!(
-            "{words}: by more than {margin}, and not by chance; unchanged: within {margin}; at most 5% of these verdicts are \
+            "slower, faster: by more than {margin}, and not by chance; unchanged: within {margin}; at most 5% of these verdicts are \
              expected to be wrong; inconclusive: the runs cannot tell"
         ));
     }
-    notes.extend(comparison.metric.as_ref().map(|metric| {
-        let assumed = share(metric.assumed_between_runs);
-        format!("intervals are over launches, and {assumed} is assumed for what differs between runs")
-    }));
     notes.extend(instructions(comparison));
     notes
 }

@@ -38,13 +38,12 @@ pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Sc
     comparison.study.as_ref()?.scale(&row.key.label)
 }
 
-/// The figure in `column`: a count of events, a time, scaled or in nanoseconds, with `~` in front if it depends on the file
+/// The figure in `column`: a time, scaled or in nanoseconds, with `~` in front if it depends on the file
 /// system's history, or a number of instructions, with its unit beside times; a dash if it failed, empty if the run lacks it.
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     match row.cells[column].as_deref() {
         None => Cell::default(),
         Some(compare::Cell { figure: Err(_), .. }) => Cell::styled("-", Style::Faint),
-        Some(compare::Cell { events: Some(events), .. }) => Cell::number(numbers::count(events.value), events.value),
         Some(compare::Cell { figure: Ok(RowFigure::Instructions(count)), .. }) => {
             let unit = if row.is_in_instructions() { "" } else { " instr" };
             Cell::number(format!("{}{unit}", instructions(count.per_operation)), count.per_operation)
@@ -89,25 +88,18 @@ pub fn number(ratio: f64) -> String {
     if ratio < 9.9995 { format!("{ratio:.3}") } else { crate::report::numbers::three_figures(ratio) }
 }
 
-/// The same with four decimals for events, as half a percent is much for a count.
-fn ratio_text(verdict: &Verdict, ratio: f64) -> String {
-    let of_events = verdict.interval().is_some_and(|ratio| matches!(ratio.of, RatioOf::Events {}));
-    if of_events && ratio < 9.99995 { format!("{ratio:.4}") } else { number(ratio) }
-}
-
 pub fn ratio(verdict: &Verdict) -> Cell {
-    verdict.ratio().map_or(Cell::default(), |ratio| Cell::number(ratio_text(verdict, ratio), ratio))
+    verdict.ratio().map_or(Cell::default(), |ratio| Cell::number(number(ratio), ratio))
 }
 
 /// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow; empty without an interval and for repeats that agree.
 pub fn interval(verdict: &Verdict) -> Cell {
     let Some(Ratio { low, high, of, .. }) = verdict.interval() else { return Cell::default() };
-    let short = match of {
-        RatioOf::Instructions { .. } if low == high => return Cell::default(),
-        RatioOf::Events {} => false,
-        _ => high - low >= NARROW,
-    };
-    let end = |ratio: f64| if short && ratio < 9.995 { format!("{ratio:.2}") } else { ratio_text(verdict, ratio) };
+    if matches!(of, RatioOf::Instructions { .. }) && low == high {
+        return Cell::default();
+    }
+    let short = high - low >= NARROW;
+    let end = |ratio: f64| if short && ratio < 9.995 { format!("{ratio:.2}") } else { number(ratio) };
     Cell::from(format!("{} .. {}", end(*low), end(*high)))
 }
 
@@ -123,7 +115,7 @@ pub fn mark(verdict: &Verdict) -> Cell {
         Verdict::OtherUnit => Style::Warning,
         Verdict::Ratio(ratio) if ratio.mark.is_better() => Style::Good,
         Verdict::Ratio(ratio) if ratio.mark.is_worse() => Style::Bad,
-        Verdict::OneFigure { .. } | Verdict::TooFew | Verdict::Ratio(_) => Style::Faint,
+        Verdict::OneFigure { .. } | Verdict::Ratio(_) => Style::Faint,
     };
     Cell::styled(word(verdict).replace('_', " "), style)
 }
@@ -191,7 +183,6 @@ pub fn word(verdict: &Verdict) -> &'static str {
         Verdict::OneFigure { .. } => "one_figure",
         Verdict::DependsOnHistory { .. } => "depends_on_history",
         Verdict::OtherUnit => "other_unit",
-        Verdict::TooFew => "too_few",
         Verdict::Ratio(ratio) => match ratio.mark {
             Mark::Unchanged => "unchanged",
             Mark::Inconclusive => "inconclusive",

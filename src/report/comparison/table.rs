@@ -43,8 +43,6 @@ fn tables(comparison: &Comparison) -> Vec<Table> {
 enum Group {
     Nanoseconds,
     Instructions,
-    /// Counts of this event.
-    Events(String),
     /// Calls and unit of a scale.
     Scaled(u64, String),
 }
@@ -84,10 +82,9 @@ fn filter<'r>(rows: impl Iterator<Item = Option<&'r ComparedRow>>) -> Filter {
 
 /// The rows by unit; derived rows come last.
 fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
-    let key = |scale: Option<&Scale>| match (&comparison.metric, scale) {
-        (Some(metric), _) => Group::Events(metric.name.clone()),
-        (None, Some(scale)) => Group::Scaled(scale.calls, scale.unit.clone()),
-        (None, None) => Group::Nanoseconds,
+    let key = |scale: Option<&Scale>| match scale {
+        Some(scale) => Group::Scaled(scale.calls, scale.unit.clone()),
+        None => Group::Nanoseconds,
     };
     let files = 0..comparison.columns.len();
     let counted = comparison.rows.iter().filter(|row| row.is_in_instructions());
@@ -113,13 +110,12 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
     groups
 }
 
-/// `s for 67,108,864 calls`, `ns/op`, `instr/op`, or `page-faults per iteration`.
+/// `s for 67,108,864 calls`, `ns/op` or `instr/op`.
 fn unit(group: &Group) -> String {
     match group {
         Group::Scaled(calls, unit) => format!("{unit} for {} calls", thousands(*calls as f64)),
         Group::Nanoseconds => "ns/op".to_string(),
         Group::Instructions => "instr/op".to_string(),
-        Group::Events(name) => format!("{name} per iteration"),
     }
 }
 
@@ -202,10 +198,10 @@ fn mean_table(comparison: &Comparison) -> Table {
 mod tests {
     use super::*;
     use crate::compare::synthetic::column;
-    use crate::compare::{Column as Run, Gate, Metric, Options, compare};
-    use crate::model::fixtures::{entering as counted, record, run};
-    use crate::model::{self, Counters, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
-    use crate::report::{Format, Screen, failed_lines, write_document, write_json};
+    use crate::compare::{Column as Run, Options, compare};
+    use crate::model::fixtures::record;
+    use crate::model::{self, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
+    use crate::report::{Format, Screen, write_document, write_json};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -260,73 +256,5 @@ mod tests {
             let text = written(&columns, &Options { baseline, margin, ..Options::default() }, width);
             prop_assert!(!text.contains('\u{1b}'), "{}", text);
         }
-    }
-
-    fn with(record: Record, event: &str, count: f64) -> Record {
-        let launches = (0..5).map(|i| count + 0.01 * f64::from(i)).collect();
-        Record { counters: Some(Counters::from([(event.to_string(), launches)])), ..record }
-    }
-
-    /// Two files by `metric`, with these counts of getppid; of umask both have the same.
-    fn by(metric: &str, old: f64, new: f64) -> Comparison {
-        let metric = Metric::find(metric).unwrap();
-        let name = metric.events().unwrap().name.clone();
-        let file = |label: &str, count| {
-            let same = with(counted("id.umask", 100, &[("umask", 1.0)]), &name, 100.0);
-            let records = vec![with(record("id.getppid", 100), &name, count), same, record("file.stat", 9)];
-            let mut column = Run::by(&metric, &run(records));
-            column.info.label = label.to_string();
-            column
-        };
-        let options = Options { margin: metric.margin(), ..Options::default() };
-        compare(&[file("old", old), file("new", new)], &options)
-    }
-
-    fn text(comparison: &Comparison, format: Format) -> String {
-        let mut out = Vec::new();
-        write_document(&comparison_document(comparison), format, Screen::PLAIN, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn half_a_percent_of_instructions_is_more() {
-        let mut found = by("instructions:k", 274.6, 276.0);
-        found.gate(&Gate { limit: Some(0.003), entries: None });
-        let lines = failed_lines(&gate::findings(&found));
-        assert_eq!(lines.len(), 1, "{lines:?}");
-        assert!(lines[0].starts_with("id.getppid has x1.0051 instructions:k (1.00"), "{}", lines[0]);
-        let text = text(&found, Format::Text);
-        let row = text.lines().find(|line| line.starts_with("id.getppid")).unwrap();
-        assert!(row.contains("274.6") && row.contains("1.0051") && row.ends_with("more"), "{row}");
-        assert!(text.lines().any(|line| line.starts_with("id.umask") && line.ends_with("unchanged")), "{text}");
-        let missing = "file.stat: no result in old, new: not counted in this run: measure with --view counters";
-        assert!(text.contains(missing), "{text}");
-        assert!(super::gate::verdict(&found)[0].starts_with("failed: 1 row certainly grew by more than 0.3%"));
-        found.keep_differing();
-        assert_eq!((found.rows.len(), found.left_out.unchanged), (2, 1), "what has no ratio stays");
-    }
-
-    #[test]
-    fn half_a_percent_of_cycles_is_nothing_certain() {
-        let mut found = by("cycles:k", 274.6, 276.0);
-        found.gate(&Gate { limit: Some(0.0), entries: None });
-        assert_eq!(failed_lines(&gate::findings(&found)), Vec::<String>::new());
-    }
-
-    #[test]
-    fn counts_of_none_have_no_ratio() {
-        let found = by("page-faults", 0.0, 2.0);
-        assert_eq!(found.rows[0].verdicts[1], Verdict::TooFew);
-        assert!(text(&found, Format::Text).contains("too few"));
-    }
-
-    #[test]
-    fn programs_get_a_line_for_each_row_and_file() {
-        let csv = text(&by("page-faults", 1.0, 2.0), Format::Csv);
-        let lines: Vec<&str> = csv.lines().collect();
-        let header = "kind,name,area,language,environment,params,file,count,count_low,count_high,kernel_entries,";
-        assert!(lines[0].starts_with(header), "{}", lines[0]);
-        assert!(lines[2].starts_with("cost,id.getppid,id,,native,,new,2.02,") && lines[2].contains(",more,"), "{csv}");
-        assert_eq!(lines.iter().filter(|line| line.starts_with("cost,")).count(), 6);
     }
 }

@@ -61,7 +61,7 @@ type Drawn<'a> = HashMap<String, Overlay<'a>>;
 /// What is drawn of rows; nothing without samples, and of more files than there are colours.
 fn drawn<'a>(page: &'a Page, comparison: &'a Comparison) -> Drawn<'a> {
     let mut rows = Drawn::new();
-    if comparison.metric.is_some() || comparison.columns.len() > SERIES {
+    if comparison.columns.len() > SERIES {
         return rows;
     }
     let (by_case, names) = (ByCase::of(comparison), Names::of(comparison));
