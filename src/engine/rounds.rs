@@ -4,9 +4,9 @@ use super::lane::Lane;
 use super::{BLOCKS, Clock, Config, EXTRA, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING, SLOW_START};
 use crate::model::{Planned, REFERENCE, SPIN};
 use crate::stats;
+use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Runs with known costs for the tests of this module: seeded noise, no clock.
 
 use crate::model::{Block, Case, Measurement, Outcome, Record, Run, fixtures};
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// Noise of every batch as a share of its cost, plus half as much common to all batches of a block and case.
 #[derive(Clone, Copy, Debug)]

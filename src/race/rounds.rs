@@ -10,8 +10,8 @@ use crate::runner::Interrupt;
 use crate::session::{Stage, Watch};
 use anyhow::{Result, bail};
 use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use std::time::{Duration, Instant};
 
 /// What is timed once in each round.

@@ -1,6 +1,8 @@
 //! Numbers formatted for people.
 
 use crate::model::Entries;
+use humantime::format_rfc3339_seconds;
+use std::time::{Duration, SystemTime};
 
 /// Nanoseconds with two decimals below 10, one below 1000 and none above: `0.31`, `101.2`, `85,432`.
 pub fn nanoseconds(ns: f64) -> String {
@@ -134,17 +136,24 @@ pub fn percent(value: f64) -> String {
 
 /// A time in seconds since 1970 as `2026-03-01 10:00`, in UTC; the number itself if the calendar does not reach it.
 pub fn date(unix_s: u64) -> String {
-    timestamp(unix_s, "%Y-%m-%d %H:%M")
+    timestamp(unix_s).map_or_else(|| too_late(unix_s), |text| text[..16].replace('T', " "))
 }
 
 /// A time in seconds since 1970 in ISO 8601: `2026-03-01T10:00:00+00:00`.
 pub fn iso_date(unix_s: u64) -> String {
-    timestamp(unix_s, "%Y-%m-%dT%H:%M:%S+00:00")
+    timestamp(unix_s).map_or_else(|| too_late(unix_s), |text| text.replace('Z', "+00:00"))
 }
 
-fn timestamp(unix_s: u64, format: &str) -> String {
-    let time = i64::try_from(unix_s).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-    time.map_or_else(|| format!("{unix_s} s after 1970"), |time| time.strftime(format).to_string())
+/// From here on, years have five digits.
+const YEAR_10000_UNIX_S: u64 = 253_402_300_800;
+
+fn timestamp(unix_s: u64) -> Option<String> {
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(Some(unix_s).filter(|at| *at < YEAR_10000_UNIX_S)?);
+    Some(format_rfc3339_seconds(time).to_string())
+}
+
+fn too_late(unix_s: u64) -> String {
+    format!("{unix_s} s after 1970")
 }
 
 /// Maximum number of names shown; the others are only counted.

@@ -12,8 +12,8 @@
 //! Assumes that results between two changes are exchangeable. A slow trend appears as one or more steps.
 
 use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 /// With fewer points no arrangement is rare enough to be a change.
 const FEWEST_RUNS: usize = 10;

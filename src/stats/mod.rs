@@ -126,7 +126,7 @@ pub mod tests {
     use super::*;
     use crate::model::Block;
     use rand::RngExt;
-    use rand_chacha::ChaCha8Rng;
+    use rand::rngs::ChaCha8Rng;
 
     /// A normal deviate (Box and Muller 1958).
     pub fn normal(random: &mut ChaCha8Rng) -> f64 {

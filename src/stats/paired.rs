@@ -78,7 +78,7 @@ mod tests {
     use super::super::tests::{measurement, normal};
     use super::*;
     use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
+    use rand::rngs::ChaCha8Rng;
 
     fn of(slots: &[[u64; 1]]) -> Measurement {
         measurement(&slots.iter().map(|s| s.as_slice()).collect::<Vec<_>>())

@@ -59,7 +59,7 @@ mod tests {
     use super::super::tests::normal;
     use super::*;
     use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
+    use rand::rngs::ChaCha8Rng;
 
     #[test]
     fn few_runs_have_no_interval() {

@@ -74,8 +74,8 @@ pub fn trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
 mod tests {
     use super::super::tests::normal;
     use super::*;
+    use rand::rngs::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
 
     #[test]
     fn a_few_wild_values_do_not_matter() {

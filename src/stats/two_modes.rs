@@ -78,8 +78,8 @@ fn are_clusters(left: &[f64], right: &[f64], low: f64, high: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::rngs::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
 
     /// `count` samples drawn by `draw`, which gets sums of twelve uniform numbers less 6: near to normal.
     fn samples(seed: u64, count: usize, draw: impl Fn(f64, f64) -> f64) -> Vec<f64> {

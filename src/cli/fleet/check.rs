@@ -69,8 +69,9 @@ fn exit(found: &FleetCheck) -> Exit {
 }
 
 fn unix_s(text: &str) -> Result<u64, String> {
-    let date = || format!("{text}T00:00:00Z").parse::<jiff::Timestamp>();
-    let second = || text.parse::<jiff::Timestamp>().or_else(|_| date()).ok()?.as_second().try_into().ok();
+    let date = || humantime::parse_rfc3339(&format!("{text}T00:00:00Z"));
+    let since = |time: std::time::SystemTime| time.duration_since(std::time::UNIX_EPOCH).ok();
+    let second = || Some(since(humantime::parse_rfc3339(text).or_else(|_| date()).ok()?)?.as_secs());
     text.parse().ok().or_else(second).ok_or_else(|| format!("'{text}' is not a time such as 2026-03-01"))
 }
 

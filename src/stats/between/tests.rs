@@ -5,7 +5,7 @@ use crate::model::Block;
 use crate::stats::tests::normal;
 use crate::stats::{discoveries, median};
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
 
 /// What moves simulated runs, as standard deviations.
 #[derive(Clone, Copy)]
