@@ -21,7 +21,7 @@ const NAMES: [&str; 8] =
     ["probe", "probe-dynamic", "libsyscost_cross.so", "tiny-static", "bare", "tiny-dynamic", "janitor", "confine"];
 
 fn main() {
-    for watched in ["probe", "languages", "environments", "studies", "src/probe_build.rs"] {
+    for watched in ["probe", "languages", "environments", "studies", "published", "atlas", "src/probe_build.rs"] {
         println!("cargo::rerun-if-changed={watched}");
     }
     for variable in [WITHOUT_PROBE, DYNAMIC_CC] {

@@ -3,7 +3,7 @@
 use super::order::oldest_first;
 use crate::kernel::open;
 use crate::model::atlas::{ATLAS_KERNEL, ATLAS_STEPS, AtlasKernel, AtlasMachine, AtlasSteps};
-use crate::store;
+use crate::store::{self, installed};
 use anyhow::{Context, Result, anyhow, ensure};
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -35,7 +35,8 @@ pub fn read(directory: &Path) -> Result<Atlas> {
     let kernels = paths(directory)?.iter().map(|path| read_kernel(path)).collect::<Result<Vec<_>>>()?;
     ensure!(!kernels.is_empty(), "{}: no files of an atlas (RELEASE{ENDING})", directory.display());
     let below = directory.join(STEPS);
-    let steps = if below.is_dir() { paths(&below)? } else { Vec::new() };
+    let has_steps = below.is_dir() || installed::files(&below).is_some();
+    let steps = if has_steps { paths(&below)? } else { Vec::new() };
     let steps = steps.iter().map(|path| read_steps(path)).collect::<Result<Vec<_>>>()?;
     Ok(sorted(Atlas { kernels, steps }))
 }
@@ -52,12 +53,18 @@ pub(super) fn sorted(mut atlas: Atlas) -> Atlas {
 }
 
 fn paths(directory: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(directory).with_context(|| format!("{}", directory.display()))?;
+    let found = match installed::files(directory) {
+        Some(files) => files,
+        None => {
+            let entries = fs::read_dir(directory).with_context(|| format!("{}", directory.display()))?;
+            entries.flatten().map(|entry| entry.path()).collect()
+        }
+    };
     let is_named = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.ends_with(ENDING) && !name.starts_with('.')
     };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_named).collect();
+    let mut paths: Vec<PathBuf> = found.into_iter().filter(is_named).collect();
     paths.sort();
     Ok(paths)
 }
@@ -77,7 +84,11 @@ pub fn read_steps(path: &Path) -> Result<AtlasSteps> {
 fn read_as<T: DeserializeOwned>(path: &Path, schema: impl Fn(&T) -> (String, &'static str)) -> Result<T> {
     let read = || {
         let mut bytes = Vec::new();
-        GzDecoder::new(open::regular(path)?).take(MOST + 1).read_to_end(&mut bytes)?;
+        let packed: Box<dyn Read> = match installed::file(path) {
+            Some(bytes) => Box::new(bytes),
+            None => Box::new(open::regular(path)?),
+        };
+        GzDecoder::new(packed).take(MOST + 1).read_to_end(&mut bytes)?;
         ensure!(bytes.len() as u64 <= MOST, "more than {} MiB", MOST >> 20);
         let document: T = serde_json::from_slice(&bytes).map_err(|error| anyhow!("not a file of an atlas: {error}"))?;
         let (found, expected) = schema(&document);

@@ -1,6 +1,7 @@
 //! Reads the bytes of a file, up to a limit. Independent of JSON; `store::read` calls it.
 
 use super::error::Problem;
+use super::installed;
 use super::strace;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -16,6 +17,9 @@ const FIRST_BYTES: u64 = strace::FIRST_BYTES as u64;
 pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
     if path == Path::new("-") {
         return limited(io::stdin().lock(), 0, limit);
+    }
+    if let Some(bytes) = installed::file(path) {
+        return Ok(bytes.to_vec());
     }
     let file = File::open(path).map_err(problem)?;
     let facts = file.metadata().map_err(problem)?;

@@ -13,6 +13,7 @@ mod buckets;
 mod error;
 mod explained_v1;
 mod input;
+pub mod installed;
 mod layout;
 pub mod levels;
 mod output;
@@ -25,7 +26,7 @@ mod strace;
 mod v1;
 
 pub use error::{FileKind, Left, Location, Problem, StoreError};
-pub use parse::Wire;
+pub use parse::{Wire, schema_of};
 pub use row_lines::{RowLine, read_rows};
 
 use crate::clean;
@@ -33,7 +34,7 @@ use crate::model::explained::{KernelExplanation, KernelVersus};
 use crate::model::{Profile, Run};
 use error::from_file;
 use input::MAX_BYTES;
-use parse::{parse, schema_of};
+use parse::parse;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

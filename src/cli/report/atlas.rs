@@ -10,6 +10,7 @@ use crate::compare::Selection;
 use crate::model::Run;
 use crate::model::pattern::Pattern;
 use crate::report::html::write_atlas_page;
+use crate::store::installed;
 use anyhow::{Result, bail};
 use std::fs;
 use std::io::Write;
@@ -18,6 +19,9 @@ use std::path::{Path, PathBuf};
 /// The only directory that is named, if it is an atlas: it has compressed files, which no directory of results has.
 pub fn directory(args: &ReportArgs) -> Result<Option<&Path>> {
     let [only] = &args.files[..] else { return Ok(None) };
+    if installed::files(only).is_some() {
+        return Ok(Some(only));
+    }
     if !is_directory(only)? {
         return Ok(None);
     }

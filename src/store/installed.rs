@@ -1,0 +1,41 @@
+//! What the program brings along: published figures and the atlas of kernels. They are found by the names that they have in the source
+//! tree, `published/perl-5.10.1-i686.json` or `atlas`, where the working directory has nothing of that name.
+
+use include_dir::{Dir, include_dir};
+use std::path::{Path, PathBuf};
+
+static PUBLISHED: Dir = include_dir!("$CARGO_MANIFEST_DIR/published");
+static ATLAS: Dir = include_dir!("$CARGO_MANIFEST_DIR/atlas");
+
+/// The directory that `path` begins with, and the rest.
+fn directory(path: &Path) -> Option<(&'static Dir<'static>, &Path)> {
+    let of = |name, directory| Some((directory, path.strip_prefix(name).ok()?));
+    of("published", &PUBLISHED).or_else(|| of("atlas", &ATLAS)).filter(|_| !path.exists())
+}
+
+/// What the file holds.
+pub fn file(path: &Path) -> Option<&'static [u8]> {
+    let (directory, rest) = directory(path)?;
+    directory.get_file(rest).map(|file| file.contents())
+}
+
+/// The files in a directory, not in those below it; `None` if there is none.
+pub fn files(path: &Path) -> Option<Vec<PathBuf>> {
+    let (directory, rest) = directory(path)?;
+    let inner = if rest == Path::new("") { Some(directory) } else { directory.get_dir(rest) };
+    inner.map(|inner| inner.files().map(|file| path.join(file.path().file_name().unwrap_or_default())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_directories_are_found_by_name() {
+        // Tests run in the source tree, where these exist.
+        assert_eq!(file(Path::new("published/perl-5.10.1-i686.json")), None);
+        let elsewhere = |path: &str| directory(Path::new(path)).is_some();
+        assert!(elsewhere("published/none.json") && elsewhere("atlas/none") && !elsewhere("results/none"));
+        assert!(PUBLISHED.get_file("perl-5.10.1-i686.json").is_some() && ATLAS.get_dir("steps").is_some());
+    }
+}
