@@ -3,37 +3,25 @@
 //! Collects facts and checks, has `crate::doctor` judge them, and writes the findings. Changes nothing.
 
 use super::exit::Exit;
+use super::output::tables;
 use crate::doctor::{Finding, State, findings, verdict};
 use crate::kernel::Sources;
 use crate::kernel::checks::checks;
 use crate::kernel::host::{facts, file_system};
 use crate::model::Host;
-use crate::report::{Cell, Format, JsonDocument, Screen, Spec, Style, Table, write_answer};
+use crate::report::{Cell, Format, Screen, Spec, Style, Table, write_document};
 use crate::runner::RunDirectory;
 use crate::session::{RunOptions, Session, add_facts};
 use anyhow::Result;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::io::Write;
 
 /// Check this machine for what spoils measurements or is not permitted, and how to mend it.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = "Examples:\n  syscost doctor\n  syscost doctor --format json")]
+#[command(after_help = "Examples:\n  syscost doctor\n  syscost doctor --format csv")]
 pub struct DoctorArgs {
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_parser = tables(), default_value = "text")]
     pub format: Format,
-}
-
-/// What `doctor` prints as JSON.
-#[derive(Serialize, JsonSchema)]
-pub struct DoctorDocument<'a> {
-    host: &'a Host,
-    findings: &'a [Finding],
-}
-
-impl JsonDocument for DoctorDocument<'_> {
-    const SCHEMA: &'static str = "syscost.doctor/1";
 }
 
 /// Checks this machine and writes the findings. Errors: if `out` cannot be written.
@@ -43,7 +31,7 @@ pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<Exi
     add_probe_facts(&mut host);
     let directory = RunDirectory::create().ok();
     let findings = findings(&host, &checks(&sources, directory.as_ref().map(RunDirectory::path)));
-    write(args.format, &host, &findings, screen, out)?;
+    write_document(&table(&findings).into(), args.format, screen, out)?;
     Ok(Exit::Success)
 }
 
@@ -52,10 +40,6 @@ fn add_probe_facts(host: &mut Host) {
     if let Ok(Ok(facts)) = Session::open(RunOptions::default()).map(|mut session| session.probe_facts()) {
         add_facts(host, std::iter::once(&facts));
     }
-}
-
-fn write(format: Format, host: &Host, findings: &[Finding], screen: Screen, out: &mut dyn Write) -> Result<()> {
-    write_answer(&DoctorDocument { host, findings }, || table(findings), (format, screen), out)
 }
 
 fn table(findings: &[Finding]) -> Table {
@@ -91,7 +75,7 @@ mod tests {
         };
         let findings = [finding("load", State::Spoils), finding("turbo", State::Notice)];
         let mut out = Vec::new();
-        write(format, &Host::default(), &findings, Screen::PLAIN, &mut out).expect("written");
+        write_document(&table(&findings).into(), format, Screen::PLAIN, &mut out).expect("written");
         String::from_utf8(out).expect("text")
     }
 
@@ -107,13 +91,5 @@ mod tests {
     #[test]
     fn csv_is_rows_alone() {
         assert_eq!(written(Format::Csv).lines().next(), Some("what,state,found,advice"));
-    }
-
-    #[test]
-    fn json_names_its_schema() {
-        let document: serde_json::Value = serde_json::from_str(&written(Format::Json)).expect("JSON");
-        assert_eq!(document["schema"], DoctorDocument::SCHEMA);
-        assert_eq!(document["findings"][0]["state"], "spoils");
-        assert!(document["host"].is_object());
     }
 }

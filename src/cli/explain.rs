@@ -3,12 +3,9 @@
 //!
 //! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
 
-mod document;
 pub(super) mod kernel;
 pub(super) mod program;
 mod running;
-
-use document::{OneJson, VariantsJson};
 
 use super::complete;
 use super::error::usage;
@@ -16,11 +13,11 @@ use super::progress::Progress;
 use super::run::{EnvironmentName, by_language};
 use crate::explain;
 use crate::kernel::affinity::Wanted;
-use crate::model::code::{Cost, Variant};
+use crate::model::code::{Cost, Explained, Variant};
 use crate::model::pattern;
 use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS};
 use crate::plan::{self, Choices, Code, Setting, Subject, Surroundings};
-use crate::report::{self, Format, Screen, write_answer};
+use crate::report::{self, Format, Screen, write_answer, write_document};
 use crate::session::{Job, Keep, RunOptions, Session};
 use crate::summary::{Row, RowFigure, summarize};
 use anyhow::{Context, Result, bail};
@@ -66,7 +63,7 @@ pub struct ExplainArgs {
     pub trust_files: bool,
     #[command(flatten)]
     pub kernels: kernel::KernelArgs,
-    /// Output format; csv with --variants or --env only.
+    /// Output format; csv with --variants or --env, json without. 'show' and 'report' open JSON.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// CPU to pin to, or 'none' to let the scheduler choose [default: the last allowed CPU].
@@ -121,13 +118,10 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
         ([operation], false, []) => one(args, session, &catalogue, operation, screen, out),
         ([operation], true, _) => {
             let (family, members) = usage(family(&catalogue, operation))?;
-            let heading = Heading {
-                family: Some(family),
-                text: format!("family '{family}': the same by {} ways", members.len()),
-            };
+            let heading = format!("family '{family}': the same by {} ways", members.len());
             variants(args, session, (&catalogue, &members), &heading, screen, out)
         }
-        (operations, _, _) => variants(args, session, (&catalogue, operations), &Heading::default(), screen, out),
+        (operations, _, _) => variants(args, session, (&catalogue, operations), "", screen, out),
     }
 }
 
@@ -163,13 +157,6 @@ fn wanted<'a>(subject: &'a Subject, planned: &'a Planned) -> explain::kernel::Wa
     }
 }
 
-#[derive(Default)]
-struct Heading<'a> {
-    /// The family of its operations, if it has all of one.
-    family: Option<&'a str>,
-    text: String,
-}
-
 fn is_table(args: &ExplainArgs) -> bool {
     args.variants || args.operations.len() > 1 || !args.environments.is_empty()
 }
@@ -201,6 +188,9 @@ fn check(args: &ExplainArgs) -> Result<()> {
     }
     if args.format == Format::Csv && !is_table(args) {
         bail!("--format csv is for tables; for one operation without --variants or --env use text, markdown or json");
+    }
+    if args.format == Format::Json && is_table(args) {
+        bail!("--format json is for one operation; tables are text, markdown or csv");
     }
     if args.variants && args.operations.len() > 1 {
         bail!("--variants: is about one operation; name one");
@@ -259,17 +249,15 @@ fn one(
     let explanation = explain::explain(session.workers(), &planned[0], operation);
     let explanation = explanation.with_context(|| operation.id.clone())?;
     let row = rows(session, planned)?.remove(0);
-    let cost = cost(row);
-    let document = || report::explanation_document(&explanation, &cost);
-    let json = OneJson { explanation: &explanation, cost: cost.as_ref().ok().copied() };
-    write_answer(&json, document, (args.format, screen), out)
+    let explained = Explained { cost: cost(row).ok(), explanation };
+    write_answer(&explained, || report::explanation_document(&explained), (args.format, screen), out)
 }
 
 fn variants(
     args: &ExplainArgs,
     session: Session,
     (catalogue, operations): (&[Operation], &[&Operation]),
-    heading: &Heading,
+    heading: &str,
     screen: Screen,
     out: &mut dyn Write,
 ) -> Result<()> {
@@ -281,8 +269,8 @@ fn variants(
     let with_cost = explained.into_iter().zip(costs);
     let variants: Vec<Variant> = with_cost.map(|(variant, cost)| Variant { cost: cost.ok(), ..variant }).collect();
     let answer = report::variants_answer(&variants);
-    let table = || report::variant_table(&heading.text, &variants, &answer);
-    write_answer(&VariantsJson::new(heading.family, &variants, &answer), table, (args.format, screen), out)
+    let table = report::variant_table(heading, &variants, &answer);
+    write_document(&table.into(), args.format, screen, out)
 }
 
 /// A case without its cost.

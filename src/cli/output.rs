@@ -4,6 +4,9 @@
 //! Not `std::io::Stdout`, which silently discards everything if standard output is closed.
 
 use crate::kernel::standard_output;
+use crate::report::Format;
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::AsFd;
@@ -64,4 +67,9 @@ impl Write for Pipe {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Formats of what is a table alone, which programs read as CSV.
+pub fn tables() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(["text", "markdown", "csv"]).try_map(|name| Format::from_str(&name, false))
 }

@@ -40,7 +40,7 @@ struct BuildArgs {
     target: Option<String>,
     /// The program to write.
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    out: PathBuf,
 }
 
 /// Builds a probe, or lists what it can be built for. Errors: what to install, or what the compiler says.
@@ -48,9 +48,9 @@ pub fn run(args: &ProbeArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> 
     match &args.command {
         ProbeCommand::ListTargets => list(out)?,
         ProbeCommand::Build(args) => {
-            check_destination("-o", Some(&args.output))?;
-            let compiler = usage(standalone::build(args.target.as_deref(), &args.output))?;
-            notes.tell(&format!("{} was built with {compiler}", args.output.display()));
+            check_destination("--out", Some(&args.out))?;
+            let compiler = usage(standalone::build(args.target.as_deref(), &args.out))?;
+            notes.tell(&format!("{} was built with {compiler}", args.out.display()));
         }
     }
     Ok(Exit::Success)

@@ -87,7 +87,7 @@ pub struct RaceArgs {
     #[arg(long, value_name = "N", hide_short_help = true)]
     seed: Option<u64>,
     /// Also write the JSON document to a file; its times are named as in hyperfine's --export-json.
-    #[arg(long, alias = "export-json", value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value = "text")]

@@ -8,6 +8,7 @@ mod profile;
 
 pub use args::ReportArgs;
 
+use super::answers;
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
@@ -19,7 +20,7 @@ use crate::report::Portrait;
 use crate::report::figure::Figure;
 use crate::report::figure::palette::SERIES;
 use crate::report::figures;
-use crate::report::html::{Explained, MOST_DETAILED, Page, write_page};
+use crate::report::html::{Explained, MOST_DETAILED, Page, write_document_page, write_page};
 use crate::report::latency_figure;
 use crate::store::Stored;
 use anyhow::{Result, anyhow, bail};
@@ -35,6 +36,14 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     }
     if fleet::is_asked(args)? {
         return fleet::run(args, notes, out);
+    }
+    if let [only] = &args.files[..]
+        && only.is_file()
+        && let Some(answer) = answers::read(only, &crate::store::bytes(only)?)?
+    {
+        usage(check(args))?;
+        let none = || bail!("--format svg: {} has no figure: make a page of it", only.display());
+        return args.deliver(|html| write_document_page(answer.title, &answer.document, html), none, (notes, out));
     }
     let (explained, files) = explained::split(&args.files)?;
     if files.is_empty() {
@@ -97,7 +106,7 @@ fn check(args: &ReportArgs) -> Result<()> {
     let output = args.destination();
     let same = |file: &&PathBuf| output != Path::new("-") && is_same(file, &output);
     match args.files.iter().find(same) {
-        Some(file) => bail!("--output {} would replace a result file: choose another name", file.display()),
+        Some(file) => bail!("--out {} would replace a result file: choose another name", file.display()),
         None => Ok(()),
     }
 }

@@ -1,7 +1,6 @@
 //! JSON Schemas of what is written, into target/documents/schema/KIND-VERSION.json: whole-program tests check output against them, and
 //! `.ci/release` packs them. They are made by a test, so that the program need not contain what makes them.
 
-use crate::cli::doctor::DoctorDocument;
 use crate::cli::kernel::{AtlasCheck, KernelList};
 use crate::cli::list::environments::EnvironmentList;
 use crate::cli::list::{LanguageList, OperationList, StudyList};
@@ -42,7 +41,6 @@ fn all() -> Vec<(&'static str, Value)> {
         ("languages", json_schema::<LanguageList>()),
         ("environments", json_schema::<EnvironmentList>()),
         ("studies", json_schema::<StudyList>()),
-        ("doctor", json_schema::<DoctorDocument>()),
         ("top", json_schema::<TopDocument>()),
         ("race", json_schema::<RaceFound>()),
     ]

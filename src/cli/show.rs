@@ -5,13 +5,18 @@ mod profile;
 
 pub use args::{Secrets, ShowArgs, StackWeight, View};
 
+use super::answers::{self, Answer};
 use super::error::usage;
 use super::exit::Exit;
 use super::terminal;
 use crate::compare::Selection;
+use crate::document::Document;
 use crate::model::pattern::Pattern;
 use crate::model::{Role, Run};
-use crate::report::{RunFormat, RunView, Screen, SummaryDocument, run_document, write_answer, write_go_benchmark};
+use crate::report::{
+    Format, KernelView, RunFormat, RunView, Screen, SummaryDocument, kernel_document, kernel_versus_document,
+    run_document, write_answer, write_document, write_go_benchmark,
+};
 use crate::store::Stored;
 use crate::summary::summarize;
 use anyhow::{Result, anyhow};
@@ -21,7 +26,11 @@ use std::io::Write;
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
     let screen = terminal::screen();
-    match crate::store::read_any(&args.file)? {
+    let bytes = crate::store::bytes(&args.file)?;
+    if let Some(Answer { document, .. }) = answers::read(&args.file, &bytes)? {
+        return write_alone(args, &document, screen, out);
+    }
+    match crate::store::from_bytes(&args.file, &bytes)? {
         Stored::Run(_) if args.by.is_some() || args.weight.is_some() || args.secrets.any() => usage(Err(anyhow!(
             "--by, --weight, --no-arguments and --anonymous are for profiles, {} is a result file: omit them",
             args.file.display()
@@ -34,12 +43,24 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
             profile::check(args)?;
             profile::write(&args.secrets.hide(*profile), args, screen, out)?;
         }
-        Stored::Kernel(_) | Stored::Versus(_) => usage(Err(anyhow!(
-            "{} is a kernel explanation: make a page of it with 'syscost report'",
-            args.file.display()
-        )))?,
+        Stored::Kernel(kernel) => {
+            let width = args.view.widths(screen).0;
+            return write_alone(args, &kernel_document(&kernel, (KernelView::Tree, false), width), screen, out);
+        }
+        Stored::Versus(versus) => return write_alone(args, &kernel_versus_document(&versus, false), screen, out),
     }
     Ok(Exit::Success)
+}
+
+/// Writes what has one view. Errors: a usage error if another one is asked for, or JSON, which the file is.
+fn write_alone(args: &ShowArgs, document: &Document, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
+    match args.view.format {
+        RunFormat::Ours(format) if format != Format::Json && args.view.view.is_none() => {
+            write_document(document, format, screen, out)?;
+            Ok(Exit::Success)
+        }
+        _ => usage(Err(anyhow!("{} has one view, as text, markdown or csv", args.file.display()))),
+    }
 }
 
 /// The run without the rows that were not asked for; baselines stay, since ratios need them.

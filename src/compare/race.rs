@@ -13,14 +13,14 @@ use crate::model::{Contender, InEnvironment, Profile, Race, TimedRun};
 use crate::stats::{self, BetweenRuns, median, trimmed, trimmed_ratio};
 use net::{Net, in_seconds, net};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Page faults that differ by less, as a share, are not named.
 const FAULTS_APART: f64 = 0.05;
 
 /// A race analysed.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RaceFound {
     /// False if it was interrupted.
     pub complete: bool,
@@ -38,10 +38,10 @@ pub struct RaceFound {
 }
 
 /// What one command took, in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RaceResult {
     pub command: String,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
     /// What it took in an environment, if environments are compared.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ pub struct RaceResult {
 }
 
 /// What a command took in an environment, in seconds. The other times of a result include the environment's start-up.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InsideResult {
     pub environment: String,
     /// What a program that does nothing takes there more than natively, and the ends of its 95% interval; null for fewer than 5 rounds,
@@ -89,7 +89,7 @@ pub struct InsideResult {
 }
 
 /// A command compared with another, by their index in `results`.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Versus {
     pub base: usize,
     pub head: usize,
@@ -108,7 +108,7 @@ pub struct Versus {
 }
 
 /// The head's time in calls that differ minus the base's, in seconds: on a CPU, or blocked with the whole program.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     pub seconds: f64,
     /// By unit costs, the ends of its range; null where the tracer timed the calls.

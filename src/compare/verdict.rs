@@ -3,7 +3,7 @@
 
 use crate::model::Entries;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One column of a row compared with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -44,7 +44,7 @@ pub struct Difference {
 }
 
 /// A figure over the baseline's.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ratio {
     /// Of times, relative to the machine as a whole where it says so.
     pub ratio: f64,
@@ -61,7 +61,7 @@ pub struct Ratio {
 }
 
 /// What a ratio is of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RatioOf {
     Time {
@@ -80,7 +80,7 @@ pub enum RatioOf {
 }
 
 /// The verdict on a ratio: of times or, where it is fewer or more, of counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// Certainly within the margin.

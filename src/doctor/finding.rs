@@ -1,12 +1,9 @@
 //! A finding, the answer of a look about its subject, and how serious it is.
 
 use crate::model::Host;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// What a finding means for measuring, in the order in which findings are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// It distorts results.
     Spoils,
@@ -30,7 +27,7 @@ impl State {
 }
 
 /// One subject that was checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What was checked, e.g. `clock source`.
     pub subject: String,

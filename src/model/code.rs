@@ -1,11 +1,11 @@
 //! The code of an operation as it was executed, and who answered it: what `explain` finds, as plain data.
 
 use crate::model::{Entries, Failure, Nanos, Returned};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Everything known about an operation except its cost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     pub operation: String,
     pub what: String,
@@ -14,7 +14,7 @@ pub struct Explanation {
     /// Kernel entries per iteration; `None` if they could not be counted.
     pub entries: Option<Entries>,
     /// What these returned last; empty if that is not known.
-    #[serde(skip_serializing_if = "Returned::is_empty")]
+    #[serde(default, skip_serializing_if = "Returned::is_empty")]
     pub returned: Returned,
     /// Page faults per iteration; `None` if they could not be counted.
     pub page_faults: Option<f64>,
@@ -27,8 +27,16 @@ pub struct Explanation {
     pub notes: Vec<String>,
 }
 
+/// The same with the cost of an iteration; `None` if it was not measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    #[serde(flatten)]
+    pub explanation: Explanation,
+    pub cost: Option<Cost>,
+}
+
 /// The code of one iteration.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Code {
     /// How called names resolved to the code that ran, one line per call.
     pub resolved: Vec<String>,
@@ -52,7 +60,7 @@ pub struct Variant {
 }
 
 /// Time per iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     #[serde(rename = "ns")]
     pub time: Nanos,
@@ -61,7 +69,7 @@ pub struct Cost {
 }
 
 /// Who answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The kernel, by a system call.
@@ -81,7 +89,7 @@ pub enum Answer {
 }
 
 /// Who answers, and how that is known.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub answer: Answer,
     /// In a sentence.
@@ -95,7 +103,7 @@ pub struct Verdict {
 }
 
 /// An instruction that enters the kernel, and its function.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateUse {
     pub gate: Gate,
     pub function: String,
@@ -107,7 +115,7 @@ pub struct GateUse {
 }
 
 /// The instructions of one function that were executed in an iteration.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Function {
     /// Its symbol, or object and address.
     pub name: String,
@@ -122,7 +130,7 @@ pub struct Function {
 }
 
 /// The part of a function in the operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The probe's measuring loop and what is inlined into it.
@@ -136,7 +144,7 @@ pub enum Role {
     Vsyscall,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Instruction {
     /// From the function's first byte.
     pub offset: u64,
@@ -160,7 +168,7 @@ pub struct Instruction {
 }
 
 /// An instruction that enters the kernel on purpose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Gate {
     /// The 64-bit instruction.
     #[serde(rename = "syscall")]

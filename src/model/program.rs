@@ -1,11 +1,11 @@
 //! A command of the user's in emulated kernels: what it executes there, in user mode and in the kernel. Instructions, never times.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A command in one emulated kernel or in several.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramInKernels {
     pub command: Vec<String>,
     /// The run on this system that showed what it needs.
@@ -18,7 +18,7 @@ pub struct ProgramInKernels {
 }
 
 /// The command on this system.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NativeRun {
     /// Exit status; 128 + N for signal N.
     pub status: i32,
@@ -30,7 +30,7 @@ pub struct NativeRun {
 }
 
 /// The command in one emulated kernel.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramInKernel {
     /// The kernel as it was named, with boot parameters if there were any.
     pub environment: String,
@@ -52,7 +52,7 @@ pub struct ProgramInKernel {
 }
 
 /// The instructions of one run by mode, and in the kernel by what they were executed for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Split {
     /// In user mode and in the kernel; they add up to the run's.
     pub user: Option<u64>,
@@ -67,7 +67,7 @@ pub struct Split {
 
 /// Instructions for one system call, `[page fault]`, `[interrupt]` or, after another process came onto the processor and until
 /// the next entry of the kernel, `[after a switch]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallInKernel {
     pub call: String,
     /// How often the kernel was entered for it.
@@ -76,7 +76,7 @@ pub struct CallInKernel {
 }
 
 /// A function of the kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionInKernel {
     pub function: String,
     /// Its own instructions.
@@ -86,7 +86,7 @@ pub struct FunctionInKernel {
 }
 
 /// A function's own instructions in two kernels; 0 where it is not executed or does not exist.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionInKernels {
     pub function: String,
     pub mostly_for: String,

@@ -26,6 +26,7 @@ pub use page::{Explained, MOST_DETAILED, Page};
 pub use profile::{ProfilePage, each_s, write_profile_page};
 pub use profiles::{ProfilesPage, write_profiles_page};
 
+use crate::document::Document;
 use crate::write::markup::Markup;
 use std::io::{self, Write};
 
@@ -47,5 +48,19 @@ pub fn write_page(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     host::write(&mut html, page);
     html.raw("</main>");
     head::close(&mut html, page);
+    out.write_all(html.as_str().as_bytes())
+}
+
+/// Writes a page that is a document and no more.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_document_page(title: &str, document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    let mut html = Markup::new();
+    head::frame(&mut html, title, "", &[]);
+    html.raw("<main id=\"main\">");
+    crate::write::html::document(&mut html, document);
+    html.raw("</main>");
+    head::footer(&mut html, "1 file", "");
     out.write_all(html.as_str().as_bytes())
 }

@@ -304,7 +304,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     refused(&place, &["missing.json"], 1, "missing.json: there is no such file");
     refused(&place, &["cut.json"], 1, "cut.json: the file is incomplete");
     refused(&place, &[&negative], 1, "negative.json: ");
-    refused(&place, &[&one, "-o", "one.json"], 2, "--output one.json would replace a result file");
+    refused(&place, &[&one, "-o", "one.json"], 2, "--out one.json would replace a result file");
     refused(&place, &[&one, "-o", "link.json"], 2, "would replace a result file");
     refused(&place, &[&one, "-o", "no/such/place.html"], 1, "no/such/place.html: ");
     refused(&place, &[&one, "--figure", "bars"], 2, "add --format svg");

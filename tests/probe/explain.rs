@@ -3,6 +3,8 @@
 
 use crate::common::{Place, skip, stderr, stdout};
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
 use std::process::Output;
 
 fn explain(args: &[&str]) -> Output {
@@ -106,41 +108,47 @@ fn faults_are_not_taken_for_plain_user_code() {
 #[test]
 fn the_riddle_of_getpid_is_answered_by_its_variants() {
     let Some(_) = explained("call.getpid") else { return };
-    let document = document(&["call.getpid", "--variants"]).unwrap();
-    let rows = document["variants"].as_array().unwrap();
-    let ids: Vec<&str> = rows.iter().map(|row| row["operation"].as_str().unwrap()).collect();
+    let rows = rows(&["call.getpid", "--variants"]);
+    let ids: Vec<&str> = rows.iter().map(|row| row["operation"].as_str()).collect();
     let expected = ["call.cached_pid", "call.getpid", "call.syscall_getpid", "call.inline_getpid", "call.int80"];
     assert_eq!(ids, expected);
-    assert!(rows.iter().all(|row| row["explanation"].is_object() != row["failure"].is_string()));
-    let answer = document["answer"].as_str().unwrap();
-    assert!(answer.contains("call.cached_pid is answered in user space"), "{answer}");
+    assert!(rows.iter().all(|row| row["answered_by"].is_empty() != row["error"].is_empty()));
+    let text = stdout(&explain(&["call.getpid", "--variants", "--time", "0.05"])).replace('\n', " ");
+    assert!(text.contains("call.cached_pid is answered in user space"), "{text}");
+}
+
+/// The rows of a table, by the names of its columns.
+fn rows(args: &[&str]) -> Vec<BTreeMap<String, String>> {
+    let output = explain(&[args, &["--format", "csv", "--time", "0.05"]].concat());
+    csv::Reader::from_reader(&output.stdout[..]).deserialize().map(Result::unwrap).collect()
 }
 
 #[test]
 fn environments_differ_in_code_and_in_how_they_enter() {
-    let rows = document(&["id.umask", "call.getpid", "--env", "native,static,m32"]).unwrap();
-    let rows = rows["variants"].as_array().unwrap();
-    let find = |operation: &str, environment: &str| {
-        rows.iter().find(|row| row["operation"] == operation && row["environment"] == environment).unwrap()
-    };
-    for operation in ["id.umask", "call.getpid"] {
-        for (environment, gate) in [("native", "syscall"), ("static", "syscall"), ("m32", "sysenter int 0x80 syscall")]
-        {
-            let row = find(operation, environment);
-            let code = &row["explanation"]["code"];
-            if code.is_null() {
-                skip(
-                    &format!("{operation} in {environment}"),
-                    &format!("{} {}", row["failure"], row["explanation"]["notes"]),
-                );
-                continue;
-            }
-            let gates = row["explanation"]["verdict"]["gates"].as_array().unwrap();
-            assert_eq!(gates.len(), 1, "{row}");
-            assert!(gate.contains(gates[0]["gate"].as_str().unwrap()), "{row}");
-            assert!(code["caller_bytes"].as_u64() > Some(0) && code["callee_bytes"].as_u64() > Some(0), "{row}");
+    let rows = rows(&["id.umask", "call.getpid", "--env", "native,static,m32"]);
+    for row in &rows {
+        let (operation, environment) = (&row["operation"], &row["environment"]);
+        if row["caller_bytes"].is_empty() {
+            skip(&format!("{operation} in {environment}"), &format!("{row:?}"));
+            continue;
         }
+        let gates = if environment == "m32" { ["sysenter", "int 0x80", "syscall"] } else { ["syscall"; 3] };
+        assert!(gates.iter().any(|gate| row["answered_by"].starts_with(gate)), "{row:?}");
+        assert!(row["caller_bytes"] != "0" && row["callee_bytes"] != "0", "{row:?}");
     }
+    assert_eq!(rows.len(), 6, "{rows:?}");
+}
+
+#[test]
+fn an_explanation_that_was_kept_is_shown() {
+    let Some(document) = explained("call.getpid") else { return };
+    let place = Place::new();
+    fs::write(place.path().join("getpid.json"), document.to_string()).unwrap();
+    let shown = place.printed(&["show", "getpid.json"]);
+    assert!(shown.contains(document["verdict"]["text"].as_str().unwrap()), "{shown}");
+    place.printed(&["report", "getpid.json", "-o", "page.html"]);
+    let page = fs::read_to_string(place.path().join("page.html")).unwrap();
+    assert!(page.contains("Verdict: ") && page.contains("call.getpid"), "{page}");
 }
 
 #[test]
@@ -163,6 +171,7 @@ fn questions_that_cannot_be_answered_are_explained() {
         (&["call"], "explain takes one"),
         (&["id.getppid", "--variants"], "operations that have some: call."),
         (&["call.getpid", "--format", "csv"], "--format csv"),
+        (&["call.getpid", "--variants", "--format", "json"], "--format json"),
         (&["file.lstat", "--param", "depth=1,2"], "one value"),
         (&["call.getpid", "--time", "0"], "not a positive number"),
     ] {

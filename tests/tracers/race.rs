@@ -18,6 +18,9 @@ fn the_calls_that_changed_are_the_reason() {
     assert!(raced.status.success(), "{}", stderr(&raced));
     expect_valid("race-1", &json(&raced).to_string());
     assert_eq!(std::fs::read_to_string(place.path().join("race.json")).unwrap(), stdout(&raced));
+    let kept = place.printed(&["show", "race.json"]);
+    assert!(kept.contains("time ratio") && kept.contains("calls differ, "), "{kept}");
+    place.printed(&["report", "race.json", "-o", "race.html"]);
     let found = json(&raced);
     let result = &found["results"][1];
     assert_eq!((result["command"].as_str(), result["times"].as_array().map(Vec::len)), (Some(FEW), Some(7)));

@@ -31,9 +31,9 @@ pub struct ReportArgs {
     /// `syscost kernel atlas build`: the page about kernels.
     #[arg(value_name = "FILE|DIR", required = true)]
     pub files: Vec<PathBuf>,
-    /// Output file; '-' is standard output [default: report.html, or FIGURE.svg].
+    /// Write it to this file; '-' is standard output [default: report.html, or FIGURE.svg].
     #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub out: Option<PathBuf>,
     /// What to make: the whole page, or one figure of it.
     #[arg(long, value_enum, default_value = "html")]
     pub format: Kind,
@@ -157,7 +157,7 @@ impl ReportArgs {
             Kind::Html => "report.html".to_string(),
             Kind::Svg => figure().map_or_else(String::new, |figure| format!("{}.svg", figure.get_name())),
         };
-        self.output.clone().unwrap_or_else(|| PathBuf::from(name))
+        self.out.clone().unwrap_or_else(|| PathBuf::from(name))
     }
 
     /// Makes the page or the figure, and writes it.

@@ -42,8 +42,8 @@ fn check(args: &ReportArgs) -> Result<()> {
     if !args.labels.is_empty() || args.baseline.is_some() || !args.only.is_empty() {
         bail!("--label, --baseline and --only are for result files, this is a kernel explanation: omit them");
     }
-    if args.output.as_deref() != Some(Path::new("-")) && args.files.contains(&args.destination()) {
-        bail!("--output {} would replace a kernel explanation: choose another name", args.destination().display());
+    if args.out.as_deref() != Some(Path::new("-")) && args.files.contains(&args.destination()) {
+        bail!("--out {} would replace a kernel explanation: choose another name", args.destination().display());
     }
     args.of_profile.check_for_runs()
 }

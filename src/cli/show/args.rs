@@ -12,7 +12,8 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowArgs {
-    /// A file written by 'syscost run --out' or 'syscost trace -o', or what strace printed; '-' for standard input.
+    /// A file that 'syscost run', 'trace', 'why' or 'race' wrote with -o, JSON of 'explain', or what strace printed; '-' for standard
+    /// input.
     pub file: PathBuf,
     /// Show only rows whose name, operation or area matches; repeatable.
     #[arg(long, value_name = "PATTERN", add = complete::operations())]

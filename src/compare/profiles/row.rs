@@ -2,10 +2,10 @@
 
 use crate::model::{CallCount, Class};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Facts about a side.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileInfo {
     /// The heading of the column.
     pub label: String,
@@ -22,7 +22,7 @@ pub struct ProfileInfo {
 }
 
 /// Profiles side by side. Lists with one element per column are indexed by column.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileComparison {
     pub columns: Vec<ProfileInfo>,
     /// Index of the column that the others are compared with.
@@ -38,7 +38,7 @@ pub struct ProfileComparison {
 }
 
 /// One system call.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileRow {
     /// The call's name; `total` for the sum over all.
     pub call: String,
@@ -50,7 +50,7 @@ pub struct ProfileRow {
 }
 
 /// The counts of one call on one side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     pub calls: Span,
     pub errors: Span,
@@ -63,7 +63,7 @@ pub struct Counts {
 }
 
 /// A number over the runs of a side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
     pub least: u64,
     /// The lower of the two middle values if there are two.
@@ -72,7 +72,7 @@ pub struct Span {
 }
 
 /// A part of a call's change: one of its classes, or one of its errors.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// The call, in the row of all.
     pub call: String,
@@ -86,7 +86,7 @@ pub struct Part {
 }
 
 /// What the gate found.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileGated {
     /// As a share.
     pub limit: f64,
@@ -94,7 +94,7 @@ pub struct ProfileGated {
 }
 
 /// One call in one column.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileGatedRow {
     pub call: String,
     pub column: usize,
@@ -103,7 +103,7 @@ pub struct ProfileGatedRow {
 }
 
 /// The verdict on one call.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "gate", rename_all = "snake_case")]
 pub enum ProfileFound {
     Passed,
@@ -122,7 +122,7 @@ pub enum ProfileFound {
 }
 
 /// What is counted of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     Calls,

@@ -3,17 +3,22 @@
 //! Rejected: the disassembly as a `Table`. Instructions are lines of code, copied and compared as such.
 
 use crate::document::{Block, Document};
-use crate::model::code::{Code, Cost, Explanation, Function, Instruction, Role};
+use crate::model::code::{Code, Cost, Explained, Explanation, Function, Instruction, Role};
 use crate::report::explain::kernel::heading;
 use crate::report::explain::returned::returned;
 use crate::report::numbers::{nanoseconds, three_figures};
+use crate::write::JsonDocument;
 
 /// Room for ten bytes, which most instructions do not exceed.
 const BYTES: usize = 29;
 
-/// An explanation with its cost, or why it was not measured, and with the code.
-pub fn explanation_document(explanation: &Explanation, cost: &Result<Cost, String>) -> Document {
-    let facts = facts(explanation, cost);
+impl JsonDocument for Explained {
+    const SCHEMA: &'static str = "syscost.explain/1";
+}
+
+/// An explanation with its cost and the code.
+pub fn explanation_document(Explained { explanation, cost }: &Explained) -> Document {
+    let facts = facts(explanation, cost.as_ref());
     let title = heading(&explanation.operation, &explanation.params);
     let mut blocks = vec![Block::Heading { title, what: explanation.what.clone() }, Block::Facts(facts)];
     let functions = explanation.code.iter().flat_map(|code| &code.functions);
@@ -29,7 +34,7 @@ pub fn explanation_document(explanation: &Explanation, cost: &Result<Cost, Strin
 type Fact = (&'static str, String);
 
 /// Label and text of each line above the disassembly.
-fn facts(explanation: &Explanation, cost: &Result<Cost, String>) -> Vec<Fact> {
+fn facts(explanation: &Explanation, cost: Option<&Cost>) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     if let Some(code) = &explanation.code {
         facts.extend(code.resolved.iter().map(|line| ("Resolved to", line.clone())));
@@ -37,7 +42,7 @@ fn facts(explanation: &Explanation, cost: &Result<Cost, String>) -> Vec<Fact> {
     facts.push(("Verdict", explanation.verdict.text.clone()));
     facts.push(("Kernel entries", entries(explanation)));
     facts.extend(returned(&explanation.returned));
-    facts.push(("Time", cost.as_ref().map_or_else(|reason| format!("not measured: {reason}"), time)));
+    facts.push(("Time", cost.map_or_else(|| "not measured".to_string(), time)));
     facts.extend(explanation.code.iter().map(|code| ("Code", size(code))));
     let remarks = explanation.verdict.remarks.iter().chain(&explanation.notes);
     facts.extend(remarks.map(|remark| ("Note", remark.clone())));

@@ -1,7 +1,7 @@
 //! Inputs out of others: the same ones for the same seed.
 
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// What parsers treat in a way of its own.
 const WORDS: [&str; 36] = [

@@ -1,0 +1,54 @@
+//! Answers that commands wrote as JSON: a race, an explanation. `show` and `report` make documents of them again.
+
+use crate::clean;
+use crate::compare::RaceFound;
+use crate::document::Document;
+use crate::model::code::Explained;
+use crate::model::program::ProgramInKernels;
+use crate::report::{JsonDocument, explanation_document, program_document, race_document};
+use anyhow::{Result, anyhow, ensure};
+use serde::de::DeserializeOwned;
+use std::path::Path;
+
+/// A document, and the title of a page about it.
+pub struct Answer {
+    pub title: &'static str,
+    pub document: Document,
+}
+
+/// What `bytes`, read from `path`, hold; `None` if that is no answer. Errors: the place that is not as a command wrote it.
+pub fn read(path: &Path, bytes: &[u8]) -> Result<Option<Answer>> {
+    let schema = crate::store::schema_of(bytes).unwrap_or_default();
+    let answer = |title, document: Result<Document>| {
+        let document = document.map_err(|error| anyhow!("{}: {error:#}", clean::line(&path.to_string_lossy())))?;
+        Ok(Some(Answer { title, document }))
+    };
+    match schema.as_str() {
+        RaceFound::SCHEMA => answer("A race", race(bytes)),
+        Explained::SCHEMA => answer("Who answers", parsed(bytes).map(|found| explanation_document(&found))),
+        ProgramInKernels::SCHEMA => {
+            answer("A command in emulated kernels", parsed(bytes).map(|found| program_document(&found, false)))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn race(bytes: &[u8]) -> Result<Document> {
+    let found: RaceFound = parsed(bytes)?;
+    let sides = found.versus.iter().flat_map(|versus| [versus.base, versus.head]);
+    ensure!(sides.into_iter().all(|side| side < found.results.len()), "versus: there is no such result");
+    let calls = found.versus.iter().filter_map(|versus| versus.calls.as_ref());
+    let of_two = calls.into_iter().all(|calls| {
+        let mut rows = calls.rows.iter().chain([&calls.total]);
+        calls.columns.len() == 2
+            && calls.baseline < 2
+            && rows.all(|row| [row.counts.len(), row.grew.len(), row.fell.len()] == [2; 3])
+    });
+    ensure!(of_two, "versus: calls are not those of two sides");
+    Ok(race_document(&found))
+}
+
+fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(bytes))
+        .map_err(|error| anyhow!("{}: {}; write it again", clean::line(&error.path().to_string()), error.inner()))
+}
