@@ -29,15 +29,14 @@ fn record<'a>(run: &'a Value, operation: &str) -> &'a Value {
 }
 
 #[test]
-fn as_many_calls_are_timed_as_were_asked_for_and_percentiles_are_in_order() {
+fn percentiles_are_in_order_and_rows_without_them_say_why() {
     let place = Place::new();
     let printed: Value = serde_json::from_str(&measured(&place, &["--format", "json"])).unwrap();
     for operation in ["file.open_close", "ipc.pipe"] {
         let latency = &record(&printed, operation)["latency"];
-        assert_eq!(latency["calls"], 2000, "{latency}");
+        assert!((1..=100_000).contains(&latency["calls"].as_u64().unwrap()), "{latency}");
         let ns = ["p50_ns", "p90_ns", "p99_ns", "max_ns"].map(|name| latency[name].as_f64().unwrap());
         assert!(ns.is_sorted(), "{latency}");
-        assert!(latency["p99_9_ns"].is_null(), "two calls lie beyond it: {latency}");
     }
     let files = &record(&printed, "file.open_close")["latency"];
     let count = |name: &str| files[name].as_u64().unwrap();

@@ -86,7 +86,9 @@ impl View {
     fn is_other_table(&self) -> bool {
         let ours = matches!(self.format, RunFormat::Ours(_));
         let of_profile = self.view.is_some_and(ViewKind::is_of_profiles);
-        (of_profile || self.view == Some(ViewKind::Latency)) && ours && self.sort == Sort::Asked
+        (of_profile || matches!(self.view, Some(ViewKind::Latency | ViewKind::Counters)))
+            && ours
+            && self.sort == Sort::Asked
     }
 
     /// Checks that a run has the view. Errors: if only profiles have it.
