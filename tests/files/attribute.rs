@@ -509,7 +509,7 @@ fn what_the_user_can_mend_is_named() {
         (&["attribute", "p.json", "--costs", "nosuch.json"], 1, "nosuch.json: there is no such file"),
         (&["attribute", "p.json", "--versus", "there.json"], 2, "--versus without --costs: a ratio needs both sides"),
         (&["attribute", "p.json", "--costs", "here.json@gvisor"], 2, "it has no environment 'gvisor', only native"),
-        (&["attribute", "p.json", "--format", "openmetrics"], 2, "invalid value 'openmetrics'"),
+        (&["attribute", "p.json", "--format", "go-benchmark"], 2, "invalid value 'go-benchmark'"),
     ];
     for (arguments, status, expected) in cases {
         let output = run(&place, arguments);

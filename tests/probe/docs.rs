@@ -190,7 +190,7 @@ fn the_worked_example_of_an_operation_compiles() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// An operation, a format, a kind of import and a price, all added to one copy of the project.
+/// A price, added to a copy of the project.
 #[test]
 fn the_worked_examples_in_rust_compile() {
     let Ok(folder) = worked::copy(root()) else {
@@ -198,7 +198,7 @@ fn the_worked_examples_in_rust_compile() {
     };
     let page = page("CONTRIBUTING.md");
     let examples = blocks(&page, "rust");
-    assert!(examples.len() >= 7, "{examples:?}");
+    assert!(!examples.is_empty(), "{page}");
     for example in examples {
         worked::apply(&folder, example);
     }
