@@ -1,11 +1,10 @@
 //! What a shell offers for a word: names that are not known from the flags alone. The script of `syscost completions` asks for
 //! them by running this program with the variable [`VARIABLE`] set.
 
-use super::Arguments;
 use crate::model::Operation;
 use crate::plan::Study;
 use crate::runner::{Language, RunDirectory, read_catalogue};
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
@@ -24,7 +23,7 @@ const PROGRAM: &str = "syscost";
 /// shell, or standard output cannot be written.
 pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
     let directory = std::env::current_dir().ok();
-    CompleteEnv::with_factory(parser).var(VARIABLE).try_complete(std::env::args_os(), directory.as_deref())
+    CompleteEnv::with_factory(|| with_manual_pages(parser())).var(VARIABLE).try_complete(std::env::args_os(), directory.as_deref())
 }
 
 /// Writes what makes a shell ask. Errors: when `out` cannot be written.
@@ -70,12 +69,11 @@ pub fn studies() -> ArgValueCompleter {
     })
 }
 
-/// Commands, which have a manual page each.
-pub fn commands() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        let parser = Arguments::command();
-        parser.get_subcommands().map(|command| CompletionCandidate::new(command.get_name())).collect::<Vec<_>>()
-    })
+/// The same parser; `man` knows the commands, which have a page each.
+fn with_manual_pages(parser: Command) -> Command {
+    let names: Vec<String> = parser.get_subcommands().map(|command| command.get_name().to_string()).collect();
+    let candidates = ArgValueCandidates::new(move || names.iter().map(CompletionCandidate::new).collect::<Vec<_>>());
+    parser.mut_subcommand("man", |man| man.mut_arg("command", |command| command.add(candidates)))
 }
 
 /// Any file.

@@ -1,6 +1,5 @@
 //! `syscost man`: a page per command, made from its flags and its help.
 
-use super::complete;
 use super::error::usage;
 use super::exit::Exit;
 use anyhow::{Context, Result};
@@ -14,7 +13,7 @@ use std::io::Write;
 #[command(after_help = EXAMPLES)]
 pub struct ManArgs {
     /// The command whose page to print [default: the page of syscost itself].
-    #[arg(value_name = "COMMAND", add = complete::commands())]
+    #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }
 
