@@ -23,7 +23,9 @@ const PROGRAM: &str = "syscost";
 /// shell, or standard output cannot be written.
 pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
     let directory = std::env::current_dir().ok();
-    CompleteEnv::with_factory(|| with_manual_pages(parser())).var(VARIABLE).try_complete(std::env::args_os(), directory.as_deref())
+    CompleteEnv::with_factory(|| with_manual_pages(parser()))
+        .var(VARIABLE)
+        .try_complete(std::env::args_os(), directory.as_deref())
 }
 
 /// Writes what makes a shell ask. Errors: when `out` cannot be written.
