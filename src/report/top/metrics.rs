@@ -28,71 +28,44 @@ struct Counter {
     help: &'static str,
 }
 
+const fn plain(name: &'static str, help: &'static str) -> Counter {
+    Counter { name, unit: "", help }
+}
+
+const fn seconds(name: &'static str, help: &'static str) -> Counter {
+    Counter { name, unit: "seconds", help }
+}
+
 /// What is counted of a call or a process, each with two families.
 type Value = fn(&CallCount) -> Option<f64>;
 
+const ON_CPU: Value = |count| Some(count.on_cpu_ns? as f64 / 1e9);
+const RUNNABLE: Value = |count| Some(count.runnable_ns? as f64 / 1e9);
+const BLOCKED: Value = |count| Some(count.blocked_ns? as f64 / 1e9);
+
 const OF_CALLS: [(Counter, Value); 4] = [
-    (Counter { name: "calls", unit: "", help: "System calls by name." }, |count| Some(count.calls as f64)),
-    (Counter { name: "on_cpu_seconds", unit: "seconds", help: "Time on CPUs in system calls, by call." }, |count| {
-        Some(count.on_cpu_ns? as f64 / 1e9)
-    }),
-    (
-        Counter {
-            name: "runnable_seconds",
-            unit: "seconds",
-            help: "Time runnable (waiting for a CPU) in system calls, by call.",
-        },
-        |count| Some(count.runnable_ns? as f64 / 1e9),
-    ),
-    (
-        Counter {
-            name: "blocked_seconds",
-            unit: "seconds",
-            help: "Time blocked in system calls until woken, by call.",
-        },
-        |count| Some(count.blocked_ns? as f64 / 1e9),
-    ),
+    (plain("calls", "System calls by name."), |count| Some(count.calls as f64)),
+    (seconds("on_cpu_seconds", "Time on CPUs in system calls, by call."), ON_CPU),
+    (seconds("runnable_seconds", "Time runnable (waiting for a CPU) in system calls, by call."), RUNNABLE),
+    (seconds("blocked_seconds", "Time blocked in system calls until woken, by call."), BLOCKED),
 ];
 
 const OF_PROCESSES: [(Counter, Value); 5] = [
-    (Counter { name: "process_calls", unit: "", help: "System calls by name of the process." }, |count| {
-        Some(count.calls as f64)
-    }),
-    (Counter { name: "process_errors", unit: "", help: "Failed system calls by name of the process." }, |count| {
-        Some(count.failures() as f64)
-    }),
-    (
-        Counter { name: "process_on_cpu_seconds", unit: "seconds", help: "Time on CPUs in system calls, by process." },
-        |count| Some(count.on_cpu_ns? as f64 / 1e9),
-    ),
-    (
-        Counter {
-            name: "process_runnable_seconds",
-            unit: "seconds",
-            help: "Time runnable (waiting for a CPU) in system calls, by process.",
-        },
-        |count| Some(count.runnable_ns? as f64 / 1e9),
-    ),
-    (
-        Counter {
-            name: "process_blocked_seconds",
-            unit: "seconds",
-            help: "Time blocked in system calls until woken, by process.",
-        },
-        |count| Some(count.blocked_ns? as f64 / 1e9),
-    ),
+    (plain("process_calls", "System calls by name of the process."), |count| Some(count.calls as f64)),
+    (plain("process_errors", "Failed system calls by name of the process."), |count| Some(count.failures() as f64)),
+    (seconds("process_on_cpu_seconds", "Time on CPUs in system calls, by process."), ON_CPU),
+    (seconds("process_runnable_seconds", "Time runnable (waiting for a CPU) in system calls, by process."), RUNNABLE),
+    (seconds("process_blocked_seconds", "Time blocked in system calls until woken, by process."), BLOCKED),
 ];
 
-const ERRORS: Counter = Counter { name: "errors", unit: "", help: "Failed system calls by name and error." };
-const LOST: Counter = Counter { name: "lost_events", unit: "", help: "Events that were seen but not counted." };
-const TORN: Counter = Counter {
-    name: "torn_reads",
-    unit: "",
-    help: "Reads of the counts during which calls were counted: some may have been there twice or not at all.",
-};
-const ADDED: Counter =
-    Counter { name: "added_seconds", unit: "seconds", help: "CPU time that tracing added to all calls, calibrated." };
-const OWN: Counter = Counter { name: "own_cpu_seconds", unit: "seconds", help: "CPU time of syscost itself." };
+const ERRORS: Counter = plain("errors", "Failed system calls by name and error.");
+const LOST: Counter = plain("lost_events", "Events that were seen but not counted.");
+const TORN: Counter = plain(
+    "torn_reads",
+    "Reads of the counts during which calls were counted: some may have been there twice or not at all.",
+);
+const ADDED: Counter = seconds("added_seconds", "CPU time that tracing added to all calls, calibrated.");
+const OWN: Counter = seconds("own_cpu_seconds", "CPU time of syscost itself.");
 
 /// Everything that was ever written, by counter and labels.
 #[derive(Debug, Default)]
