@@ -165,11 +165,6 @@ impl PriceList {
         operations.iter().find_map(|operation| self.price_of(operation))
     }
 
-    /// The costs of `operation` at the measured values of a parameter, ascending.
-    pub fn over(&self, operation: &str, parameter: &str) -> Vec<(u64, UnitCost)> {
-        series(self.points_of(operation), parameter)
-    }
-
     /// The unit cost of a call that succeeds; `None` where no operation of the run resembles it.
     pub fn price(&self, call: &str, class: &Class) -> Option<Price> {
         self.by_ending(self, (call, class), None).map(|(price, _)| price)

@@ -7,7 +7,8 @@ use crate::kernel::Sources;
 use crate::model::{Count, EntriesStatus, Planned};
 use crate::proof::{self, Proof};
 use crate::runner::{COMPILER, digest, key, state_directory};
-use crate::store::proofs::{self, Counted};
+use crate::store::lines;
+use crate::store::proofs::Counted;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
@@ -37,7 +38,8 @@ impl Session {
     /// What earlier runs counted.
     pub(super) fn known(&self) -> Known {
         let directory = state_directory().filter(|_| self.options.verify);
-        let earlier = directory.as_deref().map(proofs::read).unwrap_or_default();
+        let earlier: Vec<Counted> = directory.as_deref().map(lines::read).unwrap_or_default();
+        let earlier = earlier.into_iter().map(|counted| (counted.key.clone(), counted)).collect();
         Known { directory, conditions: self.conditions(), environments: HashMap::new(), earlier, new: Vec::new() }
     }
 
@@ -100,7 +102,7 @@ impl Known {
     /// Keeps what was counted now for later runs. Without it, they only count again.
     pub(super) fn keep(&self) {
         if let Some(directory) = self.directory.as_deref().filter(|_| !self.new.is_empty()) {
-            let _ = proofs::add(directory, &self.new);
+            let _ = lines::add(directory, &self.new);
         }
     }
 }

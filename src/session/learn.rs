@@ -4,7 +4,8 @@ use crate::kernel::Sources;
 use crate::model::{Case, Host, Outcome, Record, Run};
 use crate::runner;
 use crate::stats::{Deviation, change_points};
-use crate::store::levels::{self, Level};
+use crate::store::levels::Level;
+use crate::store::lines;
 use crate::summary::{self, Panel};
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ const LATEST: usize = 20;
 pub fn learn(run: &mut Run, teaches: bool) {
     let Some(own) = level(run) else { return };
     let Some(directory) = runner::state_directory() else { return };
-    let earlier = levels::read(&directory);
+    let earlier: Vec<Level> = lines::read(&directory);
     let latest = comparable(&earlier, &own, run.host.cpus);
     let levels_ln: Vec<f64> = latest.iter().chain([&&own]).map(|level| level.panel_ns.ln()).collect();
     if let Some(machine) = Deviation::known(&levels_ln) {
@@ -35,7 +36,7 @@ pub fn learn(run: &mut Run, teaches: bool) {
     }
     // Without its line, later runs only know less.
     if teaches {
-        let _ = levels::add(&directory, &earlier, &own);
+        let _ = lines::add(&directory, &[own]);
     }
 }
 

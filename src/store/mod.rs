@@ -16,6 +16,7 @@ mod input;
 pub mod installed;
 mod layout;
 pub mod levels;
+pub mod lines;
 mod output;
 mod parse;
 mod profile_v1;
