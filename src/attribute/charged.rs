@@ -55,7 +55,7 @@ fn by_ticks(user: f64, cpu: f64, known_system: f64) -> Seconds {
 
 /// Seconds of the workload's own system time that the tracer took.
 pub fn tracing_s(profile: &Profile) -> f64 {
-    if !profile.tracer.adds_system_time {
+    if profile.tracer.adds_system_time != Some(true) {
         return 0.0;
     }
     let all = || Some(profile.tracer.added_per_call_ns? * profile.all_calls().calls as f64);

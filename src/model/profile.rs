@@ -77,14 +77,16 @@ pub struct ProfileRun {
 }
 
 /// Which tracer made the profile, and what it added.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct TracerFacts {
-    /// `bpf`, `ptrace`, `seccomp`, `strace` or `strace -c`.
+    /// `bpf`, `ptrace`, `seccomp`, `strace` or `strace -c`; empty if nothing was traced.
     pub kind: String,
     /// Its setup, in one line.
     pub detail: String,
     /// Overhead per call in nanoseconds, calibrated on this machine just before tracing; `None` if that was not possible,
     /// such as on a busy machine.
+    #[schemars(range(min = 0))]
     pub added_per_call_ns: Option<f64>,
     /// The 95% interval of the overhead per call, whether it is narrow enough to give the overhead or not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,17 +96,18 @@ pub struct TracerFacts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added_total_ns: Option<u64>,
     /// Whether the overhead is system time of the workload: the tracer runs inside the calls, in the kernel. A tracer
-    /// that stops the calls runs in a process of its own.
-    pub adds_system_time: bool,
+    /// that stops the calls runs in a process of its own. Of a file that does not say, the kind decides: so for `bpf` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adds_system_time: Option<bool>,
+    /// How often each CPU was sampled a second, if that was done instead of counting calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled_hz: Option<u64>,
     /// By how many nanoseconds the traced time of a null call exceeds its untraced time. Already subtracted from each
     /// call's time on the CPU, not from the durations in `latencies`. Old profiles have negative ones.
     pub offset_per_call_ns: Option<f64>,
     /// Its 95% interval; where there is one but no `offset_per_call_ns`, nothing was subtracted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset_range_ns: Option<[f64; 2]>,
-    /// How often each CPU was sampled a second, if that was done instead of counting calls.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sampled_hz: Option<u64>,
     /// Events that were seen but not counted. If there are any, the profile is incomplete.
     pub lost: u64,
 }
@@ -199,8 +202,9 @@ pub struct Concurrency {
 }
 
 /// What the processes of one name did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessGroup {
+    /// As the kernel keeps it.
     pub name: String,
     /// Its process, if processes of the same name are distinguished.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -211,6 +215,7 @@ pub struct ProcessGroup {
     /// CPU time by mode, if the tracer knows it by process name.
     pub user_ns: Option<u64>,
     pub system_ns: Option<u64>,
+    /// In files and documents they are in a list of their own.
     #[serde(skip)]
     pub calls: Vec<CallCount>,
 }
@@ -302,10 +307,13 @@ impl ObjectCount {
 }
 
 /// Calls of one kind from one place in a program.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StackCount {
-    /// Name of the processes.
+    /// Name of the processes; empty if unknown.
+    #[serde(default)]
     pub process: String,
+    /// The system call's name.
+    #[schemars(length(min = 1))]
     pub call: String,
     /// Functions, the outermost first; `[unknown]` or an address in a file for what has no name.
     pub frames: Vec<String>,

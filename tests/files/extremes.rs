@@ -179,7 +179,7 @@ fn profile() -> impl Strategy<Value = Profile> {
         Profile {
             tracer: TracerFacts {
                 kind: kind.into(),
-                adds_system_time: kind == "bpf",
+                adds_system_time: Some(kind == "bpf"),
                 added_per_call_ns,
                 offset_per_call_ns,
                 ..TracerFacts::default()

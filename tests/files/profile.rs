@@ -145,7 +145,7 @@ prop_compose! {
             voluntary_switches: n(6), involuntary_switches: n(7), processes: n(8), threads: n(9), peak_concurrency: n(10),
             cpus: n(11), concurrency: details.usage.concurrency.clone(),
         };
-        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, adds_system_time: complete, offset_per_call_ns: added_per_call_ns.map(|ns| -ns), added_range_ns: added_per_call_ns.map(|ns| [-ns, ns]), offset_range_ns: None, added_total_ns: n(0), sampled_hz: n(1).filter(|_| complete), lost };
+        let tracer = TracerFacts { kind: "bpf".into(), detail: "x".into(), added_per_call_ns, adds_system_time: Some(complete), offset_per_call_ns: added_per_call_ns.map(|ns| -ns), added_range_ns: added_per_call_ns.map(|ns| [-ns, ns]), offset_range_ns: None, added_total_ns: n(0), sampled_hz: n(1).filter(|_| complete), lost };
         let tool = Some(Tool { name: "syscost".into(), version: "1".into(), compiler: String::new() });
         let source = (!complete).then(|| Source { title: "a log".into(), note: "n".into() });
         Profile { tool, host: Host::default(), started_unix_s: 7, command, tracer, source, complete, ending, usage, groups, latencies, warnings, scope, ..details }
@@ -223,7 +223,7 @@ fn a_profile_by_hand_needs_names_and_counts_only() {
 fn where_a_tracer_works_is_known_of_files_that_do_not_say() {
     let adds = |tracer: &str| {
         let text = format!(r#"{{"schema": "syscost.profile/1", "tracer": {{{tracer}}}, "calls": []}}"#);
-        read_bytes(text.as_bytes()).unwrap().tracer.adds_system_time
+        read_bytes(text.as_bytes()).unwrap().tracer.adds_system_time.unwrap()
     };
     let kinds = ["bpf", "ptrace", "seccomp", "strace -c", ""];
     let by_kind = kinds.map(|kind| adds(&format!(r#""kind": "{kind}""#)));

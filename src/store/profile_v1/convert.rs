@@ -2,9 +2,9 @@
 //! written by hand needs no processes.
 
 use super::check::in_costs;
-use super::detail::{Object, SlowCall, Stack};
-use super::{Call, KIND, Process, ProfileFile, Repeat, ResultFile, SCHEMA, Tracer, check};
-use crate::model::{self, CallCount, Histogram, ProcessGroup, Profile};
+use super::detail::{Object, SlowCall};
+use super::{Call, KIND, ProfileFile, Repeat, ResultFile, SCHEMA, check};
+use crate::model::{self, CallCount, Histogram, ProcessGroup, Profile, StackCount, TracerFacts};
 use crate::store::buckets::{histogram, pairs};
 use crate::store::error::{FileKind, Invalid};
 use crate::store::parse::Wire;
@@ -27,7 +27,9 @@ impl Wire<Profile> for ProfileFile {
         let timeless = |group: &ProcessGroup| group.user_ns.or(group.system_ns).is_none();
         let bare = |group: &ProcessGroup| group.name.is_empty() && timeless(group) && !group.calls.is_empty();
         let nameless = profile.groups.len() == 1 && profile.groups.iter().all(bare);
-        let processes = if nameless { vec![] } else { profile.groups.iter().map(process).collect() };
+        let mut processes = profile.groups;
+        let calls = processes.iter_mut().flat_map(calls).collect();
+        processes.retain(|_| !nameless);
         ProfileFile {
             schema: SCHEMA.to_string(),
             tool: profile.tool,
@@ -35,18 +37,22 @@ impl Wire<Profile> for ProfileFile {
             host: profile.host,
             started_unix_s: profile.started_unix_s,
             command: profile.command,
-            tracer: profile.tracer.into(),
+            tracer: with_place(profile.tracer),
             complete: profile.complete,
             ending: profile.ending,
             usage: profile.usage,
             processes,
-            calls: profile.groups.into_iter().flat_map(calls).collect(),
+            calls,
             tree: profile.tree,
             durations: profile.latencies.iter().map(|(call, own)| (call.clone(), pairs(own))).collect(),
             scope: profile.scope,
             objects: profile.objects.into_iter().map(Into::into).collect(),
             objects_dropped: profile.objects_dropped,
-            stacks: profile.stacks.into_iter().map(Into::into).collect(),
+            stacks: profile
+                .stacks
+                .into_iter()
+                .map(|own| StackCount { blocked_ns: in_file(own.blocked_ns, own.woken_ns), ..own })
+                .collect(),
             stacks_sampled: profile.stacks_sampled,
             slowest: profile.slowest.into_iter().map(Into::into).collect(),
             repeats: profile.repeats.into_iter().map(Into::into).collect(),
@@ -63,7 +69,7 @@ impl Wire<Profile> for ProfileFile {
             host: self.host,
             started_unix_s: self.started_unix_s,
             command: self.command,
-            tracer: self.tracer.into(),
+            tracer: with_place(self.tracer),
             source: self.source,
             complete: self.complete,
             ending: self.ending,
@@ -76,7 +82,11 @@ impl Wire<Profile> for ProfileFile {
             scope: self.scope,
             objects: self.objects.into_iter().map(Into::into).collect(),
             objects_dropped: self.objects_dropped,
-            stacks: self.stacks.into_iter().map(Into::into).collect(),
+            stacks: self
+                .stacks
+                .into_iter()
+                .map(|own| StackCount { blocked_ns: until_woken(own.blocked_ns, own.woken_ns), ..own })
+                .collect(),
             stacks_sampled: self.stacks_sampled,
             slowest: self.slowest.into_iter().map(Into::into).collect(),
             repeats: self.repeats.into_iter().map(Into::into).collect(),
@@ -87,10 +97,9 @@ impl Wire<Profile> for ProfileFile {
 }
 
 /// The processes in their order, then those that only occur in calls.
-fn groups(processes: Vec<Process>, calls: Vec<Call>) -> Vec<ProcessGroup> {
+fn groups(processes: Vec<ProcessGroup>, calls: Vec<Call>) -> Vec<ProcessGroup> {
     let mut groups: IndexMap<(String, Option<u32>, Option<String>), ProcessGroup> = IndexMap::new();
-    for p in processes {
-        let group = ProcessGroup::from(p);
+    for group in processes {
         groups.insert((group.name.clone(), group.pid, group.cgroup.clone()), group);
     }
     for call in calls {
@@ -101,17 +110,10 @@ fn groups(processes: Vec<Process>, calls: Vec<Call>) -> Vec<ProcessGroup> {
     groups.into_values().collect()
 }
 
-impl From<Process> for ProcessGroup {
-    fn from(process: Process) -> ProcessGroup {
-        let Process { name, pid, cgroup, user_ns, system_ns } = process;
-        ProcessGroup { name, pid, cgroup, user_ns, system_ns, calls: vec![] }
-    }
-}
-
 impl From<model::ProfileRun> for Repeat {
     fn from(run: model::ProfileRun) -> Repeat {
-        let group = ProcessGroup { calls: run.calls, ..ProcessGroup::default() };
-        Repeat { calls: calls(group).collect(), usage: run.usage }
+        let mut group = ProcessGroup { calls: run.calls, ..ProcessGroup::default() };
+        Repeat { calls: calls(&mut group), usage: run.usage }
     }
 }
 
@@ -121,49 +123,15 @@ impl From<Repeat> for model::ProfileRun {
     }
 }
 
-fn process(group: &ProcessGroup) -> Process {
-    let ProcessGroup { name, pid, cgroup, user_ns, system_ns, .. } = group.clone();
-    Process { name, pid, cgroup, user_ns, system_ns }
+/// The facts with the one that older files lack: of our tracers, only that kind works inside of the calls.
+fn with_place(facts: TracerFacts) -> TracerFacts {
+    TracerFacts { adds_system_time: facts.adds_system_time.or(Some(facts.kind == "bpf")), ..facts }
 }
 
-impl From<model::TracerFacts> for Tracer {
-    fn from(facts: model::TracerFacts) -> Tracer {
-        Tracer {
-            kind: facts.kind,
-            detail: facts.detail,
-            added_per_call_ns: facts.added_per_call_ns,
-            added_total_ns: facts.added_total_ns,
-            adds_system_time: Some(facts.adds_system_time),
-            sampled_hz: facts.sampled_hz,
-            offset_per_call_ns: facts.offset_per_call_ns,
-            added_range_ns: facts.added_range_ns,
-            offset_range_ns: facts.offset_range_ns,
-            lost: facts.lost,
-        }
-    }
-}
-
-impl From<Tracer> for model::TracerFacts {
-    fn from(file: Tracer) -> model::TracerFacts {
-        // For files from before the field existed.
-        let known = file.kind == "bpf";
-        model::TracerFacts {
-            adds_system_time: file.adds_system_time.unwrap_or(known),
-            sampled_hz: file.sampled_hz,
-            kind: file.kind,
-            detail: file.detail,
-            added_per_call_ns: file.added_per_call_ns,
-            added_total_ns: file.added_total_ns,
-            offset_per_call_ns: file.offset_per_call_ns,
-            added_range_ns: file.added_range_ns,
-            offset_range_ns: file.offset_range_ns,
-            lost: file.lost,
-        }
-    }
-}
-
-fn calls(group: ProcessGroup) -> impl Iterator<Item = Call> {
-    group.calls.into_iter().map(move |count| Call {
+/// Takes the calls out of `group`.
+fn calls(group: &mut ProcessGroup) -> Vec<Call> {
+    let counts = std::mem::take(&mut group.calls).into_iter();
+    let call = |count: CallCount| Call {
         process: group.name.clone(),
         pid: group.pid,
         cgroup: group.cgroup.clone(),
@@ -180,7 +148,8 @@ fn calls(group: ProcessGroup) -> impl Iterator<Item = Call> {
         preempted_ns: count.runnable_ns.map(|ns| ns.saturating_sub(count.woken_ns.unwrap_or(0))),
         elapsed_ns: count.elapsed_ns,
         bytes: count.bytes,
-    })
+    };
+    counts.map(call).collect()
 }
 
 impl From<Call> for CallCount {
@@ -200,22 +169,6 @@ impl From<Call> for CallCount {
             elapsed_ns: call.elapsed_ns,
             bytes: call.bytes,
         }
-    }
-}
-
-impl From<model::StackCount> for Stack {
-    fn from(stack: model::StackCount) -> Stack {
-        let blocked_ns = in_file(stack.blocked_ns, stack.woken_ns);
-        let model::StackCount { process, call, frames, calls, on_cpu_ns, woken_ns, .. } = stack;
-        Stack { process, call, frames, calls, on_cpu_ns, blocked_ns, woken_ns }
-    }
-}
-
-impl From<Stack> for model::StackCount {
-    fn from(file: Stack) -> model::StackCount {
-        let blocked_ns = until_woken(file.blocked_ns, file.woken_ns);
-        let Stack { process, call, frames, calls, on_cpu_ns, woken_ns, .. } = file;
-        model::StackCount { process, call, frames, calls, on_cpu_ns, blocked_ns, woken_ns }
     }
 }
 

@@ -39,30 +39,6 @@ pub struct Object {
     pub bytes: Option<u64>,
 }
 
-/// Calls of one kind from one place in a program.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct Stack {
-    /// Name of the processes; empty if unknown.
-    #[serde(default)]
-    pub process: String,
-    /// The system call's name.
-    #[schemars(length(min = 1))]
-    pub call: String,
-    /// Functions, the outermost first.
-    pub frames: Vec<String>,
-    pub calls: u64,
-    /// Time on a CPU between entry and return, in nanoseconds; null where it is not known.
-    #[serde(default)]
-    pub on_cpu_ns: Option<u64>,
-    /// Time off the CPU because the call waited, in nanoseconds.
-    #[serde(default)]
-    pub blocked_ns: Option<u64>,
-    /// The part of `blocked_ns` from the wake-up until on a CPU, in nanoseconds: runnable, waiting for a CPU; left out if
-    /// unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub woken_ns: Option<u64>,
-}
-
 /// One call that took long.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct SlowCall {

@@ -10,8 +10,8 @@ mod detail;
 use super::buckets::Bucket;
 use super::error::FileKind;
 use super::v1::ResultFile;
-use crate::model::{Class, Ending, Host, ProcessPath, Source, Tool, Usage};
-use detail::{Object, SlowCall, Stack, is_zero};
+use crate::model::{Class, Ending, Host, ProcessGroup, ProcessPath, Source, StackCount, Tool, TracerFacts, Usage};
+use detail::{Object, SlowCall, is_zero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub struct ProfileFile {
     scope: Option<String>,
     /// Which tracer made it.
     #[serde(default)]
-    tracer: Tracer,
+    tracer: TracerFacts,
     /// False where tracing was ended before the workload, or data was lost.
     #[serde(default = "yes")]
     complete: bool,
@@ -67,7 +67,7 @@ pub struct ProfileFile {
     usage: Usage,
     /// What is known of the processes of each name, apart from their calls.
     #[serde(default)]
-    processes: Vec<Process>,
+    processes: Vec<ProcessGroup>,
     /// One entry for each process name, system call and class.
     calls: Vec<Call>,
     /// Who started whom, by names; left out if unknown.
@@ -83,9 +83,9 @@ pub struct ProfileFile {
     /// Calls on objects that there was no room to count; left out if objects were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     objects_dropped: Option<u64>,
-    /// Calls by user stack.
+    /// Calls by user stack; `blocked_ns` is until the thread ran again, as in `calls`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    stacks: Vec<Stack>,
+    stacks: Vec<StackCount>,
     /// Calls whose stacks were recorded, if that was a sample of them: the others are divided as these are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stacks_sampled: Option<u64>,
@@ -114,58 +114,6 @@ struct Repeat {
 
 fn yes() -> bool {
     true
-}
-
-/// Which tracer made the profile, and what it added.
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-struct Tracer {
-    /// `bpf`, `ptrace`, `seccomp`, `strace` or `strace -c`; empty if nothing was traced.
-    kind: String,
-    /// How it was set up, in one line.
-    detail: String,
-    /// What it adds to each call, in nanoseconds; null if unknown.
-    #[schemars(range(min = 0))]
-    added_per_call_ns: Option<f64>,
-    /// The 95% interval of `added_per_call_ns`, also where that is null because it is too wide.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    added_range_ns: Option<[f64; 2]>,
-    /// What it adds to all calls together, in nanoseconds, each priced as its kind of call; left out if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    added_total_ns: Option<u64>,
-    /// Whether what it adds is system time of the workload itself. If it is left out, the kind determines it: so for `bpf` and
-    /// `perf`, not for others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    adds_system_time: Option<bool>,
-    /// How often each CPU was sampled a second, where that was done instead of counting calls.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sampled_hz: Option<u64>,
-    /// By how much a null call was overestimated: already subtracted from `on_cpu_ns`, not from the durations.
-    offset_per_call_ns: Option<f64>,
-    /// The 95% interval of `offset_per_call_ns`, also where that is null and nothing was subtracted because it is too wide.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    offset_range_ns: Option<[f64; 2]>,
-    /// Events that were seen and could not be counted.
-    lost: u64,
-}
-
-/// What is known of the processes of one name.
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct Process {
-    /// The name as the kernel keeps it.
-    name: String,
-    /// Its process, where processes of the same name are distinguished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pid: Option<u32>,
-    /// Its control group, where they are distinguished: the path below the root of the hierarchy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cgroup: Option<String>,
-    /// CPU time in user mode, in nanoseconds.
-    #[serde(default)]
-    user_ns: Option<u64>,
-    /// CPU time in the kernel, in nanoseconds.
-    #[serde(default)]
-    system_ns: Option<u64>,
 }
 
 /// One system call of one class, made by the processes of one name.

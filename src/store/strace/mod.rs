@@ -37,7 +37,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Profile, Malformed> {
         true => ("strace -c", TABLE_NOTE, table(&text)?),
         false => ("strace", log::NOTE, log::read(&text)?),
     };
-    profile.tracer.kind = kind.into();
+    (profile.tracer.kind, profile.tracer.adds_system_time) = (kind.into(), Some(false));
     profile.tool = Some(Tool::default());
     profile.source = Some(Source { title: format!("{kind}, from {name}"), note: note.into() });
     Ok(profile)

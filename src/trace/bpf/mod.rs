@@ -298,7 +298,7 @@ impl Bpf {
             added_per_call_ns: added_ns,
             added_range_ns: each.map(|each| each.range()),
             added_total_ns: added_ns.map(|ns| (ns * all as f64).round() as u64),
-            adds_system_time: true,
+            adds_system_time: Some(true),
             offset_per_call_ns: self.calibration.offset_ns(),
             offset_range_ns: self.calibration.offset.map(|offset| offset.range()),
             sampled_hz: self.programs.sampled_hz(),

@@ -291,7 +291,7 @@ impl Tracer for PtraceTracer {
             detail: self.detail(),
             added_per_call_ns: self.calibration.added.and_then(|added| added.added()),
             added_range_ns: self.calibration.added.map(|added| added.range()),
-            adds_system_time: false,
+            adds_system_time: Some(false),
             lost: self.tree.lost,
             ..TracerFacts::default()
         };
