@@ -24,11 +24,9 @@
 //! - [`stats`]: pure: medians, intervals, ratios
 //! - [`mod@derive`]: pure: rows made of two others, round by round
 //! - [`summary`]: pure: a run as results with warnings
-//! - [`rows`]: pure: a run as flat rows, one per case, for engines that gather them
 //! - [`fit`]: pure: cost as a line over a parameter, and crossovers
 //! - [`mod@compare`]: pure: several runs side by side, and one machine over time
 //! - [`mod@attribute`]: pure: profile x unit costs = seconds explained, with an interval
-//! - [`fleet`]: pure: scripts that run on many nodes, what is missing of what was gathered, and what its rows say
 //! - [`doctor`]: pure: what disturbs measurements on this host, and what to do about it
 //! - [`top`]: pure: the state of the live table: counts to rates, keys to what is shown
 //! - [`document`]: blocks, tables and records, whatever the subject and the format
@@ -56,7 +54,6 @@ pub mod document;
 pub mod engine;
 pub mod explain;
 pub mod fit;
-pub mod fleet;
 pub mod guest;
 pub mod kernel;
 pub mod model;
@@ -65,7 +62,6 @@ pub mod proof;
 pub mod prose;
 pub mod race;
 pub mod report;
-pub mod rows;
 pub mod runner;
 pub mod session;
 pub mod singles;

@@ -5,7 +5,6 @@ use super::error::usage;
 use super::exit::Exit;
 use super::messages;
 use crate::clean;
-use crate::store::StoreError;
 use anyhow::{Context, Result};
 use indexmap::IndexMap;
 use std::fs::{self, DirEntry};
@@ -14,21 +13,21 @@ use std::path::{Path, PathBuf};
 
 /// What a directory holds, by name.
 #[derive(Debug, Default)]
-pub struct Listing {
-    pub files: Vec<PathBuf>,
+struct Listing {
+    files: Vec<PathBuf>,
     /// What is called like them and is none, with the reason.
-    pub others: Vec<(PathBuf, String)>,
+    others: Vec<(PathBuf, String)>,
 }
 
-/// The files of `directory` that end with one of `endings`, without hidden ones. Errors: if it cannot be read, wholly
+/// The JSON files of `directory`, without hidden ones. Errors: if it cannot be read, wholly
 /// or in part.
-pub fn list(directory: &Path, endings: &[&str]) -> io::Result<Listing> {
+fn list(directory: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let path = entry.path();
         let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if hidden || !path.extension().is_some_and(|end| endings.iter().any(|ending| end == *ending)) {
+        if hidden || path.extension().is_none_or(|end| end != "json") {
             continue;
         }
         match no_file(&entry, &path) {
@@ -60,11 +59,11 @@ fn no_file(entry: &DirEntry, path: &Path) -> Option<String> {
 
 /// The files that `inputs` name, with those of directories in their place; what is left out of directories goes to `skipped`.
 /// Errors: if a directory cannot be read or has no such file.
-pub fn expanded(inputs: &[PathBuf], endings: &[&str], skipped: &mut Skipped) -> Result<Vec<PathBuf>> {
+pub fn expanded(inputs: &[PathBuf], skipped: &mut Skipped) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for input in inputs {
         match is_directory(input)? {
-            true => files.extend(files_of(input, endings, skipped)?),
+            true => files.extend(files_of(input, skipped)?),
             false => files.push(input.clone()),
         }
     }
@@ -83,15 +82,13 @@ pub fn is_directory(path: &Path) -> Result<bool> {
 
 /// The files of `directory`; what is left out goes to `skipped`. Errors: if it cannot be read. A usage error where it
 /// has none and nothing was left out.
-fn files_of(directory: &Path, endings: &[&str], skipped: &mut Skipped) -> Result<Vec<PathBuf>> {
+fn files_of(directory: &Path, skipped: &mut Skipped) -> Result<Vec<PathBuf>> {
     let name = shown(directory);
-    let listing = usage(
-        list(directory, endings).with_context(|| format!("{name}: cannot be read; name a directory of result files")),
-    )?;
+    let listing = list(directory).with_context(|| format!("{name}: cannot be read; name a directory of result files"));
+    let listing = usage(listing)?;
     if listing.files.is_empty() && listing.others.is_empty() {
         return usage(Err(anyhow::anyhow!(
-            "{name}: there is no file called *.{} in it; write runs there with 'syscost run --out'",
-            endings[0]
+            "{name}: there is no file called *.json in it; write runs there with 'syscost run --out-dir'"
         )));
     }
     listing.others.iter().for_each(|(path, reason)| skipped.add(&path.to_string_lossy(), reason));
@@ -112,15 +109,7 @@ impl Skipped {
         self.0.entry(reason.to_string()).or_insert_with(|| (0, name.to_string())).0 += 1;
     }
 
-    pub fn add_unread(&mut self, error: &StoreError) {
-        self.add(error.file(), &error.reason());
-    }
-
-    pub fn count(&self) -> usize {
-        self.0.values().map(|(count, _)| count).sum()
-    }
-
-    pub fn lines(&self) -> Vec<String> {
+    fn lines(&self) -> Vec<String> {
         let line = |(reason, (count, first)): (&String, &(usize, String))| match count {
             1 => format!("{first}: {reason}"),
             _ => format!("{first} and {} more: {reason}", count - 1),
@@ -151,8 +140,8 @@ mod tests {
         symlink("b.json", at("good.json")).unwrap();
         symlink("nowhere", at("dangling.json")).unwrap();
         symlink("loop.json", at("loop.json")).unwrap();
-        let listing = list(directory.path(), &["json", "jsonl"]).unwrap();
-        assert_eq!(listing.files, ["a.jsonl", "b.json", "good.json"].map(at));
+        let listing = list(directory.path()).unwrap();
+        assert_eq!(listing.files, ["b.json", "good.json"].map(at));
         let others: Vec<_> = listing.others.iter().map(|(path, reason)| (path.clone(), reason.as_str())).collect();
         assert_eq!(
             others,
@@ -171,6 +160,5 @@ mod tests {
             skipped.add(name, reason);
         }
         assert_eq!(skipped.lines(), ["a and 2 more: is odd", "b: is even"]);
-        assert_eq!(skipped.count(), 4);
     }
 }

@@ -8,8 +8,6 @@ pub enum Exit {
     /// Some cases failed; their rows say why.
     SomeFailed,
     Interrupted,
-    /// Nodes of a fleet are missing, or their runs cannot stand beside the others.
-    NodesMissing,
     Command(u8),
 }
 
@@ -22,7 +20,7 @@ impl Exit {
     pub fn status(self) -> u8 {
         match self {
             Exit::Success => 0,
-            Exit::CostGrown | Exit::NodesMissing => 1,
+            Exit::CostGrown => 1,
             Exit::SomeFailed => 3,
             Exit::Interrupted => 130,
             Exit::Command(status) => status,

@@ -1,4 +1,4 @@
-//! Labels of a run: from `--label` and the environment into its file, and which files a command takes by them.
+//! Labels of a run, from `--label` and the environment into its file.
 
 use super::error::usage;
 use crate::model::Label;
@@ -32,21 +32,6 @@ fn from_environment(variables: impl Iterator<Item = (OsString, OsString)>) -> Re
     Ok(labels)
 }
 
-/// Which files are taken, by the labels of their runs.
-#[derive(clap::Args, Clone, Debug, Default)]
-pub struct Where {
-    /// Take only files whose run has this label. Repeatable; several values of one key are alternatives.
-    #[arg(long = "where", value_name = "KEY=VALUE")]
-    wanted: Vec<Label>,
-}
-
-impl Where {
-    pub fn takes(&self, labels: &BTreeMap<String, String>) -> bool {
-        let has = |label: &Label| labels.get(&label.key) == Some(&label.value);
-        self.wanted.iter().all(|one| self.wanted.iter().any(|other| other.key == one.key && has(other)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,14 +49,5 @@ mod tests {
         assert!(of(&[("SYSCOST_LABEL_1", "x")]).is_err());
         let twice = of(&[("SYSCOST_LABEL_A", "x"), ("SYSCOST_LABEL_a", "y")]).unwrap_err().to_string();
         assert!(twice.contains("SYSCOST_LABEL_a") && twice.contains("case only"), "{twice}");
-    }
-
-    #[test]
-    fn files_are_chosen_by_all_keys_and_one_value_of_each() {
-        let filter = |texts: &[&str]| Where { wanted: texts.iter().map(|text| text.parse().unwrap()).collect() };
-        let labels = [("pool", "web"), ("zone", "a")].map(|(key, text)| (key.to_string(), text.to_string())).into();
-        let takes = |texts: &[&str]| filter(texts).takes(&labels);
-        assert!(takes(&[]) && takes(&["pool=web"]) && takes(&["pool=db", "pool=web", "zone=a"]));
-        assert!(!takes(&["pool=db"]) && !takes(&["pool=web", "zone=b"]) && !takes(&["rack=1"]));
     }
 }

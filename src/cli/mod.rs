@@ -11,7 +11,6 @@ mod doctor;
 mod error;
 mod exit;
 pub mod explain;
-mod fleet;
 mod help;
 mod kernel;
 mod labels;
@@ -95,7 +94,6 @@ enum Command {
     Compare(compare::CompareArgs),
     Show(show::ShowArgs),
     Report(report::ReportArgs),
-    Fleet(fleet::FleetArgs),
     Kernel(kernel::KernelArgs),
     Doctor(doctor::DoctorArgs),
     #[command(hide = true)]
@@ -199,7 +197,6 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Why(args)) => why::run(&args, notes),
         Some(Command::Race(args)) => race::run(&args, notes, out),
         Some(Command::Kernel(args)) => kernel::run(&args, notes, out),
-        Some(Command::Fleet(args)) => fleet::run(&args, out),
         Some(Command::Probe(args)) => probe::run(&args, notes, out),
         Some(Command::Completions(args)) => completions::run(&args, out),
         Some(Command::Man(args)) => manual::run(&args, parser(true), out),

@@ -3,12 +3,12 @@
 mod args;
 mod atlas;
 mod explained;
-mod fleet;
 mod profile;
 
 pub use args::ReportArgs;
 
 use super::answers;
+use super::directory::is_directory;
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
@@ -22,7 +22,7 @@ use crate::report::figure::palette::SERIES;
 use crate::report::figures;
 use crate::report::html::{Explained, MOST_DETAILED, Page, write_document_page, write_page};
 use crate::report::latency_figure;
-use crate::store::Stored;
+use crate::store::{Stored, installed};
 use anyhow::{Result, anyhow, bail};
 use args::{FigureKind, Kind};
 use std::io::Write;
@@ -31,11 +31,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    if let Some(directory) = atlas::directory(args)? {
-        return atlas::run(directory, args, notes, out);
-    }
-    if fleet::is_asked(args)? {
-        return fleet::run(args, notes, out);
+    if let [only] = &args.files[..]
+        && (installed::files(only).is_some() || is_directory(only)?)
+    {
+        return atlas::run(only, args, notes, out);
     }
     if let [only] = &args.files[..]
         && only.is_file()

@@ -305,11 +305,11 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
     if failed || plan.unmet(run).next().is_some() { Exit::SomeFailed } else { Exit::Success }
 }
 
-/// The same of a directory for new files.
+/// The same of a directory for new files, which is made if it does not exist.
 fn check_folder(flag: &str, folder: &Path) -> Result<()> {
     let wrong = |what: String| usage(Err(anyhow!("{flag} {}: {what}", folder.display())));
-    if !folder.is_dir() {
-        return wrong("not an existing directory: make it first".to_string());
+    if let Err(error) = std::fs::create_dir_all(folder) {
+        return wrong(format!("the directory cannot be made ({})", error.kind()));
     }
     tempfile::tempfile_in(folder).map(drop).or_else(|e| wrong(format!("no file can be made there ({})", e.kind())))
 }

@@ -5,12 +5,10 @@ use crate::cli::kernel::{AtlasCheck, KernelList};
 use crate::cli::list::environments::EnvironmentList;
 use crate::cli::list::{LanguageList, OperationList, StudyList};
 use crate::compare::{Comparison, ProfileComparison, RaceFound};
-use crate::fleet::FleetCheck;
 use crate::model::atlas::{AtlasKernel, AtlasSteps};
 use crate::model::explained::{KernelExplanation, KernelVersus};
 use crate::model::program::ProgramInKernels;
 use crate::model::{Profile, Run};
-use crate::report::rows;
 use crate::report::top::TopDocument;
 use crate::report::{AttributionDocument, ProfileDocument, SummaryDocument};
 use crate::store;
@@ -23,7 +21,6 @@ fn all() -> Vec<(&'static str, Value)> {
     vec![
         ("summary", json_schema::<SummaryDocument>()),
         ("result", store::schema::<Run>()),
-        ("row", rows::schema()),
         ("comparison", json_schema::<Comparison>()),
         ("profile-comparison", json_schema::<ProfileComparison>()),
         ("profile", store::schema::<Profile>()),
@@ -37,7 +34,6 @@ fn all() -> Vec<(&'static str, Value)> {
         ("explain-kernel", store::schema::<KernelExplanation>()),
         ("explain-kernel-versus", store::schema::<KernelVersus>()),
         ("explain-program", json_schema::<ProgramInKernels>()),
-        ("fleet-check", json_schema::<FleetCheck>()),
         ("languages", json_schema::<LanguageList>()),
         ("environments", json_schema::<EnvironmentList>()),
         ("studies", json_schema::<StudyList>()),

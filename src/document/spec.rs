@@ -1,7 +1,9 @@
 //! Specifications of columns: what people read and what programs read. A list of them makes the table for text,
-//! Markdown and pages, and the records for CSV.
+//! Markdown and pages, and the records for CSV and JSON lines.
 
 use super::cell::{Cell, Column};
+use serde::Serialize;
+use std::fmt;
 
 type Of<'a, R, T> = Box<dyn Fn(&R) -> T + 'a>;
 
@@ -9,7 +11,7 @@ type Of<'a, R, T> = Box<dyn Fn(&R) -> T + 'a>;
 /// for people (`1.2 .. 1.4`) may be several fields.
 pub struct Spec<'a, R> {
     shown: Option<(Column, Of<'a, R, Cell>)>,
-    fields: Vec<(&'static str, Of<'a, R, String>)>,
+    fields: Vec<(&'static str, Of<'a, R, Value>)>,
 }
 
 impl<'a, R> Spec<'a, R> {
@@ -54,21 +56,21 @@ impl<'a, R> Spec<'a, R> {
 
     /// Adds a field of numbers, with the unit in `name`; empty if unknown or not finite.
     pub fn number<T: Into<Option<f64>>>(self, name: &'static str, value: impl Fn(&R) -> T + 'a) -> Spec<'a, R> {
-        let text = |value: f64| value.is_finite().then(|| value.to_string());
-        self.field(name, move |row| value(row).into().and_then(text).unwrap_or_default())
+        let known = |value: &f64| value.is_finite();
+        self.field(name, move |row| value(row).into().filter(known).map_or(Value::Unknown, Value::Number))
     }
 
     /// Adds a field of whole numbers; empty if unknown.
     pub fn count<T: Into<Option<u64>>>(self, name: &'static str, value: impl Fn(&R) -> T + 'a) -> Spec<'a, R> {
-        self.field(name, move |row| value(row).into().map_or(String::new(), |count| count.to_string()))
+        self.field(name, move |row| value(row).into().map_or(Value::Unknown, Value::Count))
     }
 
     /// Adds a field of text; empty if unknown.
     pub fn text<T: Into<Option<String>>>(self, name: &'static str, value: impl Fn(&R) -> T + 'a) -> Spec<'a, R> {
-        self.field(name, move |row| value(row).into().unwrap_or_default())
+        self.field(name, move |row| value(row).into().map_or(Value::Unknown, Value::Text))
     }
 
-    fn field(mut self, name: &'static str, value: impl Fn(&R) -> String + 'a) -> Spec<'a, R> {
+    fn field(mut self, name: &'static str, value: impl Fn(&R) -> Value + 'a) -> Spec<'a, R> {
         self.fields.push((name, Box::new(value)));
         self
     }
@@ -85,10 +87,32 @@ pub fn cells<R>(specs: &[Spec<'_, R>], row: &R) -> Vec<Cell> {
 }
 
 /// What programs read: the names of fields, and rows with one value per field.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Records {
     names: Vec<&'static str>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Vec<Value>>,
+}
+
+/// The value of a field. A number is finite.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    Unknown,
+    Text(String),
+    Number(f64),
+    Count(u64),
+}
+
+/// As CSV has it: empty for what is unknown.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Unknown => Ok(()),
+            Value::Text(text) => f.write_str(text),
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Count(count) => write!(f, "{count}"),
+        }
+    }
 }
 
 impl Records {
@@ -105,7 +129,7 @@ impl Records {
     }
 
     /// Rows with one value per field.
-    pub fn rows(&self) -> &[Vec<String>] {
+    pub fn rows(&self) -> &[Vec<Value>] {
         &self.rows
     }
 }
@@ -133,7 +157,8 @@ mod tests {
         assert_eq!(table.columns().iter().map(|c| c.title.as_str()).collect::<Vec<_>>(), ["95% interval"]);
         assert_eq!(table.rows()[0], [Cell::from("1.5 .. 2.5")]);
         assert_eq!(table.records().names(), ["kind", "ci_low_ns", "ci_high_ns", "calls"]);
-        assert_eq!(table.records().rows()[0], ["cost", "1.5", "2.5", "18446744073709551615"]);
-        assert_eq!(table.records().rows()[1], ["cost", "", "", "18446744073709551615"]);
+        let texts = |row: usize| table.records().rows()[row].iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(texts(0), ["cost", "1.5", "2.5", "18446744073709551615"]);
+        assert_eq!(texts(1), ["cost", "", "", "18446744073709551615"]);
     }
 }

@@ -16,22 +16,26 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// How a run is written: in a format of our own or in another program's.
+/// How a run is written: in a format of our own, as rows for data engines, or in another program's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunFormat {
     Ours(Format),
+    Rows,
     GoBenchmark,
 }
 
 impl ValueEnum for RunFormat {
     fn value_variants<'a>() -> &'a [RunFormat] {
-        use RunFormat::{GoBenchmark, Ours};
-        &[Ours(Format::Text), Ours(Format::Markdown), Ours(Format::Csv), Ours(Format::Json), GoBenchmark]
+        use RunFormat::{GoBenchmark, Ours, Rows};
+        &[Ours(Format::Text), Ours(Format::Markdown), Ours(Format::Csv), Ours(Format::Json), Rows, GoBenchmark]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             RunFormat::Ours(format) => format.to_possible_value(),
+            RunFormat::Rows => {
+                Some(PossibleValue::new("rows").help("JSON lines for data engines, of any number of files"))
+            }
             RunFormat::GoBenchmark => {
                 Some(PossibleValue::new("go-benchmark").help("Go's benchmark lines, one a time block, for benchstat"))
             }

@@ -9,7 +9,6 @@ mod atlas;
 mod charts;
 mod compared;
 mod explained;
-mod fleet;
 mod head;
 mod host;
 mod latency;
@@ -21,7 +20,6 @@ mod runs;
 
 pub use atlas::write_atlas_page;
 pub use explained::write_explained_page;
-pub use fleet::{FleetPage, write_fleet_page};
 pub use page::{Explained, MOST_DETAILED, Page};
 pub use profile::{ProfilePage, each_s, write_profile_page};
 pub use profiles::{ProfilesPage, write_profiles_page};

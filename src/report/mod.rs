@@ -12,13 +12,12 @@ mod explain;
 mod export;
 pub mod figure;
 mod fit;
-mod fleet;
 mod gate;
 pub mod html;
 pub mod numbers;
 mod profile;
 mod race;
-pub mod rows;
+mod rows;
 mod run;
 mod study;
 pub mod svg;
@@ -32,7 +31,6 @@ pub use explain::{
 pub use explain::{explanation_document, program_document, variant_table, variants_answer};
 pub use export::{RunFormat, write_go_benchmark};
 pub use fit::{parameter_table, plot};
-pub use fleet::fleet_table;
 pub use gate::{Finding, Outcome, failed_lines, not_judged_lines};
 pub use profile::{
     ProfileDocument, Weight, flame_difference, flame_figure, latency_histograms, percent_of_wall,
@@ -40,6 +38,7 @@ pub use profile::{
     unknown_overhead,
 };
 pub use race::race_document;
+pub use rows::write_rows;
 pub use run::{
     Portrait, RunView, Sort, SummaryDocument, ViewKind, bar_blocks, cmpthese_blocks, distribution_blocks, figures,
     first_run_note, latency_document, latency_figure, latency_table, run_document, summary_table, summary_tables,

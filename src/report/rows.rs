@@ -1,18 +1,129 @@
-//! Flat rows for engines that gather runs: the table of columns, which every format and the schema follow.
+//! Runs as JSON lines for data engines: the fields of CSV, after what is known of the run and its machine. Called by
+//! `show --format rows` and `run --format rows`.
 //!
-//! Rules of the columns, so that every engine infers the same types: each row has all of them, null where unknown; values are
-//! text, flags, doubles, 64-bit integers with a sign, and lists of doubles. No map, and nothing unsigned, which some engines
-//! read as a decimal. Columns are only added within a version.
+//! So that every engine infers the same types, each line has all fields, null where unknown, and no value is a list or a map.
 
-mod columns;
-mod json;
-#[cfg(feature = "parquet")]
-mod parquet;
+mod machine;
 
-pub use columns::{Column, Kind, Value, columns};
-pub use json::{schema, write_row};
-#[cfg(feature = "parquet")]
-pub use parquet::ParquetRows;
+use super::run::columns::{columns, lines};
+use crate::document::Records;
+use crate::model::Run;
+use crate::summary::{Row, RunWarning, Warning, summarize};
+use anyhow::Result;
+use machine::Machine;
+use serde::{Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 
-/// Name and version of the rows.
-pub const SCHEMA: &str = "syscost.row/1";
+/// What precedes the fields of CSV. FORMAT.md describes it.
+#[derive(Serialize)]
+struct Line<'a> {
+    file: Option<&'a str>,
+    started_unix_s: Option<i64>,
+    complete: bool,
+    #[serde(flatten)]
+    machine: Machine,
+    tool: String,
+    compiler: &'a str,
+    run_warnings: &'a str,
+    #[serde(flatten)]
+    labels: &'a BTreeMap<String, Option<&'a String>>,
+    warnings: String,
+    #[serde(flatten, serialize_with = "fields")]
+    fields: (&'a Records, usize),
+}
+
+fn fields<S: Serializer>((records, row): &(&Records, usize), serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(records.names().iter().zip(&records.rows()[*row]))
+}
+
+/// Writes a line for each record of `run` that was asked for, and for each that its study derives. `file` is where the run is
+/// from; `labels` are the keys of the labels that all lines have.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_rows(run: &Run, file: Option<&str>, labels: &BTreeSet<String>, out: &mut dyn Write) -> Result<()> {
+    let summary = summarize(run);
+    let lines = lines(&summary, &summary.rows.iter().collect::<Vec<&Row>>());
+    let records = Records::of(&columns(&summary), &lines);
+    let run_warnings = kinds(summary.warnings.iter().map(RunWarning::kind));
+    let labels = labels.iter().map(|key| (format!("label_{key}"), run.labels.get(key))).collect();
+    for (row, line) in lines.iter().enumerate() {
+        let written = Line {
+            file,
+            started_unix_s: i64::try_from(run.started_unix_s).ok().filter(|seconds| *seconds > 0),
+            complete: run.runs().all(|run| run.complete),
+            machine: Machine::for_environment(run, line.environment),
+            tool: format!("{} {}", run.tool.name, run.tool.version),
+            compiler: &run.tool.compiler,
+            run_warnings: &run_warnings,
+            labels: &labels,
+            warnings: kinds(line.row.iter().flat_map(|row| &row.warnings).map(Warning::kind)),
+            fields: (&records, row),
+        };
+        serde_json::to_writer(&mut *out, &written)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Each kind once, separated by spaces.
+fn kinds(all: impl Iterator<Item = &'static str>) -> String {
+    all.collect::<indexmap::IndexSet<&str>>().into_iter().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Host;
+    use crate::model::fixtures::{emulated, entering, instructions, record, run, varying};
+    use serde_json::{Value, json};
+
+    fn written(run: &Run, labels: &[&str]) -> Vec<Value> {
+        let keys = labels.iter().map(ToString::to_string).collect();
+        let mut out = Vec::new();
+        write_rows(run, Some("a.json"), &keys, &mut out).unwrap();
+        String::from_utf8(out).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_line_has_the_run_its_labels_and_the_fields_of_csv() {
+        let mut whole = run(vec![entering("file.stat", 500, &[("newfstatat", 1.0)])]);
+        whole.labels.insert("pool".into(), "a\"'\n\u{1b}".into());
+        whole.host.name = Some("n1".into());
+        let line = written(&whole, &["pool", "zone"]).remove(0);
+        assert_eq!(
+            (&line["file"], &line["host"], &line["started_unix_s"]),
+            (&json!("a.json"), &json!("n1"), &json!(null))
+        );
+        assert_eq!((&line["label_pool"], &line["label_zone"]), (&json!("a\"'\n\u{1b}"), &json!(null)));
+        assert_eq!(
+            (&line["kind"], &line["operation"], &line["language"]),
+            (&json!("cost"), &json!("file.stat"), &json!(""))
+        );
+        assert_eq!((&line["median_ns"], &line["kernel_entries_by_call"]), (&json!(500.0), &json!("newfstatat x1")));
+        assert!(line.as_object().unwrap().values().all(|value| !value.is_object() && !value.is_array()), "{line}");
+    }
+
+    #[test]
+    fn a_guest_is_another_machine() {
+        let records = vec![instructions("file.stat", "linux-6.1", &[1003, 1004]), record("file.stat", 300)];
+        let mut whole = run(records);
+        whole.environments = vec![emulated("linux-6.1", "6.1.0-9")];
+        let text = |text: &str| Some(text.to_string());
+        whole.host = Host { kernel: text("6.18"), cpu: text("Xeon"), libc: text("glibc"), ..Host::default() };
+        let lines = written(&whole, &[]);
+        let machine = |line: &Value| ["kernel", "cpu", "hypervisor", "libc"].map(|field| line[field].clone());
+        let guest = [json!("6.1.0-9"), json!(null), json!("qemu-system-x86_64 7.2"), json!(null)];
+        assert_eq!((machine(&lines[0]), &lines[0]["median_ns"]), (guest, &json!(null)));
+        assert_eq!(machine(&lines[1]), [json!("6.18"), json!("Xeon"), json!(null), json!("glibc")]);
+    }
+
+    #[test]
+    fn warnings_of_the_run_and_of_the_row_are_told_apart() {
+        let jump = |i| if i < 7 { 100 } else { 180 };
+        let lines = written(&run(vec![varying("id.getppid", jump), record("call.spin", 80)]), &[]);
+        assert_eq!(lines[0]["run_warnings"], "state_changed", "{}", lines[0]);
+        assert!(!lines[0]["warnings"].as_str().unwrap().contains("state_changed"));
+    }
+}

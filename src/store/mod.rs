@@ -21,14 +21,12 @@ mod output;
 mod parse;
 mod profile_v1;
 pub mod proofs;
-mod row_lines;
 mod rules;
 mod strace;
 mod v1;
 
 pub use error::{FileKind, Left, Location, Problem, StoreError};
 pub use parse::{Wire, schema_of};
-pub use row_lines::{RowLine, read_rows};
 
 use crate::clean;
 use crate::model::explained::{KernelExplanation, KernelVersus};

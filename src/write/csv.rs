@@ -14,7 +14,7 @@ pub fn write(records: &Records, out: &mut dyn Write) -> Result<()> {
     let mut csv = ::csv::Writer::from_writer(out);
     csv.write_record(records.names())?;
     for row in records.rows() {
-        csv.write_record(row.iter().map(|value| clean::csv(value)))?;
+        csv.write_record(row.iter().map(|value| clean::csv(&value.to_string())))?;
     }
     Ok(csv.flush()?)
 }

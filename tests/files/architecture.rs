@@ -14,7 +14,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("stats", &["model"]),
     ("derive", &["model", "stats"]),
     ("summary", &["derive", "model", "stats", "syscall_names"]),
-    ("rows", &["derive", "model", "stats", "summary"]),
     ("fit", &["model", "stats", "summary"]),
     ("kernel", &["model", "prose", "stats", "syscall_names"]),
     ("doctor", &["kernel", "model", "prose"]),
@@ -43,7 +42,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("trace", &["kernel", "model", "stats", "syscall_names"]),
     ("race", &["kernel", "model", "plan", "runner", "session", "trace"]),
     ("explain", &["guest", "kernel", "model", "proof", "prose", "runner", "trace"]),
-    ("fleet", &["clean", "model", "prose", "stats", "summary"]),
     (
         "report",
         &[
@@ -54,10 +52,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "derive",
             "document",
             "fit",
-            "fleet",
             "model",
             "prose",
-            "rows",
             "stats",
             "summary",
             "syscall_names",

@@ -166,8 +166,15 @@ fn a_directory_of_runs_in_kernels_has_a_page() {
     assert!(html.contains("2 kernels") && html.contains("from series 6.1 to 6.12"), "{html}");
     let (operation, _) = COSTS.iter().find(|(_, each)| *each > 0).unwrap();
     assert!(html.contains(&format!("<code>{operation}</code> executes 59% fewer instructions")), "{html}");
+    std::fs::write(place.path().join("cut.json"), "{").unwrap();
+    let skipped = page(&[]);
+    assert_eq!(skipped.status.code(), Some(3));
+    assert!(skipped.stdout == html.as_bytes() && stderr(&skipped).contains("skipped: ./cut.json: "), "{skipped:?}");
     let none = page(&["--only", "no.such"]);
-    assert!(!none.status.success() && String::from_utf8_lossy(&none.stderr).contains("none of 2 files"), "{none:?}");
+    assert!(
+        !none.status.success() && String::from_utf8_lossy(&none.stderr).contains("nor runs in emulated kernels"),
+        "{none:?}"
+    );
 }
 
 /// Where the environments do not fit side by side they are rows, or stand in blocks; none is left out, and no line is too long.

@@ -19,10 +19,12 @@ const CHOICES: [&str; 7] = ["format", "view", "by", "sort", "figure", "kind", "s
 /// Hostile input for a command: arguments without those that are tried.
 fn inputs(command: &str) -> Vec<Vec<&'static str>> {
     match command {
-        "show" => vec![vec!["run.json"], vec!["sizes.json"], vec!["environments.json"], vec!["profile.json"]]
-            .into_iter()
-            .chain(files::STRACE.map(|name| vec![name]))
-            .collect(),
+        "show" => {
+            vec![vec!["run.json"], vec!["sizes.json"], vec!["environments.json"], vec!["profile.json"], vec!["history"]]
+                .into_iter()
+                .chain(files::STRACE.map(|name| vec![name]))
+                .collect()
+        }
         "compare" => vec![
             vec!["run.json", "moved.json"],
             vec!["run.json", "moved.json", "sizes.json", "--threshold", "1"],
@@ -82,18 +84,6 @@ fn of_kernels_and_probes(command: &str) -> Vec<Vec<&'static str>> {
         "kernel remove" => vec![vec![files::SHORT]],
         "probe build" => vec![vec!["--target", files::SHORT, "-o", "probe"]],
         "probe list-targets" => vec![vec![]],
-        "fleet script" => vec![
-            vec![files::SHORT, "--nodes", "a", "--out-dir", "/shared"],
-            vec!["id", "--nodes", files::SHORT, "--out-dir", "/shared"],
-            vec!["id", "--nodes", "2", "--out-dir", "/shared", "--image", files::SHORT, "--name", files::SHORT],
-        ],
-        "fleet check" => vec![vec!["history"], vec![".", "--expect", "study.toml"], vec![files::SHORT]],
-        "fleet rows" => {
-            vec![vec!["run.json", "sizes.json", "environments.json", "profile.json", files::SHORT], vec!["history"]]
-        }
-        "fleet sql" => {
-            vec![vec!["--from", files::SHORT], vec!["--from", files::PROGRAM], vec!["--group-by", files::SHORT]]
-        }
         "kernel atlas build" => vec![
             vec!["atlas", "--fetched", "--kernels", files::SHORT],
             vec!["atlas", "--fetched", "--operations", files::SHORT],
@@ -183,9 +173,6 @@ fn wrong(format: &str, arguments: &[String], output: &Output) -> Result<(), Stri
         return if said { Ok(()) } else { Err("said nothing".to_string()) };
     }
     match arguments[0].as_str() {
-        "fleet" if arguments[1] == "rows" => {
-            output.stdout.split_inclusive(|byte| *byte == b'\n').try_for_each(check::json)
-        }
         "completions" | "man" => Ok(()),
         _ => check::output(format, &output.stdout),
     }
@@ -267,7 +254,6 @@ fn working(command: &str) -> Vec<&'static str> {
         "list" => vec!["--studies"],
         "kernel" => vec!["list"],
         "probe" => vec!["list-targets"],
-        "fleet" => vec!["script", "clush", "id", "--nodes", "a,b", "--out-dir", "/shared"],
         "completions" => vec!["bash"],
         "top" => vec!["--all", "--count", "1", "--interval", "0.1", "--quiet"],
         "doctor" | "man" => vec![],
@@ -325,7 +311,7 @@ fn a_standard_error_that_nobody_reads_changes_no_status() {
         (vec!["--wrong"], 2),
         (vec!["show", "run.json"], 0),
         (vec!["compare", "run.json", "moved.json", "--fail-over", "0"], 1),
-        (vec!["fleet", "rows", "history"], 3),
+        (vec!["show", "history", "--format", "rows"], 3),
         (vec!["trace", "--tracer", "ptrace", "true"], 0),
         (vec!["trace", "--tracer", "ptrace", "sh", "-c", "exit 7"], 7),
         (vec!["trace", "--tracer", "ptrace", "no-such-command"], 127),
@@ -377,7 +363,7 @@ fn messages_never_get_into_a_file() {
         let output = redirected(&place, &words.map(str::to_string), streams);
         assert_eq!(output.status.code(), Some(4), "{streams}");
         assert_eq!(place.run(&["show", "p.json"]).status.code(), Some(0), "{streams}: only a profile is in it");
-        let report = ["fleet", "rows", "history"].map(str::to_string);
+        let report = ["show", "history", "--format", "rows"].map(str::to_string);
         let output = redirected(&place, &report, streams);
         assert!(!stdout(&output).contains("skipped"), "{streams}");
     }

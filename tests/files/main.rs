@@ -17,7 +17,7 @@ mod csv;
 mod data_of_comparisons;
 mod directories;
 mod extremes;
-mod fleet_sql;
+mod fleet;
 mod formats;
 mod fuzz;
 mod gate;

@@ -305,7 +305,7 @@ fn show_tells_profiles_and_runs_apart() {
         (vec!["show", "p.json", "--sort", "cost"], "--only and --sort are for result files, p.json is a profile"),
         (
             vec!["show", "p.json", "--format", "go-benchmark"],
-            "--format go-benchmark is for result files: choose text, markdown, csv or json",
+            "--format go-benchmark and rows are for result files: choose text, markdown, csv or json",
         ),
         (
             vec!["show", "p.json", "--view", "bars"],

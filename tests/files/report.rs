@@ -2,7 +2,6 @@
 //! tests/golden/run.json, a real run.
 
 mod explanations;
-mod fleet;
 mod pages;
 
 use crate::common::{Place, skip, stderr, stdout};

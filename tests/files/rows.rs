@@ -1,8 +1,8 @@
-//! Runs that are gathered: labels, anonymous runs, a folder that many hosts share, and the rows of all of them.
+//! Runs that are gathered: labels, a folder that many hosts share, and the rows of all of them.
 
-use crate::common::{Place, expect_valid, root, stderr, stdout};
+use crate::common::{Place, root, stderr, stdout};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -31,24 +31,61 @@ fn names(folder: PathBuf) -> Vec<String> {
     names.filter(|name| !name.starts_with('.')).collect()
 }
 
+/// The fields that FORMAT.md describes: those of its own table of rows, then those of CSV.
+fn documented() -> Vec<String> {
+    let format = fs::read_to_string(root().join("FORMAT.md")).unwrap();
+    let named = |heading: &str| -> Vec<String> {
+        let section = format.split(&format!("\n{heading}\n")).nth(1).unwrap();
+        let lines = section.lines().take_while(|line| !line.starts_with('#'));
+        lines.filter_map(|line| Some(line.strip_prefix("| `")?.split('`').next()?.to_string())).collect()
+    };
+    [named("## Rows"), named("### Runs")].concat()
+}
+
 #[test]
-fn every_line_has_the_same_columns_and_keeps_the_schema() {
+fn every_line_has_the_fields_of_the_format() {
     let place = Place::new();
     write(&place, "a.json", json!("n1"), json!({"pool": "web"}));
     write(&place, "b.json", json!("n\"2'\n\u{1b}[31m</script>"), json!({"zone": "a\"'\n;DROP TABLE x--\u{0}"}));
-    let text = place.printed(&["fleet", "rows", "results"]);
+    let text = place.printed(&["show", "results", "--format", "rows"]);
     assert!(!text.contains(['\u{1b}', '\u{0}']), "control characters are escaped");
+    let with_labels = |name: String| match name.as_str() {
+        "label_KEY" => vec!["label_pool".to_string(), "label_zone".to_string()],
+        _ => vec![name],
+    };
+    let fields: BTreeSet<String> = documented().into_iter().flat_map(with_labels).collect();
     let rows = lines(&text);
-    let columns: BTreeSet<&String> = rows[0].as_object().unwrap().keys().collect();
-    assert!(columns.iter().any(|name| *name == "label_pool") && columns.iter().any(|name| *name == "label_zone"));
     for row in &rows {
-        expect_valid("row-1", row);
-        assert_eq!(row.as_object().unwrap().keys().collect::<BTreeSet<_>>(), columns);
+        assert_eq!(row.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>(), fields);
     }
     let hosts: BTreeSet<&str> = rows.iter().filter_map(|row| row["host"].as_str()).collect();
     assert_eq!(hosts.len(), 2);
     let asked = golden()["records"].as_array().unwrap().iter().filter(|record| record["role"] == "asked").count();
-    assert_eq!(rows.iter().filter(|row| row["role"] == "asked").count(), 2 * asked);
+    assert_eq!(rows.iter().filter(|row| row["kind"] == "cost").count(), 2 * asked);
+}
+
+/// The fields after those of the run are CSV's, and so are their values.
+#[test]
+fn a_row_is_a_line_of_csv() {
+    let place = Place::new();
+    write(&place, "a.json", json!("n1"), json!({}));
+    let rows = lines(&place.printed(&["show", "results/a.json", "--format", "rows"]));
+    let text = place.printed(&["show", "results/a.json", "--format", "csv"]);
+    let records: Vec<BTreeMap<String, String>> =
+        csv::Reader::from_reader(text.as_bytes()).deserialize().collect::<Result<_, _>>().unwrap();
+    assert_eq!(rows.len(), records.len());
+    for (row, record) in rows.iter().zip(&records) {
+        for (name, cell) in record {
+            match &row[name] {
+                Value::Null => assert_eq!(cell, "", "{name}"),
+                Value::String(text) => assert_eq!(cell, text, "{name}"),
+                number => assert_eq!(cell.parse().ok(), number.as_f64(), "{name}"),
+            }
+        }
+    }
+    let input = fs::File::open(place.path().join("results/a.json")).unwrap();
+    let of_input = place.command(&["show", "-", "--format", "rows"]).stdin(input).output().unwrap();
+    assert_eq!(lines(&stdout(&of_input)).len(), rows.len());
 }
 
 #[test]
@@ -57,9 +94,13 @@ fn labels_choose_files() {
     for (file, pool) in [("a.json", "web"), ("b.json", "db"), ("c.json", "web")] {
         write(&place, file, json!(file), json!({"pool": pool}));
     }
-    let rows = lines(&place.printed(&["fleet", "rows", "results", "--where", "pool=db"]));
-    assert!(!rows.is_empty() && rows.iter().all(|row| row["host"] == "b.json" && row["label_pool"] == "db"));
-    let shown = place.printed(&["show", "results/a.json"]);
+    let files = ["results/a.json", "results/b.json", "results/c.json"];
+    let rows = lines(&place.printed(&[&["show", "--format", "rows", "--only", "id"][..], &files].concat()));
+    let pools: BTreeSet<(&str, &str)> =
+        rows.iter().map(|row| (row["file"].as_str().unwrap(), row["label_pool"].as_str().unwrap())).collect();
+    assert_eq!(pools, [(files[0], "web"), (files[1], "db"), (files[2], "web")].into());
+    assert!(rows.iter().all(|row| row["operation"].as_str().unwrap().starts_with("id.")), "{rows:?}");
+    let shown = place.printed(&["show", files[0]]);
     assert!(shown.contains("labels: pool=web"), "{shown}");
 }
 
@@ -75,7 +116,7 @@ fn what_is_no_result_file_is_named_and_skipped() {
     fs::write(at("label.json"), whole_with_label(&whole, "Bad Key")).unwrap();
     fs::write(at("notes.txt"), "not looked at").unwrap();
     fs::write(at(".syscost-x.tmp"), "nor this").unwrap();
-    let output = place.run(&["fleet", "rows", "results", "nowhere.json"]);
+    let output = place.run(&["show", "results", "nowhere.json", "--format", "rows"]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
     let skipped = ["empty.json", "foreign.json", "half.json", "label.json", "nowhere.json"];
@@ -85,7 +126,7 @@ fn what_is_no_result_file_is_named_and_skipped() {
         assert_eq!(said.lines().filter(|line| named(line)).count(), 1, "{name}: {said}");
     }
     assert!(lines(&stdout(&output)).iter().all(|row| row["host"] == "n1"));
-    assert_eq!(place.run(&["fleet", "rows", "tmp"]).status.code(), Some(2), "a directory without files");
+    assert_eq!(place.run(&["show", "tmp", "--format", "rows"]).status.code(), Some(2), "a directory without files");
 }
 
 fn whole_with_label(whole: &[u8], key: &str) -> String {
@@ -111,14 +152,15 @@ fn a_run_on_standard_output_is_a_result_file_and_its_table_is_elsewhere() {
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
 }
 
-/// Two hosts of the same name, second and seed.
+/// Three runs of the same host, perhaps of the same second; the directory is made.
 #[test]
 fn runs_share_a_folder_without_replacing_each_other() {
     let place = Place::new();
-    let shared = place.path().join("shared");
-    assert_eq!(place.run(&[&SHORT[..], &["--out-dir", "shared"]].concat()).status.code(), Some(2), "no such directory");
-    fs::create_dir(&shared).unwrap();
-    let start = || place.start(&[&SHORT[..], &["--out-dir", "shared", "--seed", "7", "--anonymous"]].concat());
+    let shared = place.path().join("made/shared");
+    fs::write(place.path().join("file"), "").unwrap();
+    let refused = place.run(&[&SHORT[..], &["--out-dir", "file/shared"]].concat());
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    let start = || place.start(&[&SHORT[..], &["--out-dir", "made/shared"]].concat());
     let jobs: Vec<_> = (0..3).map(|_| start()).collect();
     for job in jobs {
         let output = job.output();
@@ -126,29 +168,9 @@ fn runs_share_a_folder_without_replacing_each_other() {
     }
     let files = names(shared.clone());
     assert_eq!(files.len(), 3, "{files:?}");
-    assert!(files.iter().all(|name| name.starts_with("anonymous-") && name.ends_with(".json")), "{files:?}");
+    assert!(files.iter().all(|name| name.ends_with(".json")), "{files:?}");
     assert_eq!(fs::read_dir(&shared).unwrap().count(), 3, "nothing else is left");
-    let rows = lines(&place.printed(&["fleet", "rows", "shared"]));
-    let runs: BTreeSet<&str> = rows.iter().map(|row| row["run_id"].as_str().unwrap()).collect();
+    let rows = lines(&place.printed(&["show", "made/shared", "--format", "rows"]));
+    let runs: BTreeSet<&str> = rows.iter().map(|row| row["file"].as_str().unwrap()).collect();
     assert_eq!(runs.len(), 3, "{runs:?}");
-}
-
-#[test]
-fn an_anonymous_run_says_nothing_of_its_owner() {
-    let place = Place::new();
-    let own = ["--anonymous", "--label", "mine=/kept/as/it/is", "--out", "run.json", "--tmpdir", "tmp,tmp"];
-    let output = place.run(&[&SHORT[..], &own].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = fs::read_to_string(place.path().join("run.json")).unwrap();
-    let run: Value = serde_json::from_str(&text).unwrap();
-    for field in ["name", "user", "command_line", "kernel_version"] {
-        assert_eq!(run["host"][field], Value::Null, "{field}");
-    }
-    assert_eq!(run["labels"]["mine"], "/kept/as/it/is");
-    let named = nix::unistd::gethostname().unwrap().into_string().unwrap();
-    assert!(!text.contains(&format!("\"{named}\"")) && !text.contains(place.path().to_str().unwrap()), "{text:.2000}");
-    assert!(!text.contains("./tmp"), "environments are not called by their directories");
-    assert!(run["host"]["kernel"].is_string() && run["host"]["cpu"].is_string());
-    let shown = stdout(&output);
-    assert!(shown.contains("environment 1") && !shown.contains("./tmp"), "{shown}");
 }

@@ -12,7 +12,7 @@ const FAILING: [(&str, &[&str], u32); 5] = [
     ("getdents64", &["EIO", "ENOMEM"], 2),
     ("clone3", &["EAGAIN"], 2),
 ];
-const READERS: [&[&str]; 3] = [&["fleet", "rows", "d"], &["report", "d", "-o", "-"], &["fleet", "check", "d"]];
+const READERS: [&[&str]; 2] = [&["show", "d", "--format", "rows"], &["report", "d/a.json", "d/b.json", "-o", "-"]];
 
 fn place() -> Place {
     let place = Place::with_hosts();

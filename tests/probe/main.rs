@@ -13,7 +13,6 @@ mod docs;
 mod environments;
 mod explain;
 mod fixtures;
-mod fleet;
 mod inject;
 mod languages;
 mod latency;

@@ -19,16 +19,15 @@ use std::path::{Path, PathBuf};
 /// The question and the answer first; then the table of all operations, to be sorted and filtered, with the distribution of
 /// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
 /// value with models and crossovers; the machine and its warnings. Of a profile: where wall time went, the calls, their
-/// latency, paths and descriptors, stacks, and with --costs what unit costs explain and advice. Of a directory: a heat map of
-/// operations by processor and kernel, hosts that are outliers, kernel upgrades that changed a cost, and costs over time. Of a
-/// kernel atlas: a heat map of operations by kernel, the functions behind each step, and release notes.
+/// latency, paths and descriptors, stacks, and with --costs what unit costs explain and advice. Of a kernel
+/// atlas, and of runs in several kernels: a heat map of operations by kernel, the functions behind each step, and release notes.
 #[derive(Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportArgs {
     /// Files that `syscost run --out` wrote, or figures of articles from published/; or one profile of `syscost trace -o`,
     /// or two, before and after; '-' is standard input. Kernel explanations of `syscost explain --env linux-6.1 --format json` become a section, or a page
-    /// of their own. A directory of result files, or of rows in *.jsonl: the page about many hosts. A directory of
-    /// `syscost kernel atlas build`: the page about kernels.
+    /// of their own. A directory of `syscost kernel atlas build`, or of runs in
+    /// emulated kernels: the page about kernels.
     #[arg(value_name = "FILE|DIR", required = true)]
     pub files: Vec<PathBuf>,
     /// Write it to this file; '-' is standard output [default: report.html, or FIGURE.svg].
@@ -51,20 +50,6 @@ pub struct ReportArgs {
     pub only: Vec<String>,
     #[command(flatten)]
     pub of_profile: ProfileArgs,
-    #[command(flatten)]
-    pub of_fleet: FleetArgs,
-}
-
-/// Options for the runs of many hosts.
-#[derive(Clone, clap::Args)]
-pub struct FleetArgs {
-    /// Make the page about many hosts from files, as from a directory.
-    #[arg(long)]
-    pub fleet: bool,
-    /// Of many hosts: columns of the heat map, by what hosts have in common: cpu, kernel, host, label_KEY or another column of
-    /// rows; repeatable [default: cpu,kernel].
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
-    pub group_by: Vec<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -77,7 +62,6 @@ Examples:
   syscost report now.json fstat-6.1.json
   syscost report profile.json --costs here.json --versus there.json -o workload.html
   syscost report before.profile.json after.profile.json -o workload.html
-  syscost report results/ --group-by kernel -o fleet.html
   syscost report atlas/ -o atlas.html
   syscost report profile.json --format svg --figure stacks --weight on-cpu -o stacks.svg";
 

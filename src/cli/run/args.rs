@@ -142,8 +142,8 @@ pub struct RunArgs {
     pub out: Option<PathBuf>,
     /// Keep this with the run: a commit, a pool.
     ///
-    /// Labels are shown with it, become columns of 'syscost fleet rows', and choose files with --where. Repeatable; also from the
-    /// environment, SYSCOST_LABEL_KEY=VALUE.
+    /// Labels are shown with it, and become columns of 'syscost show --format rows'. Repeatable; also from the environment,
+    /// SYSCOST_LABEL_KEY=VALUE.
     #[arg(long = "label", value_name = "KEY=VALUE", help_heading = SHOW, hide_short_help = true)]
     pub labels: Vec<Label>,
     /// Time single calls too, for this long per case: their percentiles [default: 0.2].
@@ -151,7 +151,8 @@ pub struct RunArgs {
     /// In a pass before the rounds; --view latency shows them, and times them without this option too. Not for snippets.
     #[arg(long, value_name = "SECONDS", value_parser = latency_seconds, num_args = 0..=1, require_equals = true, help_heading = SHOW)]
     pub latency: Option<Option<f64>>,
-    /// Write it to a new file in this directory, HOST-START-SEED.json, which many hosts may share.
+    /// Write it to a new file in this directory, HOST-START-SEED.json, which many hosts may share. The directory is made if it
+    /// does not exist.
     #[arg(long, value_name = "DIR", conflicts_with = "out", help_heading = SHOW, hide_short_help = true)]
     pub out_dir: Option<PathBuf>,
     /// Leave out of the run what names its owner: host, user, command lines and paths. Labels, notes and snippets stay.

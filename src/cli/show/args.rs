@@ -2,6 +2,8 @@
 
 use crate::cli::complete;
 use crate::cli::error::usage;
+use crate::compare::Selection;
+use crate::model::pattern::Pattern;
 use crate::model::{By, Profile, Run};
 use crate::report::{Format, RunFormat, Screen, Sort, ViewKind, Weight};
 use anyhow::{Result, anyhow};
@@ -13,8 +15,9 @@ use std::path::PathBuf;
 #[command(after_help = EXAMPLES)]
 pub struct ShowArgs {
     /// A file that 'syscost run', 'trace', 'why' or 'race' wrote with -o, JSON of 'explain', or what strace printed; '-' for standard
-    /// input.
-    pub file: PathBuf,
+    /// input. With --format rows any number of result files, and directories whose *.json files are read.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
     /// Show only rows whose name, operation or area matches; repeatable.
     #[arg(long, value_name = "PATTERN", add = complete::operations())]
     pub only: Vec<String>,
@@ -39,10 +42,24 @@ Examples:
   syscost show now.json --view distribution
   syscost show now.json --view latency --format csv
   syscost show now.json --only 'file.*' --only id
+  syscost show results/ --format rows > rows.jsonl
   syscost show profile.json --by class
   strace -f -T -ttt -o log.txt make; syscost show log.txt
   syscost show profile.json --view latency
   syscost show profile.json --view stacks --weight blocked > blocked.folded";
+
+impl ShowArgs {
+    /// Whether an option was given that is for profiles.
+    pub fn is_of_profile(&self) -> bool {
+        self.by.is_some() || self.weight.is_some() || self.secrets.any()
+    }
+
+    /// The cases to show. Errors: if a pattern is none.
+    pub fn selection(&self) -> Result<Selection> {
+        let only = usage(self.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
+        Ok(Selection { only, ..Selection::default() })
+    }
+}
 
 /// How a run is shown.
 #[derive(clap::Args)]
@@ -101,6 +118,9 @@ impl View {
 
     /// Checks, before anything is read or measured, that the options are compatible. Errors: which are not.
     pub fn check(&self) -> Result<()> {
+        if matches!(self.format, RunFormat::Rows) && self.sort != Sort::Asked {
+            return usage(Err(anyhow!("rows are in the order of their file: omit --sort")));
+        }
         if self.view.is_none_or(|view| matches!(view, ViewKind::Table | ViewKind::Wide)) || self.is_other_table() {
             return Ok(());
         }

@@ -10,10 +10,11 @@ use crate::report::{
 };
 use anyhow::{Result, anyhow};
 use std::io::Write;
+use std::path::Path;
 
 /// Checks the options for a profile. Errors: which do not apply to one.
-pub fn check(args: &ShowArgs) -> Result<()> {
-    let file = args.file.display();
+pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
+    let file = file.display();
     let view = args.view.view.unwrap_or(ViewKind::Table);
     if args.view.sort != Sort::Asked || !args.only.is_empty() {
         return usage(Err(anyhow!(
@@ -38,7 +39,7 @@ pub fn check(args: &ShowArgs) -> Result<()> {
 pub fn write(profile: &Profile, args: &ShowArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let RunFormat::Ours(format) = args.view.format else {
         let formats = "text, markdown, csv or json";
-        return usage(Err(anyhow!("--format go-benchmark is for result files: choose {formats}")));
+        return usage(Err(anyhow!("--format go-benchmark and rows are for result files: choose {formats}")));
     };
     let view = args.view.view.unwrap_or(ViewKind::Table);
     let document = || match view {

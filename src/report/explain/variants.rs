@@ -287,6 +287,7 @@ mod tests {
         };
         let table = variant_table("getpid", &[failed], "");
         assert_eq!(table.rows()[0].last().map(|c| c.text.as_str()), Some("ENOSYS: int $0x80"));
-        assert_eq!(table.records().rows()[0][1..], ["", "", "", "", "", "", "", "", "ENOSYS: int $0x80"]);
+        let fields: Vec<String> = table.records().rows()[0][1..].iter().map(ToString::to_string).collect();
+        assert_eq!(fields, ["", "", "", "", "", "", "", "", "ENOSYS: int $0x80"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The columns of a run: one list for text, Markdown, pages and CSV. A new column is one entry in `columns`.
+//! The columns of a run: one list for text, Markdown, pages, CSV and rows. A new column is one entry in `columns`.
 
 use super::cold;
 use crate::derive::DerivedRow;
@@ -69,10 +69,10 @@ fn identity<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         Spec::hidden().text("kind", |line: &Line| line.kind.to_string()),
         Spec::left("operation", |line: &Line| line.name.clone())
             .text("name", |line| line.label.to_string())
-            .text("operation", |line| line.row.map(|row| row.case.operation.clone())),
+            .text("operation", |line| line.row.map_or(String::new(), |row| row.case.operation.clone())),
         Spec::left("environment", |line: &Line| Cell::styled(line.environment, Style::Faint))
             .shown_if(several)
-            .text("language", |line| line.row?.case.language.clone())
+            .text("language", |line| line.row.and_then(|row| row.case.language.clone()).unwrap_or_default())
             .text("environment", |line| line.environment.to_string())
             .text("params", |line| params(line.params)),
     ]

@@ -39,6 +39,7 @@ pub fn output(format: &str, bytes: &[u8]) -> Checked {
         "markdown" => markdown(clean(bytes, &['\n'])?),
         "csv" => csv(clean(bytes, &['\n', '\t'])?),
         "json" => json(bytes),
+        "rows" => bytes.split_inclusive(|byte| *byte == b'\n').try_for_each(json),
         "go-benchmark" => clean(bytes, &['\n'])?.lines().try_for_each(go_benchmark),
         "html" => html(clean(bytes, &['\n'])?),
         "svg" => well_formed(clean(bytes, &['\n'])?),

@@ -1,12 +1,13 @@
 //! The machine that a row is of. In an environment it may be another than the run's: a wrong kernel is worse than none.
 
 use crate::model::{Host, Run, Unit};
+use serde::Serialize;
 
 /// The environment of the probe as it was built with syscost.
 const NATIVE: &str = "native";
 
 /// What is known of the machine, as far as it groups rows; `None` where it is not known.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Default, Serialize)]
 pub struct Machine {
     pub host: Option<String>,
     pub cpu: Option<String>,
