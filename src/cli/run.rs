@@ -142,7 +142,7 @@ impl RunArgs {
         check_destination("--out", file)?;
         let folder = self.out_dir.as_deref();
         folder.map_or(Ok(()), |folder| check_folder("--out-dir", folder))?;
-        Ok(folder.map_or_else(|| Keep::in_file(file), Keep::in_folder).anonymous(self.anonymous))
+        Ok(folder.map_or_else(|| Keep::in_file(file), Keep::in_folder))
     }
 
     fn sides(&self) -> Result<Sides> {
@@ -284,7 +284,7 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     progress.done();
     known_entries(&run, notes);
     keep.chosen().iter().for_each(|path| notes.tell(&format_args!("the run is in {}", path.display())));
-    Ok(Measured { run: keep.told(run), plan, stored })
+    Ok(Measured { run, plan, stored })
 }
 
 /// Which kernel entries were not counted now.

@@ -4,7 +4,7 @@ mod args;
 mod profile;
 mod rows;
 
-pub use args::{Secrets, ShowArgs, StackWeight, View};
+pub use args::{ShowArgs, StackWeight, View};
 
 use super::answers::{self, Answer};
 use super::error::usage;
@@ -39,7 +39,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     }
     match crate::store::from_bytes(file, &bytes)? {
         Stored::Run(_) if args.is_of_profile() => usage(Err(anyhow!(
-            "--by, --weight, --no-arguments and --anonymous are for profiles, {} is a result file: omit them",
+            "--by, --weight and --no-arguments are for profiles, {} is a result file: omit them",
             file.display()
         )))?,
         Stored::Run(run) => {
@@ -48,7 +48,8 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         }
         Stored::Profile(profile) => {
             profile::check(args, file)?;
-            profile::write(&args.secrets.hide(*profile), args, screen, out)?;
+            let profile = if args.no_arguments { profile.without_arguments() } else { *profile };
+            profile::write(&profile, args, screen, out)?;
         }
         Stored::Kernel(kernel) => {
             let width = args.view.widths(screen).0;

@@ -10,7 +10,6 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::output::Output;
 use super::run::check_destination;
-use super::show::Secrets;
 use super::target::TargetArgs;
 use super::{messages, terminal};
 use crate::compare::Budget;
@@ -61,9 +60,6 @@ pub struct TraceArgs {
     /// Keep only the name of the command's program, without its arguments: they may hold secrets.
     #[arg(long)]
     no_arguments: bool,
-    /// Keep no names: of the host, users, programs, processes, control groups and paths.
-    #[arg(long, hide_short_help = true)]
-    anonymous: bool,
     /// Run the command N times and keep the counts of each, for programs whose counts vary by themselves.
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["all", "cgroup", "container", "pids"])]
     runs: u32,
@@ -175,7 +171,7 @@ impl TraceArgs {
     }
 
     fn private(&self, profile: Profile) -> Profile {
-        Secrets { no_arguments: self.no_arguments, anonymous: self.anonymous }.hide(profile)
+        if self.no_arguments { profile.without_arguments() } else { profile }
     }
 
     /// What counts are kept for; rows by control group need that of them.

@@ -1,6 +1,5 @@
 //! Plain data shared by all other modules: no I/O, no clock, no formatting for people. Calls no other module.
 
-mod anonymous;
 pub mod atlas;
 mod case;
 mod class;

@@ -5,12 +5,10 @@ use crate::store::{self, StoreError};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-/// Where it is kept, and how much of it.
+/// Where it is kept.
 #[derive(Debug, Default)]
 pub struct Keep {
     place: Place,
-    /// Whether it is kept without what identifies its owner.
-    anonymous: bool,
     /// The new file of the folder, from the first time on.
     chosen: OnceCell<PathBuf>,
 }
@@ -34,16 +32,6 @@ impl Keep {
         Keep { place: Place::Folder(folder.to_path_buf()), ..Keep::default() }
     }
 
-    /// The same without what identifies the run's owner, if `anonymous`.
-    pub fn anonymous(self, anonymous: bool) -> Keep {
-        Keep { anonymous, ..self }
-    }
-
-    /// The run without what is kept private.
-    pub fn told(&self, run: Run) -> Run {
-        if self.anonymous { run.anonymous() } else { run }
-    }
-
     /// The new file of the folder, once there is one.
     pub fn chosen(&self) -> Option<&Path> {
         self.chosen.get().map(PathBuf::as_path)
@@ -54,13 +42,6 @@ impl Keep {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, run: &Run) -> Result<(), StoreError> {
-        match self.anonymous {
-            true => self.write_as_it_is(&run.clone().anonymous()),
-            false => self.write_as_it_is(run),
-        }
-    }
-
-    fn write_as_it_is(&self, run: &Run) -> Result<(), StoreError> {
         match (&self.place, self.chosen.get()) {
             (Place::Nowhere, _) => Ok(()),
             (Place::File(path), _) => store::write(run, path),

@@ -4,7 +4,7 @@ use crate::cli::complete;
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
-use crate::cli::show::Secrets;
+use crate::model::Profile;
 use crate::report::figure::Figure;
 use crate::report::{svg, write_lines};
 use anyhow::{Result, bail};
@@ -103,8 +103,9 @@ pub struct ProfileArgs {
     /// Of a profile, with --figure stacks: what the widths are. [default: calls]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub weight: Option<FlameWeight>,
-    #[command(flatten)]
-    pub secrets: Secrets,
+    /// Of a profile's command, show the program's name only.
+    #[arg(long)]
+    pub no_arguments: bool,
 }
 
 /// What the width of a frame is.
@@ -122,11 +123,16 @@ pub enum FlameWeight {
 }
 
 impl ProfileArgs {
+    /// The profile without what is not shown of it.
+    pub fn hide(&self, profile: Profile) -> Profile {
+        if self.no_arguments { profile.without_arguments() } else { profile }
+    }
+
     /// Checks that none is given for result files. Errors: if one is.
     pub fn check_for_runs(&self) -> Result<()> {
-        if self.costs.is_some() || self.weight.is_some() || self.secrets.any() {
+        if self.costs.is_some() || self.weight.is_some() || self.no_arguments {
             bail!(
-                "--costs, --versus, --weight, --no-arguments and --anonymous are for one profile of 'syscost trace -o': omit them"
+                "--costs, --versus, --weight and --no-arguments are for one profile of 'syscost trace -o': omit them"
             );
         }
         Ok(())

@@ -20,7 +20,7 @@ use std::io::Write;
 pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let of_profile = &args.of_profile;
-    let profile = of_profile.secrets.hide(profile);
+    let profile = of_profile.hide(profile);
     let own = own_costs(of_profile.costs.as_deref(), &profile)?;
     let versus = of_profile.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<_>>>()?;
     let found = own.as_ref().map(|own| attribute(&profile, Some(own), &versus, By::Call));
@@ -32,7 +32,7 @@ pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Writ
 /// Makes the page or the figure of what changed from one profile to another. Errors: as above.
 pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check_two(args))?;
-    let hidden = |file| Ok(args.of_profile.secrets.hide(result_files::counted_profile(file)?));
+    let hidden = |file| Ok(args.of_profile.hide(result_files::counted_profile(file)?));
     let profiles = args.files.iter().map(|file| hidden(file)).collect::<Result<Vec<Profile>>>()?;
     let hosts: Vec<Option<String>> = profiles.iter().map(|profile| profile.host.name.clone()).collect();
     let labels = result_files::labels(&args.files, &args.labels, &hosts);

@@ -155,9 +155,6 @@ pub struct RunArgs {
     /// does not exist.
     #[arg(long, value_name = "DIR", conflicts_with = "out", help_heading = SHOW, hide_short_help = true)]
     pub out_dir: Option<PathBuf>,
-    /// Leave out of the run what names its owner: host, user, command lines and paths. Labels, notes and snippets stay.
-    #[arg(long, help_heading = SHOW, hide_short_help = true)]
-    pub anonymous: bool,
     /// Skip counting kernel entries.
     #[arg(long, help_heading = SHOW, hide_short_help = true)]
     pub no_verify: bool,

@@ -4,7 +4,7 @@ use crate::cli::complete;
 use crate::cli::error::usage;
 use crate::compare::Selection;
 use crate::model::pattern::Pattern;
-use crate::model::{By, Profile, Run};
+use crate::model::{By, Run};
 use crate::report::{Format, RunFormat, Screen, Sort, ViewKind, Weight};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
@@ -27,8 +27,9 @@ pub struct ShowArgs {
     /// What the lines of --view stacks count. [default: calls]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub weight: Option<StackWeight>,
-    #[command(flatten)]
-    pub secrets: Secrets,
+    /// Of a profile's command, show the program's name only.
+    #[arg(long)]
+    pub no_arguments: bool,
     #[command(flatten)]
     pub view: View,
 }
@@ -51,7 +52,7 @@ Examples:
 impl ShowArgs {
     /// Whether an option was given that is for profiles.
     pub fn is_of_profile(&self) -> bool {
-        self.by.is_some() || self.weight.is_some() || self.secrets.any()
+        self.by.is_some() || self.weight.is_some() || self.no_arguments
     }
 
     /// The cases to show. Errors: if a pattern is none.
@@ -154,27 +155,5 @@ impl From<StackWeight> for Weight {
             StackWeight::OnCpu => Weight::OnCpu,
             StackWeight::Blocked => Weight::Blocked,
         }
-    }
-}
-
-/// What of a profile is not shown.
-#[derive(Clone, clap::Args)]
-pub struct Secrets {
-    /// Of a profile's command, show the program's name only.
-    #[arg(long)]
-    pub no_arguments: bool,
-    /// Leave out of a profile what names its owner: host, user, command, processes, paths, functions.
-    #[arg(long)]
-    pub anonymous: bool,
-}
-
-impl Secrets {
-    pub fn any(&self) -> bool {
-        self.no_arguments || self.anonymous
-    }
-
-    pub fn hide(&self, profile: Profile) -> Profile {
-        let profile = if self.no_arguments { profile.without_arguments() } else { profile };
-        if self.anonymous { profile.anonymous() } else { profile }
     }
 }
