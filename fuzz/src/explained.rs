@@ -1,6 +1,6 @@
 //! Kernel explanations, and everything that shows one.
 
-use super::runs::one_line;
+use super::runs::refused;
 use std::path::Path;
 use syscost::report::html::{self, Explained};
 use syscost::report::{self, Format, KernelView, Screen};
@@ -11,7 +11,7 @@ pub fn explained(bytes: &[u8]) {
         Ok(Stored::Kernel(kernel)) => shown(Explained::Kernel(kernel)),
         Ok(Stored::Versus(versus)) => shown(Explained::Versus(versus)),
         Ok(_) => {}
-        Err(error) => one_line(&error.to_string()),
+        Err(error) => refused(&error.to_string()),
     }
 }
 

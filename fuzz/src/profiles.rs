@@ -1,6 +1,6 @@
 //! Profiles, what strace prints, and everything that shows or prices one.
 
-use super::runs::one_line;
+use super::runs::refused;
 use std::path::Path;
 use syscost::attribute::attribute;
 use syscost::attribute::costs::Costs;
@@ -16,7 +16,7 @@ pub fn profile(bytes: &[u8]) {
     match store::from_bytes(Path::new("fuzzed.json"), bytes) {
         Ok(Stored::Profile(profile)) => shown(&profile),
         Ok(_) => {}
-        Err(error) => one_line(&error.to_string()),
+        Err(error) => refused(&error.to_string()),
     }
 }
 

@@ -19,12 +19,18 @@ pub fn result(bytes: &[u8]) {
         Ok(Stored::Profile(profile)) => super::profiles::shown(&profile),
         Ok(Stored::Kernel(explained)) => super::explained::shown(html::Explained::Kernel(explained)),
         Ok(Stored::Versus(versus)) => super::explained::shown(html::Explained::Versus(versus)),
-        Err(error) => one_line(&error.to_string()),
+        Err(error) => refused(&error.to_string()),
     }
 }
 
 pub fn one_line(message: &str) {
     assert!(!message.contains('\n'), "a message of several lines: {message:?}");
+}
+
+/// What is said of a file that cannot be read: one short line that names it.
+pub fn refused(message: &str) {
+    assert!(!message.chars().any(char::is_control) && message.len() < 1500, "no short line: {message:?}");
+    assert!(message.starts_with("fuzzed.json: "), "the file is not named: {message:?}");
 }
 
 /// What can be read can be written, and is read again.

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
 use nix::sys::signal::{SigHandler, Signal, killpg, signal};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, geteuid};
 use serde_json::Value;
 use snapbox::data::DataFormat;
 use std::collections::BTreeSet;
@@ -49,6 +49,23 @@ pub fn emulated_kernel_of(test: &str, architecture: &str) -> Option<String> {
 /// The repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The path of a file of the repository.
+pub fn file(name: &str) -> String {
+    root().join(name).display().to_string()
+}
+
+/// Whether eBPF can be used here; says that `test` is skipped where not.
+pub fn has_bpf(test: &str) -> bool {
+    let refused = syscost::kernel::bpf::available().err();
+    refused.as_ref().inspect(|why| skip(test, why)).is_none()
+}
+
+/// A program, most often a script, that may be executed.
+pub fn write_program(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Fails unless the JSON `document` is valid by the schema `name`.
@@ -125,14 +142,16 @@ impl Place {
 
     /// The program with `arguments`, in this place and with nothing of the caller's that changes its output.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_syscost"));
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_syscost")), arguments)
+    }
+
+    fn command_of(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
-        command
-            .env("TMPDIR", self.tmp())
-            .env("XDG_STATE_HOME", self.path().join("state"))
-            .env_remove("COLUMNS")
-            .env_remove("NO_COLOR")
-            .env_remove("XDG_RUNTIME_DIR");
+        command.env("TMPDIR", self.tmp()).env("XDG_STATE_HOME", self.path().join("state"));
+        for name in ["COLUMNS", "NO_COLOR", "XDG_RUNTIME_DIR"] {
+            command.env_remove(name);
+        }
         command
     }
 
@@ -142,15 +161,30 @@ impl Place {
         // By another process: what this one writes to may be open in a child that another test just forked, and then cannot be executed.
         let install = ["-m", "755", env!("CARGO_BIN_EXE_syscost")];
         assert!(Command::new("install").args(install).arg(&copy).status().unwrap().success());
-        let mut command = Command::new(copy);
-        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
-        command
-            .env("TMPDIR", self.tmp())
-            .env("XDG_STATE_HOME", self.path().join("state"))
-            .env_remove("COLUMNS")
-            .env_remove("XDG_RUNTIME_DIR");
+        let mut command = self.command_of(&copy, arguments);
         command.uid(NOBODY).gid(NOBODY);
         command
+    }
+
+    /// The program as an ordinary user, whoever runs the tests.
+    pub fn command_without_rights(&self, arguments: &[&str]) -> Command {
+        if geteuid().is_root() { self.command_as_nobody(arguments) } else { self.command(arguments) }
+    }
+
+    /// Fails unless each of these commands ends with its status, and prints nothing but a message with these words.
+    pub fn refuses(&self, start: &[&str], cases: &[(&[&str], i32, &str)]) {
+        for (arguments, status, words) in cases {
+            let output = self.run(&[start, arguments].concat());
+            let message = stderr(&output);
+            let found = (output.status.code(), stdout(&output));
+            assert_eq!(found, (Some(*status), String::new()), "{start:?} {arguments:?}: {message}");
+            assert!(message.contains(words), "{start:?} {arguments:?}: {message}");
+        }
+    }
+
+    /// What a command says as JSON.
+    pub fn document(&self, arguments: &[&str]) -> Value {
+        json(&self.run(&[arguments, &["--format", "json"]].concat()))
     }
 
     pub fn run(&self, arguments: &[&str]) -> Output {

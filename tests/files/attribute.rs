@@ -1,44 +1,18 @@
 //! `syscost attribute` from the command line: the arithmetic of a published article, an account that adds up, ranges, advice,
 //! and errors of one line. Nothing is measured here.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test attribute` rewrites tests/attribute/*.golden.
+//! `SNAPSHOTS=overwrite cargo test --test files attribute` rewrites tests/attribute/*.golden.
 
-use crate::common::{Place, expect_valid, json, stderr, stdout};
+use crate::common::{Place, expect_file, expect_valid, file, json, stderr};
 use serde_json::Value;
-use snapbox::data::DataFormat;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Output;
 use syscost::attribute::units;
 use syscost::model::*;
 use syscost::store;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn path(name: &str) -> String {
-    root().join(name).to_string_lossy().into_owned()
-}
-
-fn expect(path: PathBuf, actual: &str) {
-    snapbox::assert_data_eq!(actual, snapbox::Data::read_from(&path, Some(DataFormat::Text)).raw());
-}
-
-fn golden(name: &str) -> PathBuf {
-    root().join("tests/attribute").join(name)
-}
-
-/// The command in a place of its own, on a screen of 80 columns.
-fn run(place: &Place, arguments: &[&str]) -> Output {
-    place.command(arguments).env("COLUMNS", "80").output().unwrap()
-}
-
-fn printed(place: &Place, arguments: &[&str]) -> String {
-    let output = run(place, arguments);
-    assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {}", stderr(&output));
-    stdout(&output)
+fn expect_golden(name: &str, actual: &str) {
+    expect_file(format!("tests/attribute/{name}.golden"), actual);
 }
 
 fn record(operation: &str, params: &[(&str, u64)], ns: f64, entries: &[&str]) -> Record {
@@ -77,12 +51,18 @@ fn costs(factor: f64, title: &str) -> Run {
     Run { complete: true, records, source, ..Run::default() }
 }
 
+/// Writes q.json, a profile with this usage and these calls (JSON).
+fn write_profile(place: &Place, usage: &str, calls: &str) {
+    let profile = format!(r#"{{"schema": "syscost.profile/1", "usage": {{{usage}}}, "calls": [{calls}]}}"#);
+    fs::write(place.path().join("q.json"), profile).unwrap();
+}
+
 /// A place with unit costs of here and there, the traced profile, and profiles to be written.
 fn place() -> Place {
     let place = Place::new();
     store::write(&costs(1.0, "a made-up machine"), &place.path().join("here.json")).unwrap();
     store::write(&costs(2.0, "a machine half as fast"), &place.path().join("there.json")).unwrap();
-    fs::copy(path("tests/profile/traced.json"), place.path().join("p.json")).unwrap();
+    fs::copy(file("tests/profile/traced.json"), place.path().join("p.json")).unwrap();
     place
 }
 
@@ -90,16 +70,16 @@ const FULL: [&str; 6] = ["attribute", "p.json", "--costs", "here.json", "--versu
 
 #[test]
 fn the_articles_question_is_answered_with_its_figures() {
-    let (linux, mac) = (path("published/linux-2.6.32.json"), path("published/macosx-10.7.json"));
-    let profile = path("studies/mercurial.profile.json");
+    let (linux, mac) = (file("published/linux-2.6.32.json"), file("published/macosx-10.7.json"));
+    let profile = file("studies/mercurial.profile.json");
     let arguments = ["attribute", &profile, "--costs", &linux, "--versus", &mac];
     let place = Place::new();
-    let text = printed(&place, &arguments);
-    expect(golden("mercurial.golden"), &text);
+    let text = place.printed(&arguments);
+    expect_golden("mercurial", &text);
     assert!(text.contains("The stat family: 4.55 s more there"), "{text}");
     assert!(text.contains("The bare calls: 7.20 s more there, so at most 8 s."), "{text}");
     assert!(text.contains("these calls do not explain a\n  difference of minutes."), "{text}");
-    let document = json(&run(&place, &[&arguments[..], &["--format", "json"]].concat()));
+    let document = place.document(&arguments);
     let versus = &document["versus"][0];
     let change = |line: &Value| line["change_s"]["value"].as_f64().unwrap();
     // The article: (31.12 - 8.36) x 0.2 and (11.61 - 3.61) x 0.9.
@@ -110,15 +90,15 @@ fn the_articles_question_is_answered_with_its_figures() {
 #[test]
 fn a_profile_is_attributed_in_each_format() {
     let place = place();
-    let text = printed(&place, &FULL);
+    let text = place.printed(&FULL);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    expect(golden("full.golden"), &text);
-    let by_class = printed(&place, &["attribute", "p.json", "--costs", "here.json", "--by", "class", "--top", "3"]);
+    expect_golden("full", &text);
+    let by_class = place.printed(&["attribute", "p.json", "--costs", "here.json", "--by", "class", "--top", "3"]);
     assert!(by_class.lines().all(|line| line.chars().count() <= 80), "{by_class}");
-    expect(golden("class.golden"), &by_class);
-    expect(golden("bare.golden"), &printed(&place, &["attribute", "p.json"]));
+    expect_golden("class", &by_class);
+    expect_golden("bare", &place.printed(&["attribute", "p.json"]));
     for format in ["markdown", "csv", "json"] {
-        expect(golden(&format!("{format}.golden")), &printed(&place, &[&FULL[..], &["--format", format]].concat()));
+        expect_golden(format, &place.printed(&[&FULL[..], &["--format", format]].concat()));
     }
 }
 
@@ -126,7 +106,7 @@ fn a_profile_is_attributed_in_each_format() {
 fn the_account_adds_up_to_wall_time_times_processors() {
     let place = place();
     for arguments in [&FULL[..], &["attribute", "p.json"]] {
-        let document = json(&run(&place, &[arguments, &["--format", "json"]].concat()));
+        let document = place.document(arguments);
         let account = &document["here"]["account"];
         let parts = account["parts"].as_array().unwrap();
         let sum: f64 = parts.iter().map(|part| part["seconds"]["value"].as_f64().unwrap()).sum();
@@ -145,9 +125,8 @@ fn account_of(usage: &str) -> Value {
     let place = place();
     let read =
         r#"{"name": "read", "class": {"size": 1}, "calls": 1000, "on_cpu_ns": 2000000000, "blocked_ns": 500000000}"#;
-    let profile = format!(r#"{{"schema": "syscost.profile/1", "usage": {{{usage}}}, "calls": [{read}]}}"#);
-    fs::write(place.path().join("q.json"), profile).unwrap();
-    json(&run(&place, &["attribute", "q.json", "--costs", "here.json", "--format", "json"]))["here"]["account"].clone()
+    write_profile(&place, usage, read);
+    place.document(&["attribute", "q.json", "--costs", "here.json"])["here"]["account"].clone()
 }
 
 fn sum(account: &Value) -> f64 {
@@ -189,7 +168,7 @@ fn accounts_hold_whatever_is_known() {
 
 #[test]
 fn unit_costs_twice_as_high_double_what_they_price() {
-    let document = json(&run(&place(), &[&FULL[..], &["--format", "json"]].concat()));
+    let document = place().document(&FULL);
     let versus = &document["versus"][0];
     for call in versus["calls"].as_array().unwrap() {
         let change = &call["change_s"];
@@ -229,15 +208,8 @@ fn what_every_crossing_costs_more_is_added_not_multiplied() {
     store::write(&slower, &place.path().join("slower.json")).unwrap();
     let stat = r#"{"name": "newfstatat", "class": {"depth": 1}, "calls": 1000, "on_cpu_ns": 10000000}"#;
     let getpid = r#"{"name": "getpid", "calls": 1000, "on_cpu_ns": 30000}, {"name": "keyctl", "calls": 1000, "on_cpu_ns": 30000}"#;
-    fs::write(
-        place.path().join("q.json"),
-        format!(r#"{{"schema": "syscost.profile/1", "calls": [{stat}, {getpid}]}}"#),
-    )
-    .unwrap();
-    let document = json(&run(
-        &place,
-        &["attribute", "q.json", "--costs", "here.json", "--versus", "slower.json", "--format", "json"],
-    ));
+    write_profile(&place, "", &format!("{stat}, {getpid}"));
+    let document = place.document(&["attribute", "q.json", "--costs", "here.json", "--versus", "slower.json"]);
     let versus = &document["versus"][0];
     let total = &versus["total"]["change_s"];
     for end in ["value", "low", "high"] {
@@ -257,11 +229,8 @@ fn much_slower_work_is_added_to_each_call() {
     store::write(&slower, &place.path().join("slower.json")).unwrap();
     // Of 10 us a call the crossing is 50 ns; the operation's work is 350 ns here and 35,350 ns there.
     let stat = r#"{"name": "newfstatat", "class": {"depth": 1}, "calls": 1000, "on_cpu_ns": 10000000}"#;
-    fs::write(place.path().join("q.json"), format!(r#"{{"schema": "syscost.profile/1", "calls": [{stat}]}}"#)).unwrap();
-    let document = json(&run(
-        &place,
-        &["attribute", "q.json", "--costs", "here.json", "--versus", "slower.json", "--format", "json"],
-    ));
+    write_profile(&place, "", stat);
+    let document = place.document(&["attribute", "q.json", "--costs", "here.json", "--versus", "slower.json"]);
     let change = document["versus"][0]["calls"][0]["change_s"]["value"].as_f64().unwrap();
     let expected = 9_950e-6 * 3.0 + (35_350.0 - 4.0 * 350.0) * 1e-6;
     assert!((change - expected).abs() < 1e-9, "{change} {expected}");
@@ -272,11 +241,9 @@ fn much_slower_work_is_added_to_each_call() {
 fn calls_of_no_known_class_are_priced_alone() {
     let place = place();
     let reads = r#"{"name": "read", "calls": 1000}, {"name": "read", "class": {"size": 4096}, "calls": 2000}"#;
-    fs::write(place.path().join("q.json"), format!(r#"{{"schema": "syscost.profile/1", "calls": [{reads}]}}"#))
-        .unwrap();
+    write_profile(&place, "", reads);
     let seconds = |by: &str| -> Vec<f64> {
-        let arguments = ["attribute", "q.json", "--costs", "here.json", "--by", by, "--format", "json"];
-        let document = json(&run(&place, &arguments));
+        let document = place.document(&["attribute", "q.json", "--costs", "here.json", "--by", by]);
         let rows = document["here"]["calls"].as_array().unwrap().clone();
         rows.iter().map(|row| (row["by_unit_cost_s"]["value"].as_f64().unwrap() * 1e9).round()).collect()
     };
@@ -293,9 +260,8 @@ fn calls_inside_an_operation_are_not_counted_twice() {
     let inner = [("clone", 1.0), ("execve", 1.0), ("mmap", 20.0)];
     exec.entries = Some(inner.iter().map(|(name, count)| (name.to_string(), *count)).collect());
     store::write(&run_of_costs, &place.path().join("loader.json")).unwrap();
-    let profile = r#"{"schema": "syscost.profile/1", "calls": [{"name": "execve", "calls": 1000}]}"#;
-    fs::write(place.path().join("q.json"), profile).unwrap();
-    let document = json(&run(&place, &["attribute", "q.json", "--costs", "loader.json", "--format", "json"]));
+    write_profile(&place, "", r#"{"name": "execve", "calls": 1000}"#);
+    let document = place.document(&["attribute", "q.json", "--costs", "loader.json"]);
     // 600 us less a fork of 100 us, less 20 bare crossings of 50 ns.
     let priced = document["here"]["calls"][0]["by_unit_cost_s"]["value"].as_f64().unwrap();
     assert!((priced - 1000.0 * (500_000.0 - 20.0 * 50.0) / 1e9).abs() < 1e-9, "{priced}");
@@ -303,11 +269,10 @@ fn calls_inside_an_operation_are_not_counted_twice() {
 
 /// The document of a profile with this usage and these calls (JSON), with unit costs and others twice as high.
 fn attributed(place: &Place, usage: &str, calls: &str) -> (Value, String) {
-    let profile = format!(r#"{{"schema": "syscost.profile/1", "usage": {{{usage}}}, "calls": [{calls}]}}"#);
-    fs::write(place.path().join("q.json"), profile).unwrap();
+    write_profile(place, usage, calls);
     let arguments = ["attribute", "q.json", "--costs", "here.json", "--versus", "there.json"];
-    let document = json(&run(place, &[&arguments[..], &["--format", "json"]].concat()));
-    (document, printed(place, &arguments))
+    let document = place.document(&arguments);
+    (document, place.printed(&arguments))
 }
 
 /// A second of one thread: 0.2 s on a CPU, 0.7 s in fsync.
@@ -390,7 +355,7 @@ fn what_calls_without_a_unit_cost_take_is_always_said() {
         document["versus"][0]["lines"].as_array().unwrap().iter().find(|line| line["kind"] == "unpriced").unwrap();
     let end = |name: &str| line["change_s"][name].as_f64().unwrap();
     assert!((end("low") - end("value")).abs() < 1e-12 && end("high") > 0.0009, "{line:#}");
-    let bare = printed(&place, &["attribute", "q.json"]);
+    let bare = place.printed(&["attribute", "q.json"]);
     assert!(bare.contains("Without a unit cost: 100% of the calls' CPU time"), "{bare}");
 }
 
@@ -415,17 +380,8 @@ fn no_part_is_negative_however_short_the_program() {
 }
 
 #[test]
-fn the_same_costs_change_nothing() {
-    let arguments = ["attribute", "p.json", "--costs", "here.json", "--versus", "here.json", "--format", "json"];
-    let document = json(&run(&place(), &arguments));
-    let total = &document["versus"][0]["total"]["change_s"];
-    assert!(["value", "low", "high"].iter().all(|end| total[end].as_f64() == Some(0.0)), "{total:#}");
-}
-
-#[test]
 fn several_comparisons_are_shown_one_after_the_other() {
-    let arguments = [&FULL[..], &["here.json", "--format", "json"]].concat();
-    let document = json(&run(&place(), &arguments));
+    let document = place().document(&[&FULL[..], &["here.json"]].concat());
     let names: Vec<&Value> = document["versus"].as_array().unwrap().iter().map(|v| &v["costs"]).collect();
     assert_eq!(names, ["a machine half as fast", "a made-up machine"]);
 }
@@ -434,9 +390,9 @@ fn several_comparisons_are_shown_one_after_the_other() {
 fn advice_has_calls_seconds_and_savings() {
     let place = place();
     // Of 4 s of wall time, 4 ms would not be worth a line.
-    let shorter = fs::read_to_string(path("tests/profile/traced.json")).unwrap().replace("4000000000,", "1000000000,");
+    let shorter = fs::read_to_string(file("tests/profile/traced.json")).unwrap().replace("4000000000,", "1000000000,");
     fs::write(place.path().join("p.json"), shorter).unwrap();
-    let document = json(&run(&place, &[&FULL[..], &["--format", "json"]].concat()));
+    let document = place.document(&FULL);
     let advice = document["advice"].as_array().unwrap();
     let find = |rule: &str| advice.iter().find(|a| a["rule"] == rule).unwrap_or(&Value::Null);
     let reads = find("small-transfers");
@@ -444,57 +400,13 @@ fn advice_has_calls_seconds_and_savings() {
     let saved = reads["saved_s"]["value"].as_f64().unwrap_or_else(|| panic!("{document:#}"));
     assert!((saved - (0.004 - 5.0 * 500e-9)).abs() < 1e-9, "{reads:#}");
     assert_eq!((reads["calls"].as_u64(), reads["measured_s"].as_f64()), (Some(20_000), Some(0.004)));
-    assert_eq!(
-        json(&run(&self::place(), &[&FULL[..], &["--format", "json"]].concat()))["advice"],
-        Value::Array(vec![])
-    );
+    assert_eq!(self::place().document(&FULL)["advice"], Value::Array(vec![]));
     assert_eq!(find("fork-for-exec"), &Value::Null, "vfork was used");
 }
 
 #[test]
-fn each_rule_speaks_where_its_calls_are_and_is_silent_elsewhere() {
-    let place = place();
-    let mut run_of_costs = costs(1.0, "more");
-    let extra = [
-        ("time.clock_gettime_raw", 80.0, &["clock_gettime"][..]),
-        ("time.clock_gettime", 20.0, &[]),
-        ("io.fsync", 1_000_000.0, &["fsync"]),
-        ("sync.futex_wake", 90.0, &["futex"]),
-    ];
-    run_of_costs.records.extend(extra.map(|(op, ns, entries)| record(op, &[], ns, entries)));
-    for (op, call) in [("event.poll_none", "poll"), ("event.epoll_wait_none", "epoll_wait")] {
-        run_of_costs.records.push(record(op, &[("fds", 64)], if call == "poll" { 2000.0 } else { 100.0 }, &[call]));
-    }
-    store::write(&run_of_costs, &place.path().join("more.json")).unwrap();
-    let rules = [
-        ("small-transfers", r#"{"name": "read", "class": {"descriptor": "file", "size": 1}, "calls": 5000}"#),
-        ("real-clock-calls", r#"{"name": "clock_gettime", "class": {"operation": "monotonic"}, "calls": 5000}"#),
-        ("identity-calls", r#"{"name": "getuid", "calls": 50000}"#),
-        ("sync-per-record", r#"{"name": "fsync", "calls": 50}, {"name": "write", "calls": 60}"#),
-        ("futex-traffic", r#"{"name": "futex", "class": {"operation": "wake"}, "calls": 50000}"#),
-        ("large-poll-sets", r#"{"name": "poll", "class": {"set": 64}, "calls": 5000}"#),
-    ];
-    for (rule, calls) in rules {
-        let few = calls
-            .replace("5000", "5")
-            .replace("\"calls\": 50}", "\"calls\": 5}")
-            .replace("51}", "6}")
-            .replace("60}", "6}");
-        for (calls, speaks) in [(calls.to_string(), true), (few, false)] {
-            let profile = format!(r#"{{"schema": "syscost.profile/1", "calls": [{calls}]}}"#);
-            fs::write(place.path().join("q.json"), profile).unwrap();
-            let output = run(&place, &["attribute", "q.json", "--costs", "more.json", "--format", "json"]);
-            let document = json(&output);
-            let rules: Vec<&str> =
-                document["advice"].as_array().unwrap().iter().map(|a| a["rule"].as_str().unwrap()).collect();
-            assert_eq!(rules, if speaks { vec![rule] } else { vec![] }, "{calls}");
-        }
-    }
-}
-
-#[test]
 fn concurrency_beyond_the_unit_costs_is_said() {
-    let document = json(&run(&place(), &[&FULL[..], &["--format", "json"]].concat()));
+    let document = place().document(&FULL);
     let said = serde_json::json!({"kind": "concurrency", "peak": 2, "costs": "a made-up machine", "measured_with": 1});
     assert!(document["warnings"].as_array().unwrap().contains(&said), "{document:#}");
 }
@@ -502,23 +414,19 @@ fn concurrency_beyond_the_unit_costs_is_said() {
 #[test]
 fn what_the_user_can_mend_is_named() {
     let place = place();
-    let cases: [(&[&str], i32, &str); 7] = [
-        (&["attribute", "nosuch.json"], 1, "nosuch.json: there is no such file"),
-        (&["attribute", "here.json"], 1, "is \"syscost.result/1\", not a profile: use the profile"),
-        (&["attribute", "p.json", "--costs", "p.json"], 2, "--costs p.json: is a profile, which has no unit costs"),
-        (&["attribute", "p.json", "--costs", "nosuch.json"], 1, "nosuch.json: there is no such file"),
-        (&["attribute", "p.json", "--versus", "there.json"], 2, "--versus without --costs: a ratio needs both sides"),
-        (&["attribute", "p.json", "--costs", "here.json@gvisor"], 2, "it has no environment 'gvisor', only native"),
-        (&["attribute", "p.json", "--format", "go-benchmark"], 2, "invalid value 'go-benchmark'"),
-    ];
-    for (arguments, status, expected) in cases {
-        let output = run(&place, arguments);
-        let message = stderr(&output);
-        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(status), ""), "{arguments:?}: {message}");
-        assert!(message.contains(expected), "{arguments:?}: {message}");
-        assert!(message.starts_with("error: ") || message.trim_end().lines().count() == 1, "{message}");
-    }
-    let native = run(&place, &["attribute", "p.json", "--costs", "here.json@native"]);
+    place.refuses(
+        &["attribute"],
+        &[
+            (&["nosuch.json"], 1, "nosuch.json: there is no such file"),
+            (&["here.json"], 1, "is \"syscost.result/1\", not a profile: use the profile"),
+            (&["p.json", "--costs", "p.json"], 2, "--costs p.json: is a profile, which has no unit costs"),
+            (&["p.json", "--costs", "nosuch.json"], 1, "nosuch.json: there is no such file"),
+            (&["p.json", "--versus", "there.json"], 2, "--versus without --costs: a ratio needs both sides"),
+            (&["p.json", "--costs", "here.json@gvisor"], 2, "it has no environment 'gvisor', only native"),
+            (&["p.json", "--format", "go-benchmark"], 2, "invalid value 'go-benchmark'"),
+        ],
+    );
+    let native = place.run(&["attribute", "p.json", "--costs", "here.json@native"]);
     assert!(native.status.success(), "{}", stderr(&native));
 }
 
@@ -526,20 +434,24 @@ fn what_the_user_can_mend_is_named() {
 fn empty_and_hostile_profiles_are_borne() {
     let place = place();
     let huge = "9000000000000000000";
-    let profiles = [
-        r#"{"schema": "syscost.profile/1", "calls": []}"#.to_string(),
-        format!(
-            r#"{{"schema": "syscost.profile/1", "usage": {{"wall_ns": 0, "user_ns": {huge}, "system_ns": {huge}, "cpus": 0, "processes": {huge}, "threads": {huge}, "minor_faults": {huge}, "major_faults": {huge}}},
-            "calls": [{{"name": "read", "calls": 0, "on_cpu_ns": {huge}, "errors": {{"EIO": {huge}}}, "class": {{"size": {huge}, "set": {huge}, "depth": {huge}}}}}]}}"#
-        ),
-    ];
-    for profile in profiles {
-        fs::write(place.path().join("q.json"), profile).unwrap();
+    let usage = ["wall_ns", "user_ns", "system_ns", "processes", "threads", "minor_faults", "major_faults"];
+    let usage = usage.map(|name| format!("\"{name}\": {}", if name == "wall_ns" { "0" } else { huge }));
+    let read = format!(
+        r#"{{"name": "read", "calls": 0, "on_cpu_ns": {huge}, "errors": {{"EIO": {huge}}}, "class": {{"size": {huge}, "set": {huge}, "depth": {huge}}}}}"#
+    );
+    for (usage, calls) in [("", ""), (&format!("\"cpus\": 0, {}", usage.join(", ")), &read)] {
+        write_profile(&place, usage, calls);
         for format in ["text", "csv", "json"] {
-            printed(
-                &place,
-                &["attribute", "q.json", "--costs", "here.json", "--versus", "there.json", "--format", format],
-            );
+            place.printed(&[
+                "attribute",
+                "q.json",
+                "--costs",
+                "here.json",
+                "--versus",
+                "there.json",
+                "--format",
+                format,
+            ]);
         }
     }
 }
@@ -548,7 +460,7 @@ fn empty_and_hostile_profiles_are_borne() {
 fn the_document_is_valid_by_its_schema() {
     let place = place();
     for arguments in [&FULL[..], &["attribute", "p.json"]] {
-        let document = json(&run(&place, &[arguments, &["--format", "json"]].concat()));
+        let document = place.document(arguments);
         expect_valid("attribution-3", &document);
     }
 }
@@ -557,8 +469,7 @@ fn the_document_is_valid_by_its_schema() {
 #[test]
 fn a_run_for_a_profile_has_its_unit_costs() {
     let place = Place::new();
-    let profile = root().join("tests/profile/traced.json");
-    let profile = profile.to_str().unwrap();
+    let profile = &file("tests/profile/traced.json");
     let quick = ["--time", "1", "--no-verify", "--out", "here.json", "--format", "json"];
     let output = place.run(&[&["run", "--profile", profile], &quick[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -569,8 +480,7 @@ fn a_run_for_a_profile_has_its_unit_costs() {
     for case in ["id.getppid", "mem.fault_anonymous", "file.open_close depth=5", "io.pipe_write_read size=64"] {
         assert!(asked.contains(case), "{case}: {asked:?}");
     }
-    let attributed = place.run(&["attribute", profile, "--costs", "here.json", "--by", "class", "--format", "json"]);
-    let document = json(&attributed);
+    let document = place.document(&["attribute", profile, "--costs", "here.json", "--by", "class"]);
     let calls = document["here"]["calls"].as_array().unwrap();
     let unpriced: Vec<&Value> =
         calls.iter().filter(|row| row["by_unit_cost_s"].is_null()).map(|row| &row["name"]).collect();
@@ -586,29 +496,28 @@ fn name_of(record: &Value) -> String {
 #[test]
 fn a_profile_takes_the_place_of_patterns() {
     let place = Place::new();
-    let profile = root().join("tests/profile/traced.json");
-    let profile = profile.to_str().unwrap();
-    for other in [&["id.getppid"][..], &["--all"], &["--study", "perl-ops"], &["--param", "size=1"], &["--cold"]] {
-        let output = place.run(&[&["run", "--profile", profile], other].concat());
-        assert_eq!(output.status.code(), Some(2), "{other:?}");
-        assert!(stderr(&output).contains("cannot be used with"), "{}", stderr(&output));
-    }
-    fs::write(place.path().join("empty.json"), r#"{"schema": "syscost.profile/1", "calls": []}"#).unwrap();
-    for (file, why) in [("missing.json", "missing.json"), ("run.json", "not a profile")] {
-        fs::copy(root().join("tests/golden/run.json"), place.path().join("run.json")).unwrap();
-        let output = place.run(&["run", "--profile", file]);
-        assert!(output.status.code() == Some(2) || output.status.code() == Some(1), "{:?}", output.status);
-        assert!(stderr(&output).contains(why) && stderr(&output).lines().count() == 1, "{}", stderr(&output));
-    }
-    let output = place.run(&["run", "--profile", "empty.json"]);
-    assert!(stderr(&output).contains("empty.json: the profile has no calls"), "{}", stderr(&output));
-    assert_eq!(output.status.code(), Some(2));
+    let profile = &file("tests/profile/traced.json");
+    place.refuses(
+        &["run", "--profile", profile],
+        &[&["id.getppid"][..], &["--all"], &["--study", "perl-ops"], &["--param", "size=1"], &["--cold"]]
+            .map(|other| (other, 2, "cannot be used with")),
+    );
+    write_profile(&place, "", "");
+    let run = &file("tests/golden/run.json");
+    place.refuses(
+        &["run", "--profile"],
+        &[
+            (&["missing.json"], 1, "syscost: missing.json"),
+            (&[run], 1, "not a profile"),
+            (&["q.json"], 2, "q.json: the profile has no calls"),
+        ],
+    );
 }
 
 /// The table of unit costs names operations that the probe has.
 #[test]
 fn every_operation_of_the_table_is_in_the_catalogue() {
-    let list = printed(&Place::new(), &["list", "--format", "csv"]);
+    let list = Place::new().printed(&["list", "--format", "csv"]);
     let known: BTreeSet<&str> = list.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
     let of_units = units::UNITS.iter().flat_map(|unit| unit.operations.iter().chain(unit.less));
     let all = of_units.chain(units::NULL_CALLS).chain(units::FAULTS);

@@ -380,11 +380,13 @@ fn a_run_that_cannot_be_written_is_shown_before_it_fails() {
     if !Path::new("/dev/full").exists() {
         return skip("a_run_that_cannot_be_written_is_shown_before_it_fails", "there is no /dev/full");
     }
-    let output = Place::new().run(&["run", "id.umask", "--time", "0.3", "--format", "csv", "--out", "/dev/full"]);
+    let place = Place::new();
+    let output = place.run(&["run", "id.umask", "--time", "0.3", "--format", "csv", "--quiet", "--out", "/dev/full"]);
     let (table, message) = (stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(table.lines().nth(1).is_some_and(|line| line.starts_with("cost,id.umask,")), "{table}");
-    assert!(message.contains("syscost: /dev/full: cannot be written (No space left"), "{message}");
+    assert!(message.starts_with("syscost: /dev/full: cannot be written (No space left"), "{message}");
+    assert_eq!((message.trim_end().lines().count(), place.left_behind().len()), (1, 0), "{message}");
 }
 
 #[test]

@@ -172,31 +172,6 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn a_profile_that_was_cut_off_or_changed_gives_a_line(at in any::<prop::sample::Index>(), gone in 0..40usize, put in "[ -~]{0,6}") {
-        let whole = hand_written();
-        let start = at.index(whole.len());
-        let end = (start + gone).min(whole.len());
-        let _ = read_bytes(format!("{}{put}{}", &whole[..start], &whole[end..]).as_bytes());
-        let message = read_bytes(&whole.as_bytes()[..start]).unwrap_err();
-        prop_assert!(start == 0 || message.contains("is incomplete"), "{}", message);
-    }
-
-    #[test]
-    fn damaged_traces_give_a_line_or_a_profile(which in 0..TRACES.len(), at in any::<prop::sample::Index>(), gone in 0..40usize, put in "[ -~\n]{0,12}") {
-        let whole = text(TRACES[which]);
-        let start = at.index(whole.len());
-        let end = (start + gone).min(whole.len());
-        if let Ok(profile) = read_bytes(format!("{}{put}{}", &whole[..start], &whole[end..]).as_bytes()) {
-            json(&profile);
-        }
-    }
-
-    #[test]
-    fn no_text_panics(text in any::<String>()) {
-        let _ = read_bytes(format!("1 1.0 read(3, \"\", 8) = 0\n{text}").as_bytes());
-    }
 }
 
 const TRACES: [&str; 3] = ["strace-log-6.1.txt", "strace-paths-6.1.txt", "strace-table-6.1.txt"];
@@ -278,16 +253,17 @@ fn each_mistake_has_its_own_message() {
         let message = read_bytes(bytes.as_bytes()).unwrap_err();
         assert!(message.contains(expected), "\n{message}\ndoes not contain\n{expected}");
     }
+    for end in 1..hand_written().len() {
+        let message = read_bytes(&hand_written().as_bytes()[..end]).unwrap_err();
+        assert!(message.contains("is incomplete"), "{end}: {message}");
+    }
 }
 
 #[test]
 fn what_cannot_be_written_is_told_and_leaves_nothing() {
     let profile = read_bytes(hand_written().as_bytes()).unwrap();
-    let message = |path: &str| store::write(&profile, Path::new(path)).unwrap_err().to_string();
-    assert!(message("/nowhere/p.json").contains("cannot be written (its directory does not exist)"));
-    assert!(message("/").contains("is a directory: name a profile"));
-    #[cfg(target_os = "linux")]
-    assert!(message("/dev/full").contains("/dev/full: cannot be written (No space left on device"));
+    let error = store::write(&profile, Path::new("/")).unwrap_err().to_string();
+    assert!(error.contains("is a directory: name a profile"), "{error}");
     let mut nan = profile.clone();
     nan.tracer.added_per_call_ns = Some(f64::NAN);
     let place = tempfile::tempdir().unwrap();

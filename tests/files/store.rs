@@ -5,8 +5,7 @@
 mod data;
 
 use crate::common::{overwriting, root, schema};
-use data::{any_run, emulated, example, json, mutated, published, repeat};
-use proptest::collection::vec;
+use data::{any_run, emulated, example, json, published, repeat};
 use proptest::prelude::*;
 use std::fs;
 use std::io::Seek;
@@ -46,16 +45,6 @@ proptest! {
         let text = json(&run);
         prop_assert_eq!(read_bytes(text.as_bytes()).unwrap(), run);
         validate(&text);
-    }
-
-    #[test]
-    fn damaged_files_give_a_line_that_names_them(bytes in mutated()) {
-        let _ = read_bytes(&bytes);
-    }
-
-    #[test]
-    fn random_bytes_give_a_line_that_names_the_file(bytes in vec(any::<u8>(), 0..64)) {
-        prop_assert!(read_bytes(&bytes).is_err());
     }
 }
 
@@ -345,15 +334,6 @@ fn places_that_cannot_be_written_are_explained() {
     assert!(message("/").contains("is a directory"));
     #[cfg(target_os = "linux")]
     assert!(message("/dev/full").contains("/dev/full: cannot be written (No space left on device"));
-}
-
-#[test]
-fn published_files_are_sound() {
-    let files = if root().join("published").is_dir() { names_in(&root().join("published")) } else { vec![] };
-    for file in files.iter().filter(|file| file.extension().is_some_and(|e| e == "json")) {
-        validate(&fs::read_to_string(file).unwrap());
-        store::read(file).unwrap();
-    }
 }
 
 /// The text between ```json and ``` of each block.

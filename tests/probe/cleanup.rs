@@ -248,17 +248,6 @@ fn run_into(place: &Place, out: &str) -> Output {
 }
 
 #[test]
-fn a_full_disk_is_named() {
-    let place = Place::new();
-    let output = run_into(&place, "/dev/full");
-    let message = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(message.starts_with("syscost: /dev/full: ") && message.contains("No space left"), "{message}");
-    assert_eq!(message.trim_end().lines().count(), 1, "{message}");
-    expect_nothing_left(&place, &BTreeSet::new());
-}
-
-#[test]
 fn a_missing_directory_is_named_before_anything_is_measured() {
     let place = Place::new();
     expect_refusal(&run_into(&place, "missing/run.json"), "missing/run.json", 2);

@@ -1,7 +1,7 @@
 //! What the launcher of environments (probe/extra/confine.c) promises: the program runs under the condition that was asked
-//! for, a refusal is a row with its reason, and nothing stays behind.
+//! for, and a refusal is a row with its reason. What runs in all environments at once, and leaves, is in environments.rs.
 
-use crate::common::{Place, json, run_numbers, skip, stderr, stdout, wait_for};
+use crate::common::{Place, json, skip, stderr, stdout, wait_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use std::collections::BTreeMap;
@@ -15,8 +15,7 @@ use std::time::Duration;
 /// As the build made it.
 const LAUNCHER: &str = concat!(env!("OUT_DIR"), "/confine");
 const OPERATIONS: [&str; 2] = ["id.getppid", "file.open_close"];
-/// How long a run may take to begin, and what it leaves to vanish.
-const BEGINNING: Duration = Duration::from_secs(60);
+/// How long what it leaves may take to vanish.
 const VANISHING: Duration = Duration::from_secs(10);
 
 /// The words between the launcher and `--` in each environment that it makes, by the environment's name.
@@ -85,7 +84,7 @@ fn permitted(test: &str) -> BTreeMap<String, Vec<String>> {
 }
 
 /// Loop devices whose file is, or was, in `place`.
-fn loops_of(place: &Path) -> Vec<String> {
+pub fn loops_of(place: &Path) -> Vec<String> {
     let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let files = devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
     files.filter(|file| Path::new(file).starts_with(place)).collect()
@@ -235,120 +234,42 @@ fn what_cannot_be_done_is_a_line_of_the_protocol() {
     }
 }
 
-fn names() -> Vec<String> {
-    ways().into_keys().collect()
-}
-
-/// A record for each operation in each of the environments, with a time.
-fn expect_rows(output: &Output, environments: &[String]) {
-    let document = json(output);
-    for record in document["records"].as_array().unwrap() {
-        assert!(record["median_ns"].as_f64().is_some_and(|ns| ns > 1.0), "{record:#}");
-        assert_eq!(
-            record["entries"].as_object().is_some(),
-            !["ptrace", "strace"].contains(&record["environment"].as_str().unwrap()),
-            "{record:#}"
-        );
+#[test]
+fn an_ordinary_user_has_rows_or_reasons_and_leaves_nothing() {
+    let test = "an_ordinary_user_has_rows_or_reasons_and_leaves_nothing";
+    if !geteuid().is_root() {
+        return skip(test, "the tests do not run as root, so that of all environments is this one");
     }
-    assert_eq!(document["records"].as_array().unwrap().len(), environments.len() * OPERATIONS.len());
-}
-
-/// Measures in all of them; those that are refused, a line each, are skipped, and the others have rows.
-fn expect_rows_or_lines(test: &str, place: &Place, run: impl Fn(&[&str]) -> Output) {
-    let measured = |environments: &[String]| {
+    let place = Place::new();
+    let run = |environments: &[String]| {
         let environments = environments.join(",");
         let more = ["--env", &environments, "--time", "3", "--precision", "50", "--format", "json", "--quiet"];
-        run(&[&["run"], &more[..], &OPERATIONS].concat())
+        place.command_as_nobody(&[&["run"], &more[..], &OPERATIONS].concat()).output().unwrap()
     };
-    let mut environments = names();
-    let mut output = measured(&environments);
+    let mut environments: Vec<String> = ways().into_keys().collect();
+    let mut output = run(&environments);
     if output.status.code() == Some(2) {
-        let said = stderr(&output);
+        let (said, all) = (stderr(&output), environments.len());
         environments.retain(|name| {
             let refused = said.lines().find_map(|line| line.strip_prefix(&format!("syscost: environment {name}: ")));
             refused.inspect(|reason| skip(&format!("{test}, {name}"), reason)).is_none()
         });
-        assert_eq!(said.lines().count(), names().len() - environments.len(), "{said}");
-        output = measured(&environments);
+        assert_eq!(said.lines().count(), all - environments.len(), "{said}");
+        output = run(&environments);
     }
-    expect_rows(&output, &environments);
-    expect_nothing_left(place);
-}
-
-#[test]
-fn a_run_has_a_row_in_each_of_them_and_leaves_nothing() {
-    let place = Place::new();
-    let test = "a_run_has_a_row_in_each_of_them";
-    expect_rows_or_lines(test, &place, |arguments| place.run(arguments));
-    if geteuid().is_root() {
-        let as_nobody = |arguments: &[&str]| place.command_as_nobody(arguments).output().unwrap();
-        expect_rows_or_lines(&format!("{test}, as nobody"), &place, as_nobody);
+    let document = json(&output);
+    let records = document["records"].as_array().unwrap();
+    for record in records {
+        assert!(record["median_ns"].as_f64().is_some_and(|ns| ns > 1.0), "{record:#}");
+        let is_traced = ["ptrace", "strace"].contains(&record["environment"].as_str().unwrap());
+        assert_eq!(record["entries"].is_object(), !is_traced, "{record:#}");
     }
-}
-
-/// Processes, directories, loop devices and mounts of this place.
-fn left(place: &Place) -> Vec<String> {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-    let here = place.path().to_string_lossy().into_owned();
-    let processes = place.processes().into_iter().map(|process| format!("{process:?}"));
-    let directories = place.left_behind().into_iter().map(|path| path.display().to_string());
-    let mounts = mounts.lines().filter(|line| line.contains(&here)).map(str::to_string).collect::<Vec<_>>();
-    processes.chain(directories).chain(mounts).chain(loops_of(&place.path())).collect()
-}
-
-fn expect_nothing_left(place: &Place) {
-    if wait_for(VANISHING, || left(place).is_empty().then_some(())).is_none() {
-        panic!("left behind: {:#?}", left(place));
-    }
-}
-
-/// Ends a run by `signal` once all workers of the environments have been started together, for measuring.
-fn end_by(signal: Signal, environments: &[String]) {
-    let place = Place::new();
-    let all = environments.join(",");
-    let job = place.start(&[
-        "run",
-        "id.getppid",
-        "--env",
-        &all,
-        "--time",
-        "600",
-        "--precision",
-        "0.0001",
-        "--no-verify",
-        "--format",
-        "json",
-    ]);
-    let loops = environments.iter().filter(|name| name.starts_with("loop-")).count();
-    let workers =
-        |place: &Place| place.processes().iter().filter(|process| process.directory.ends_with("mounted")).count();
-    let unmounted = ["namespaces", "ptrace", "bpf-agent"];
-    let mounted = environments.iter().filter(|name| !unmounted.contains(&name.as_str())).count();
-    let begun = || (loops_of(&place.path()).len() >= loops && workers(&place) >= mounted).then_some(());
-    assert!(wait_for(BEGINNING, begun).is_some(), "{:?}", left(&place));
-    assert_eq!(run_numbers(&place.tmp()).len(), 1);
-    kill(job.pid(), signal).unwrap();
-    let output = job.output();
-    if signal == Signal::SIGINT {
-        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    }
-    expect_nothing_left(&place);
-}
-
-/// Those that have mounts, servers or processes of their own.
-fn with_more_than_the_program(test: &str) -> Vec<String> {
-    let mut all = permitted(test);
-    let plain = ["seccomp", "landlock", "ssbd", "spec-ib"];
-    all.retain(|name, _| !plain.iter().any(|plain| name.starts_with(plain)));
-    all.into_keys().collect()
-}
-
-#[test]
-fn nothing_is_left_after_an_interrupt() {
-    end_by(Signal::SIGINT, &with_more_than_the_program("nothing_is_left_after_an_interrupt"));
-}
-
-#[test]
-fn nothing_is_left_after_the_driver_was_killed() {
-    end_by(Signal::SIGKILL, &with_more_than_the_program("nothing_is_left_after_the_driver_was_killed"));
+    assert_eq!(records.len(), environments.len() * OPERATIONS.len());
+    let clean = || place.processes().is_empty() && place.left_behind().is_empty() && loops_of(&place.path()).is_empty();
+    assert!(
+        wait_for(VANISHING, || clean().then_some(())).is_some(),
+        "{:?} {:?}",
+        place.processes(),
+        place.left_behind()
+    );
 }

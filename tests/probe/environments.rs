@@ -2,6 +2,7 @@
 //! another program has made for it stays behind. Machines that are booted have tests of their own (tests/guest.rs).
 
 use crate::common::{Job, Place, json, run_numbers, skip, stderr, stdout, wait_for};
+use crate::confine::loops_of;
 use nix::sys::signal::{Signal, kill};
 use serde_json::Value;
 use std::fs;
@@ -123,13 +124,14 @@ fn nothing_that_other_programs_made_stays_behind() {
         let number = begun.expect("the run did not come so far");
         kill(job.pid(), signal).unwrap();
         let gone = || {
-            let (processes, mounts) = (processes_of(number), mounts_in(&place));
-            (processes.is_empty() && mounts.is_empty() && place.left_behind().is_empty()).then_some(())
+            let kept = mounts_in(&place).len() + loops_of(&place.path()).len() + place.left_behind().len();
+            (processes_of(number).is_empty() && kept == 0).then_some(())
         };
-        let left = || (processes_of(number), mounts_in(&place), place.left_behind());
+        let left = || (processes_of(number), mounts_in(&place), loops_of(&place.path()), place.left_behind());
         assert!(wait_for(VANISHING, gone).is_some(), "after {signal}: {:?}", left());
         let containers = wait_for(VANISHING, || kept_elsewhere(&place).is_empty().then_some(()));
         assert!(containers.is_some(), "after {signal}: {:?}", kept_elsewhere(&place));
-        drop(job);
+        let output = job.output();
+        assert!(signal == Signal::SIGKILL || output.status.code() == Some(130), "{}", stderr(&output));
     }
 }

@@ -331,17 +331,6 @@ fn a_missing_interpreter_is_named_with_its_package() {
 }
 
 #[test]
-fn an_unknown_language_is_told_which_there_are() {
-    let all = known().collect::<Vec<_>>().join(", ");
-    for arguments in [&["run", "cobol:1"][..], &["run", "id.getppid", "--setup", "cobol:1"]] {
-        let output = Place::new().run(arguments);
-        assert_eq!(output.status.code(), Some(2));
-        let message = stderr(&output);
-        assert!(message.contains(&format!("there is no language 'cobol'; available: {all}")), "{message}");
-    }
-}
-
-#[test]
 fn the_languages_are_listed_with_version_and_path() {
     let output = Place::new().command(&["list", "--languages"]).env("COLUMNS", "400").output().unwrap();
     let table = stdout(&output);

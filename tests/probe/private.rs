@@ -5,9 +5,7 @@ use crate::common::{Job, Place, is_traced, objects_of, run_numbers, skip, stderr
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs::{self, Permissions};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -316,18 +314,6 @@ fn a_tmpdir_that_is_full_or_noexec_is_named() {
         assert!(message.contains("; set TMPDIR to "), "{message}");
         assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
     }
-}
-
-#[test]
-fn a_tmpdir_that_is_not_utf_8_serves() {
-    let place = Place::new();
-    let strange = place.tmp().join(OsStr::from_bytes(b"\xff\xfe dir"));
-    fs::create_dir(&strange).unwrap();
-    let output =
-        place.command(&["run", "id.getppid", "process.posix_spawn", "--time", "0.2"]).env("TMPDIR", &strange).output();
-    let output = output.unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(fs::read_dir(&strange).unwrap().count(), 0);
 }
 
 /// A compiler that tells where it works, and stays there until it is killed if asked to.

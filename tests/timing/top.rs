@@ -4,7 +4,7 @@ use crate::alone;
 use crate::common::{Place, expect_valid, skip, stderr, stdout, wait_for};
 use crate::support::{self, helper};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, geteuid};
+use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -364,18 +364,6 @@ fn what_makes_no_sense_is_told() {
     let port = busy.local_addr().unwrap().port().to_string();
     let output = place.run(&["top", "--all", "--listen", &port]);
     assert_eq!((output.status.code(), stderr(&output).contains(&format!("--listen {port}: "))), (Some(1), true));
-}
-
-#[test]
-fn an_ordinary_user_is_told_what_is_missing() {
-    let _alone = alone();
-    let place = Place::new();
-    if !geteuid().is_root() {
-        return skip("top as nobody", "becoming another user needs root");
-    }
-    let output = place.command_as_nobody(&["top", "--all", "--once"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("eBPF needs root or CAP_BPF and CAP_PERFMON"), "{}", stderr(&output));
 }
 
 /// A terminal of tmux, with a server of its own.

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use crate::common::{Place, json, skip, stderr, stdout};
+use crate::common::{Place, skip, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -140,16 +140,6 @@ fn programs_of_another_architecture_have_its_names() {
         assert_eq!(count(&document, "getppid"), 500, "{}", stderr(&output));
         assert!(stderr(&output).contains("is a program for i386"), "{}", stderr(&output));
     }
-}
-
-#[test]
-fn the_profile_can_be_shown_again() {
-    let place = Place::new();
-    let output = place.run(&["trace", "--tracer", "ptrace", "-o", "p.json", "sh", "-c", "exit 3"]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let shown = place.run(&["show", "p.json", "--format", "json"]);
-    assert_eq!(json(&shown)["schema"], "syscost.profile-summary/3");
-    assert_eq!(count(&json(&shown), "execve"), 1);
 }
 
 #[test]

@@ -11,9 +11,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use support::{compile, count, errors, held, open, rows, run, traced, workload};
-use syscost::kernel::bpf;
 use syscost::model::{CallCount, DescriptorKind, Ending, Profile};
-use syscost::trace::{Detail, Root, Running, Tracer, Until};
+use syscost::trace::{Detail, Root, Running, Until};
 
 #[test]
 fn a_tree_is_counted_exactly_every_time() {
@@ -85,7 +84,10 @@ fn paths_lengths_and_sets_are_classes() {
     let Some(collected) = run(&["classes"], Detail::Times) else { return };
     let size = |call, size| classed(&collected, call, |row| row.class.size == Some(size));
     assert!(size("mmap", 32768) >= 1 && size("munmap", 32768) >= 1);
-    assert_eq!(classed(&collected, "futex", |row| row.class.operation.as_deref() == Some("wake")), 6);
+    let with = |call, operation| classed(&collected, call, |row| row.class.operation.as_deref() == Some(operation));
+    assert!(with("mmap", "anonymous") >= 1 && with("mmap", "file") >= 1);
+    assert_eq!((with("futex", "wake"), with("openat", "create")), (6, 0));
+    assert_eq!(collected.latencies["read"].per_octave(), 32);
     assert_eq!(classed(&collected, "poll", |row| row.class.set == Some(8)), 1);
     let own = |depth: Option<u64>, error: &str| {
         let rows = rows(&collected, "access").filter(|row| row.class.depth == depth);
@@ -295,42 +297,4 @@ fn compare(command: &[&str], mut ours: BTreeMap<String, u64>, mut theirs: BTreeM
     ours.remove("exit_group");
     ours.remove("exit");
     assert_eq!(ours, theirs, "{command:?}");
-}
-
-/// Programs of ours that are loaded now. Other tests of this file load some, too: names are those of the child's.
-#[test]
-fn nothing_stays_when_the_tracer_is_killed() {
-    const VARIABLE: &str = "SYSCOST_TEST_TRACER";
-    if std::env::var_os(VARIABLE).is_some() {
-        let _tracer = attached_to_nothing();
-        println!("attached");
-        std::thread::sleep(Duration::from_secs(60));
-        return;
-    }
-    if workload().is_none() {
-        return;
-    }
-    let this = std::env::current_exe().unwrap();
-    let mut tracer = Command::new(this);
-    tracer.args(["--exact", "trace_bpf::nothing_stays_when_the_tracer_is_killed", "--nocapture"]).env(VARIABLE, "1");
-    let mut tracer = tracer.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(tracer.stdout.take().unwrap()));
-    assert!(lines.any(|line| line.unwrap().ends_with("attached")));
-    let programs = bpf::programs_of(tracer.id());
-    assert_eq!(programs.len(), 10, "{programs:?}");
-    let loaded = |ids: &[u32]| ids.iter().filter(|id| bpf::is_loaded(**id)).count();
-    assert_eq!(loaded(&programs), 10);
-    tracer.kill().unwrap();
-    tracer.wait().unwrap();
-    let gone = (0..100).any(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        loaded(&programs) == 0
-    });
-    assert!(gone);
-}
-
-fn attached_to_nothing() -> Box<dyn Tracer> {
-    let mut tracer = open(Detail::Times, false);
-    tracer.attach(Root::Running(Running::Processes(vec![std::process::id()]))).unwrap();
-    tracer
 }

@@ -173,17 +173,3 @@ fn wall_time_is_divided_by_what_the_threads_did() {
     let tree = run(&["tree"], Detail::Times).unwrap();
     assert!(tree.usage.peak_concurrency.unwrap() >= 2, "{:?}", tree.usage);
 }
-
-#[test]
-fn what_an_argument_selects_is_a_class() {
-    let Some(collected) = run(&["classes"], Detail::Times) else { return };
-    let with = |call: &str, operation: &str| {
-        rows(&collected, call)
-            .filter(|row| row.class.operation.as_deref() == Some(operation))
-            .map(|row| row.calls)
-            .sum::<u64>()
-    };
-    assert!(with("mmap", "anonymous") >= 1 && with("mmap", "file") >= 1);
-    assert_eq!((with("futex", "wake"), with("openat", "create")), (6, 0));
-    assert_eq!(collected.latencies["read"].per_octave(), 32);
-}

@@ -108,12 +108,6 @@ fn what_only_ebpf_can_trace_is_told() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
     }
-    if !geteuid().is_root() {
-        return skip("the whole system as nobody", "becoming another user needs root");
-    }
-    let output = run(&mut place.command_as_nobody(&["trace", "--all", "--for", "1"]));
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("eBPF needs root or CAP_BPF and CAP_PERFMON"), "{}", stderr(&output));
 }
 
 #[test]
@@ -418,9 +412,10 @@ fn nothing_is_left_in_the_place_of_a_trace() {
 /// An ordinary user learns in one line what is missing and what to do.
 #[test]
 fn what_takes_more_rights_says_which() {
-    if !nix::unistd::geteuid().is_root() {
+    if !geteuid().is_root() {
         return skip("what_takes_more_rights_says_which", "not root: no other user to be");
     }
+    const BPF: &str = "eBPF needs root or CAP_BPF and CAP_PERFMON";
     let place = Place::new();
     for (arguments, said) in [
         (
@@ -429,6 +424,9 @@ fn what_takes_more_rights_says_which() {
         ),
         (&["trace", "--tracer", "bpf", "true"], "run it as root, or leave out --tracer for one that needs no rights"),
         (&["trace", "--all", "--for", "1"], "run it as root, or where ptrace is permitted"),
+        (&["trace", "--all", "--for", "1"], BPF),
+        (&["trace", "--sampled", "true"], BPF),
+        (&["top", "--all", "--once"], BPF),
     ] {
         let done = place.command_as_nobody(arguments).arg("--quiet").output().unwrap();
         let text = stderr(&done);

@@ -3,7 +3,7 @@
 //! Result objects are made as the NOTES of Benchmark's documentation describe them: real, user, system, two times of
 //! children, iterations.
 
-use super::data::{matrix, published, run, shown};
+use super::data::{published, run, shown};
 use crate::common::skip;
 use std::fmt::Write;
 use std::process::Command;
@@ -102,38 +102,4 @@ fn figures_are_formatted_as_perl_formats_them() {
     for (table, theirs) in tables.iter().zip(theirs) {
         assert_eq!(ours(table), theirs, "of {table:?}");
     }
-}
-
-const BENCHMARK: &str = "$| = 1; my $r = timethese(20000, {
-    small => 'my $s = 0; $s += $_ for 1 .. 100',
-    middle => 'my $s = 0; $s += $_ for 1 .. 300',
-    large => 'my $s = 0; $s += $_ for 1 .. 900' }); cmpthese($r);";
-
-/// The number between two words.
-fn between(line: &str, before: &str, after: &str) -> f64 {
-    let text = line.split_once(before).and_then(|(_, rest)| rest.split_once(after)).unwrap_or_else(|| panic!("{line}"));
-    text.0.trim().parse().unwrap_or_else(|_| panic!("{line}"))
-}
-
-/// What a line says but for the wall clock and the split, which are our own.
-fn figures(text: &str) -> Vec<&str> {
-    text.lines().map(|line| line.split_once(" sys = ").map_or(line, |(_, figures)| figures)).collect()
-}
-
-#[test]
-fn a_real_benchmark_of_perls_is_shown_alike() {
-    let Some(theirs) = perl(BENCHMARK) else { return };
-    let records: Vec<_> = theirs
-        .lines()
-        .filter(|line| line.contains(" wallclock "))
-        .map(|line| {
-            let name = line.split_once(':').unwrap().0.trim();
-            published(name, between(line, " sys = ", " CPU)"), 0.0, between(line, "(n=", ")") as u64)
-        })
-        .collect();
-    assert_eq!(records.len(), 3, "{theirs}");
-    let ours = shown(&run(0.0, records), ViewKind::Cmpthese);
-    let ours: Vec<&str> = figures(&ours).into_iter().filter(|line| !line.starts_with("note: ")).collect();
-    assert_eq!(ours, figures(&theirs));
-    assert_eq!(matrix(&theirs, 3).len(), 4);
 }

@@ -242,19 +242,3 @@ prop_compose! {
         StudyView { name, title, question: String::new(), answer, views, derived, scales }
     }
 }
-
-/// A sound file with some bytes replaced by others that are likely to matter.
-pub fn mutated() -> impl Strategy<Value = Vec<u8>> {
-    let pieces = ["", "-", "1e999", "null", "\"\n\\u0000", "{", "]", "0.5", "99999999999999999999", "\u{202e}", ","];
-    let piece =
-        prop_oneof![proptest::sample::select(pieces.map(|p| p.as_bytes().to_vec()).to_vec()), vec(any::<u8>(), 0..4)];
-    (vec((any::<prop::sample::Index>(), 0..8usize, piece), 1..3)).prop_map(|edits| {
-        let mut bytes = json(&example()).into_bytes();
-        for (at, length, piece) in edits {
-            let from = at.index(bytes.len());
-            let to = (from + length).min(bytes.len());
-            bytes.splice(from..to, piece);
-        }
-        bytes
-    })
-}
