@@ -3,7 +3,7 @@
 //! the program itself, so that a new format is tested without an edit here.
 
 mod check;
-mod files;
+pub mod files;
 
 use crate::common::{Place, skip, stderr, stdout};
 use clap::CommandFactory;

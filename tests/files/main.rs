@@ -28,6 +28,7 @@ mod published;
 mod report;
 mod rows;
 mod scale;
+mod shaken;
 mod split;
 mod store;
 mod study;

@@ -5,8 +5,9 @@
 mod data;
 
 use crate::common::{overwriting, root, schema};
-use data::{any_run, emulated, example, json, published, repeat};
-use proptest::prelude::*;
+use crate::hostile;
+use crate::shaken::Shaker;
+use data::{emulated, example, json, published, repeat};
 use std::fs;
 use std::io::Seek;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -37,15 +38,19 @@ fn validate(text: &str) {
     assert!(errors.is_empty(), "{errors:#?}\n{text}");
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn every_run_is_read_as_it_was_written(run in any_run()) {
+#[test]
+fn every_run_is_read_as_it_was_written() {
+    let mut shaker = Shaker::new(1);
+    let is_sound = |rarity: &u32| {
+        let shaken = shaker.shaken(&hostile::files::run(), *rarity).to_string();
+        let Ok(run) = read_bytes(shaken.as_bytes()) else { return false };
         let text = json(&run);
-        prop_assert_eq!(read_bytes(text.as_bytes()).unwrap(), run);
         validate(&text);
-    }
+        assert_eq!(read_bytes(text.as_bytes()).unwrap(), run);
+        true
+    };
+    let sound = (2..62).filter(is_sound).count();
+    assert!(sound > 20, "{sound}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub const SOUND: [&str; 9] = [
 ];
 
 /// Fields whose texts are words of ours: other ones are refused.
-const WORDS: [&str; 7] = ["schema", "role", "entries_status", "kind", "views", "unit", "descriptor"];
+pub const WORDS: [&str; 7] = ["schema", "role", "entries_status", "kind", "views", "unit", "descriptor"];
 
 /// Maps whose keys are names.
 const NAMED: [&str; 4] = ["params", "defaults", "entries", "errors"];
@@ -99,7 +99,7 @@ fn sound(path: &str) -> String {
 }
 
 /// A run with all that a run may have, as it is before it is spoilt.
-fn run() -> Value {
+pub fn run() -> Value {
     let mut run: Value = serde_json::from_str(&sound("tests/golden/run.json")).unwrap();
     for field in run["host"].as_object_mut().unwrap().iter_mut().filter(|(_, value)| value.is_null()) {
         // Those that are no texts are refused.

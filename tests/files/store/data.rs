@@ -1,8 +1,5 @@
-//! What the tests of result files work on: the examples of FORMAT.md, and strategies for runs and for damaged files.
+//! What the tests of result files work on: the examples of FORMAT.md.
 
-use proptest::collection::{btree_map, vec};
-use proptest::option;
-use proptest::prelude::*;
 use syscost::model::*;
 use syscost::store;
 
@@ -101,128 +98,6 @@ pub fn emulated() -> Run {
     Run { records: vec![record], environments: vec![environment], ..example() }
 }
 
-/// Names as a hostile file may have them.
-fn text() -> impl Strategy<Value = String> {
-    prop_oneof!["[a-z.]{1,12}", "\\PC{1,20}", vec(any::<char>(), 1..20).prop_map(String::from_iter)]
-}
-
-fn number() -> impl Strategy<Value = f64> {
-    prop_oneof![Just(0.0), 0.0..1e6, Just(1.0 / 3.0), Just(u64::MAX as f64), Just(5e-324)]
-}
-
-prop_compose! {
-    fn any_case()(operation in text(), name in option::of(text()), language in option::of(text()),
-        environment in text(), params in btree_map(text(), any::<u64>(), 0..3),
-        defaults in btree_map(text(), any::<u64>(), 0..3)) -> Case {
-        Case { operation, name, language, prelude: String::new(), setup: String::new(), environment, params, defaults }
-    }
-}
-
-prop_compose! {
-    fn any_measurement()(iterations in 1..u64::MAX, user_ns in any::<u64>(), minor_faults in any::<u64>(),
-        blocks in vec((any::<u32>(), vec(vec(any::<u64>(), 0..3), 0..4)), 0..3),
-        preempted_ns in vec(any::<u64>(), 0..3), switches in any::<bool>(), earlier in vec(number(), 0..3)) -> Outcome {
-        let blocks = blocks.into_iter().map(|(launch, slots)| Block { launch, slots }).collect();
-        let cpu = CpuTime { user_ns, system_ns: 1, wall_ns: u64::MAX };
-        let (major_faults, history) = (3, !switches);
-        Outcome::Measured(Measurement {
-            iterations, blocks, cpu, preempted_ns, minor_faults, major_faults, switches, history, earlier,
-        })
-    }
-}
-
-fn any_outcome() -> impl Strategy<Value = Outcome> {
-    use FailureKind::*;
-    let kind = proptest::sample::select(vec![Unsupported, Failed, Timeout, Crashed, Start, Interrupted]);
-    let figure = (number(), text(), option::of(1..u64::MAX), option::of(0.0..=1.0f64)).prop_map(
-        |(time, as_printed, count, user_share)| {
-            Outcome::Published(Figure { time: Nanos(time), as_printed, count, user_share })
-        },
-    );
-    let failed = (kind, any::<String>()).prop_map(|(kind, text)| Outcome::Failed(Failure::new(kind, text)));
-    prop_oneof![any_measurement(), failed, figure, any_counted()]
-}
-
-prop_compose! {
-    fn any_counted()(fewer in 1..u64::MAX - 1, more in 1..100u64,
-        batches in vec((any::<u64>(), any::<u64>()), 1..4)) -> Outcome {
-        Outcome::Counted(Counted { fewer, more: fewer.saturating_add(more), batches })
-    }
-}
-
-prop_compose! {
-    fn any_environment()(name in text(), counted in any::<bool>(), started_with in vec(any::<String>(), 0..3),
-        kernel in option::of(any::<String>()), emulator in option::of(any::<String>()),
-        notes in vec(any::<String>(), 0..2)) -> EnvironmentFacts {
-        let unit = if counted { Unit::Instructions } else { Unit::Nanoseconds };
-        EnvironmentFacts { name, unit, started_with, kernel, emulator, notes, host: None }
-    }
-}
-
-prop_compose! {
-    fn any_counters()(counted in btree_map(text(), vec(number(), 0..3), 0..3)) -> Counters {
-        counted.into_iter().collect()
-    }
-}
-
-prop_compose! {
-    fn any_times()(buckets in btree_map(0..64 * 512u16, 1..1_000_000_000u64, 1..20)) -> Histogram {
-        let mut histogram = Histogram::with_resolution(Histogram::SINGLE);
-        histogram.counts = buckets;
-        histogram
-    }
-}
-
-fn half(all: &Histogram) -> Histogram {
-    let mut half = all.clone();
-    half.counts.retain(|bucket, _| bucket % 2 == 0);
-    half
-}
-
-prop_compose! {
-    fn any_calls()(all in any_times(), timer in number(), tick in number(), spent_ns in any::<u64>(),
-        apart in any::<bool>(), waits in any::<u64>()) -> SingleCalls {
-        let preempted = apart.then(|| half(&all));
-        let interrupted = apart.then(|| Histogram::with_resolution(Histogram::SINGLE));
-        SingleCalls { timer: Nanos(timer), tick: Nanos(tick), spent_ns, all, preempted, interrupted, waits, unseen: 3 }
-    }
-}
-
-fn any_latency() -> impl Strategy<Value = Result<SingleCalls, String>> {
-    prop_oneof![any_calls().prop_map(Ok), any::<String>().prop_map(Err)]
-}
-
-prop_compose! {
-    fn any_record()(case in any_case(), outcome in any_outcome(), baseline in any::<bool>(),
-        entries in option::of(btree_map(text(), number(), 0..3)), reason in option::of(any::<String>()),
-        modes in option::of((any::<u64>(), any::<u64>())), counters in option::of(any_counters()),
-        latency in option::of(any_latency()), warnings in vec(any::<String>(), 0..2)) -> Record {
-        let role = if baseline { Role::Baseline } else { Role::Asked };
-        let entries_status = reason.map_or(EntriesStatus::Verified, EntriesStatus::Unverified);
-        let entries = entries.map(|e| e.into_iter().collect());
-        let mode_samples = modes.map(|(user, system)| ModeSamples { user, system });
-        let entries_counted_unix_s = mode_samples.map(|modes| modes.user);
-        Record { role, entries, entries_status, entries_counted_unix_s, mode_samples, counters, latency, warnings,
-            ..Record::new(case, outcome) }
-    }
-}
-
-prop_compose! {
-    pub fn any_run()(records in vec(any_record(), 0..4), warnings in vec(any::<String>(), 0..2), seed in any::<u64>(),
-        elapsed_s in number(), name in option::of(text()), load_1min in option::of(number()),
-        source in option::of((text(), any::<String>())), complete in any::<bool>(), study in option::of(any_study()),
-        again in vec((any::<u64>(), vec(prop_oneof![any_measurement(), any_counted()], 4),
-            vec(any::<String>(), 0..2)), 0..3), environments in vec(any_environment(), 0..3)) -> Run {
-        let source = source.map(|(title, note)| Source { title, note });
-        let host = Host { name, load_1min, taxes: vec![Tax::default()], ..Host::default() };
-        let repeats = again.into_iter().map(|(seed, outcomes, warnings)| {
-            repeat(&Run { records: records.clone(), environments: environments.clone(), ..example() }, seed, outcomes, warnings)
-        });
-        let repeats = repeats.collect();
-        Run { records, warnings, seed, elapsed_s, host, source, study, complete, repeats, environments, ..example() }
-    }
-}
-
 /// A further run of the cases of `first`, in which the last one fails.
 pub fn repeat(first: &Run, seed: u64, outcomes: Vec<Outcome>, warnings: Vec<String>) -> Run {
     let failed = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
@@ -231,14 +106,4 @@ pub fn repeat(first: &Run, seed: u64, outcomes: Vec<Outcome>, warnings: Vec<Stri
         |(record, outcome): (&Record, Outcome)| Record { outcome, warnings: warnings.clone(), ..record.clone() };
     let records = first.records.iter().zip(outcomes).map(record).collect();
     Run { seed, records, warnings: warnings.clone(), complete: true, ..first.clone() }
-}
-
-prop_compose! {
-    fn any_study()(name in text(), title in any::<String>(), answer in any::<String>(), label in text(),
-        ratio in any::<bool>(), calls in 1..u64::MAX, views in vec(text(), 0..2)) -> StudyView {
-        let combination = if ratio { Combination::Ratio } else { Combination::Difference };
-        let derived = vec![Derived { name: label.clone(), combination, of: [label.clone(), label.clone()] }];
-        let scales = vec![Scale { calls, unit: "s".into(), cases: vec![label] }];
-        StudyView { name, title, question: String::new(), answer, views, derived, scales }
-    }
 }
