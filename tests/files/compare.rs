@@ -1,28 +1,18 @@
 //! `syscost compare` as its users meet it: golden output in each format, verdicts, exit status, errors, hostile files.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test compare` rewrites tests/golden/compare-*.txt;
+//! `SNAPSHOTS=overwrite cargo test --test files compare` rewrites tests/golden/compare-*.txt;
 //! read the difference before it is kept.
 
 use crate::data_of_comparisons as data;
 
-use crate::common::{Place, expect_valid, json, schema, stderr, stdout};
-use data::{failed, measured, os_calls, published, run, write};
+use crate::common::{Place, expect_file, expect_valid, file, root, schema, stderr, stdout};
+use data::{failed, measured, run, write};
 use serde_json::{Value, json as value};
-use snapbox::data::DataFormat;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn expect_file(path: PathBuf, actual: &str) {
-    snapbox::assert_data_eq!(actual, snapbox::Data::read_from(&path, Some(DataFormat::Text)).raw());
-}
+use std::process::Output;
 
 fn expect_golden(name: &str, actual: &str) {
-    expect_file(root().join("tests/golden").join(name), actual);
+    expect_file(format!("tests/golden/{name}"), actual);
 }
 
 /// A machine before and after an update, with a row of each kind.
@@ -260,23 +250,7 @@ fn a_markdown_page_says_whether_costs_grew() {
     );
 }
 
-fn articles(place: &Place) {
-    for (column, name) in ["macosx-10.7.json", "linux-2.6.32.json", "solaris-oi151.json"].iter().enumerate() {
-        write(&place.path(), name, &os_calls(column));
-    }
-    let entry = |name: &str| value!({name: 1});
-    let mine = vec![
-        measured("file.fstat", entry("newfstatat"), 200.0),
-        measured("file.lstat", entry("newfstatat"), 500.0),
-        measured("id.umask", entry("umask"), 90.0),
-        measured("process.fork_wait", value!({"clone": 1, "wait4": 1, "exit_group": 1}), 90_000.0),
-        measured("process.vfork_wait", value!({"vfork": 1, "wait4": 1, "exit_group": 1}), 30_000.0),
-    ];
-    write(&place.path(), "mine.json", &run("mine", 1_700_000_000, mine));
-}
-
-const OS_CALLS: [&str; 6] =
-    ["--study", "os-calls", "macosx-10.7.json", "linux-2.6.32.json", "solaris-oi151.json", "mine.json"];
+const SYSTEMS: [&str; 3] = ["macosx-10.7", "linux-2.6.32", "solaris-oi151"];
 
 /// The cells of the line that starts with `name`, in the first table that has it.
 fn cells(text: &str, name: &str) -> Vec<String> {
@@ -287,59 +261,60 @@ fn cells(text: &str, name: &str) -> Vec<String> {
 #[test]
 fn the_tables_of_an_article_come_out_with_one_more_column() {
     let place = Place::new();
-    articles(&place);
-    let text = printed(&place, "120", &OS_CALLS);
+    let entry = |name: &str| value!({name: 1});
+    let mine = vec![
+        measured("file.fstat", entry("newfstatat"), 200.0),
+        measured("file.lstat", entry("newfstatat"), 500.0),
+        measured("id.umask", entry("umask"), 90.0),
+        measured("process.fork_wait", value!({"clone": 1, "wait4": 1, "exit_group": 1}), 90_000.0),
+        measured("process.vfork_wait", value!({"vfork": 1, "wait4": 1, "exit_group": 1}), 30_000.0),
+        measured("unrelated", value!({}), 1.0),
+    ];
+    write(&place.path(), "mine.json", &run("mine", 1_700_000_000, mine));
+    let published = SYSTEMS.map(|name| file(&format!("published/{name}.json")));
+    let arguments = [&["--study", "os-calls"][..], &published.each_ref().map(String::as_str), &["mine.json"]].concat();
+    let json = printed(&place, "80", &[&arguments[..], &["--format", "json"]].concat());
+    expect_valid("comparison-2", &json);
+    let text = printed(&place, "120", &arguments);
     expect_golden("compare-study-120.txt", &text);
     assert_eq!(cells(&text, "fstat "), ["31.12", "8.36", "62.13", "13.42"]);
     assert_eq!(cells(&text, "lstat - fstat "), ["20.06", "19.05", "103.13", "20.13"]);
-    assert_eq!(cells(&text, "getpid "), ["21.78"]);
+    assert_eq!(cells(&text, "getpid "), ["-", "-", "21.78"]);
     assert_eq!(cells(&text, "fork+wait "), ["27.36", "9.35", "24.32", "5.90"]);
+    // 160962.56, 22548.48 and 40355.84 s for 1,024 times as many calls.
+    assert_eq!(cells(&text, "execve "), ["157.19", "22.02", "39.41"]);
     assert_eq!(cells(&text, "vfork / fork "), ["1.9%", "64.5%", "23.4%", "33.3%"]);
     assert!(!text.contains("unrelated"), "{text}");
 }
 
-/// The same of the files that are part of this tool.
-#[test]
-fn the_published_files_give_the_articles_tables() {
-    let names = ["macosx-10.7.json", "linux-2.6.32.json", "solaris-oi151.json"];
-    let files: Vec<String> = names.iter().map(|n| root().join("published").join(n).display().to_string()).collect();
-    let arguments: Vec<&str> = ["--study", "os-calls"].into_iter().chain(files.iter().map(String::as_str)).collect();
-    let text = printed(&Place::new(), "200", &arguments);
-    assert_eq!(cells(&text, "fstat "), ["31.12", "8.36", "62.13"]);
-    assert_eq!(cells(&text, "lstat - fstat "), ["20.06", "19.05", "103.13"]);
-    assert_eq!(cells(&text, "vfork / fork "), ["1.9%", "64.5%", "23.4%"]);
-    // 160962.56, 22548.48 and 40355.84 s for 1,024 times as many calls.
-    assert_eq!(cells(&text, "execve "), ["157.19", "22.02", "39.41"]);
-}
-
-/// Exit status 2 and one line that names what is wrong and what to do.
-fn expect_usage(arguments: &[&str], named: &str) {
-    let output = output(&place(), "80", arguments);
-    let message = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
-    assert!(message.lines().next().unwrap().contains(named) && stdout(&output).is_empty(), "{arguments:?}: {message}");
-}
-
 #[test]
 fn what_the_user_can_mend_has_exit_status_2() {
-    let pair = |more: &[&'static str]| [&["before.json", "after.json"], more].concat();
-    expect_usage(&["before.json"], "two files or more");
-    expect_usage(&[], "required");
-    expect_usage(&["-", "-"], "standard input");
-    expect_usage(&pair(&["--label", "a", "--label", "a"]), "'a' is given twice");
-    expect_usage(&pair(&["--label", "a", "--label", "b", "--label", "c"]), "3 labels for 2 files");
-    expect_usage(&pair(&["--label", " "]), "label 1 is empty");
-    expect_usage(&pair(&["--baseline", "nowhere"]), "which are called before, after");
-    expect_usage(&pair(&["--only", "nothing.*"]), "no row matches nothing.*");
-    expect_usage(&pair(&["--only", "["]), "pattern '['");
-    expect_usage(&pair(&["--study", "nonsense"]), "there is no study 'nonsense'");
-    expect_usage(&pair(&["--study", "perl-ops"]), "no file has a case of the study");
-    for wrong in ["many", "-5", "nan", "%"] {
-        expect_usage(&pair(&["--threshold", wrong].map(|text| if text == "-5" { "--threshold=-5" } else { text })), "");
-    }
-    expect_usage(&["--versus", "before.json"], "required");
-    expect_usage(&["-", "--versus", "-"], "standard input");
-    expect_usage(&["before.json", "--versus", "after.json", "--baseline", "x"], "which are called before, after");
+    let place = place();
+    let all: [(&[&str], i32, &str); 5] = [
+        (&["before.json"], 2, "two files or more"),
+        (&[], 2, "required"),
+        (&["-", "-"], 2, "standard input"),
+        (&["--versus", "before.json"], 2, "required"),
+        (&["-", "--versus", "-"], 2, "standard input"),
+    ];
+    place.refuses(&["compare"], &all);
+    let sides = ["compare", "before.json", "--versus", "after.json"];
+    place.refuses(&sides, &[(&["--baseline", "x"], 2, "which are called before, after")]);
+    let pair: [(&[&str], i32, &str); 12] = [
+        (&["--label", "a", "--label", "a"], 2, "'a' is given twice"),
+        (&["--label", "a", "--label", "b", "--label", "c"], 2, "3 labels for 2 files"),
+        (&["--label", " "], 2, "label 1 is empty"),
+        (&["--baseline", "nowhere"], 2, "which are called before, after"),
+        (&["--only", "nothing.*"], 2, "no row matches nothing.*"),
+        (&["--only", "["], 2, "pattern '['"),
+        (&["--study", "nonsense"], 2, "there is no study 'nonsense'"),
+        (&["--study", "perl-ops"], 2, "no file has a case of the study"),
+        (&["--threshold", "many"], 2, "'many'"),
+        (&["--threshold=-5"], 2, "'-5'"),
+        (&["--threshold", "nan"], 2, "'nan'"),
+        (&["--threshold", "%"], 2, "'%'"),
+    ];
+    place.refuses(&["compare", "before.json", "after.json"], &pair);
 }
 
 #[test]
@@ -356,92 +331,9 @@ fn files_without_a_common_row_are_a_mistake() {
 fn a_file_that_cannot_be_read_is_named() {
     let place = place();
     fs::write(place.path().join("bad.json"), "{}").unwrap();
-    for bad in ["bad.json", "missing.json"] {
-        let output = output(&place, "80", &["before.json", bad, "after.json"]);
-        assert_eq!((output.status.code(), stdout(&output)), (Some(1), String::new()));
-        assert!(stderr(&output).starts_with(&format!("syscost: {bad}: ")), "{}", stderr(&output));
-    }
-}
-
-/// Names with control characters and markup, no samples, zeros, huge numbers, a million samples.
-fn hostile() -> Value {
-    let mut many = measured("many.samples", value!({}), 100.0);
-    many["samples"]["blocks"][0]["slots"][0] = (0..1_000_000u64).map(|i| value!(100_000 + i % 97)).collect();
-    let mut none = measured("no.samples", value!({}), 100.0);
-    none["samples"]["blocks"] = value!([]);
-    let mut zero = measured("zero.samples", value!({}), 100.0);
-    zero["samples"]["blocks"] = value!([{"launch": 0, "slots": [[0, 0, 0], []]}]);
-    let mut huge = measured("huge.samples", value!({}), 100.0);
-    huge["samples"]["blocks"] =
-        value!([{"launch": 4_294_967_295u32, "slots": [[u64::MAX, 0, 1]]}, {"launch": 0, "slots": [[u64::MAX]]}]);
-    let records = vec![
-        measured("\u{1b}[31mred\u{7}\nline|`*<script>", value!({"\u{1b}]0;x\u{7}": 1}), 100.0),
-        published("tiny", 5e-324, 1, None),
-        published("vast", 1.8e10, 1, None),
-        published("nothing", 0.0, 1, None),
-        failed("failed", "\u{1b}[2J"),
-        many,
-        none,
-        zero,
-        huge,
-    ];
-    let mut run = run("\u{1b}[31mhost\u{7}", 7, records);
-    run["host"]["kernel"] = value!("\u{1b}[0m".repeat(500));
-    run
-}
-
-#[test]
-fn hostile_files_give_marked_rows_and_nothing_reaches_the_terminal() {
-    let place = Place::new();
-    let mut other = hostile();
-    other["plan"]["seed"] = value!(8);
-    other["host"]["kernel"] = value!("6.1");
-    for (name, run) in [("a.json", &hostile()), ("b.json", &other)] {
-        write(&place.path(), name, run);
-    }
-    for format in ["text", "markdown", "csv", "json"] {
-        let text = printed(&place, "80", &["a.json", "b.json", "--format", format]);
-        assert!(!text.contains(['\u{1b}', '\u{7}']), "{format}: {text:?}");
-        assert!(!text.contains("NaN") && !text.contains("inf"), "{format}: {text}");
-        assert!(text.contains("no.samples") && text.contains("many.samples"), "{format}: {text}");
-    }
-    let failing = output(&place, "80", &["a.json", "b.json", "--fail-over", "0"]);
-    assert!(!stderr(&failing).contains('\u{1b}'));
-}
-
-#[test]
-fn values_that_make_no_sense_are_refused() {
-    for (wrong, what) in
-        [("-1.0", "figure.ns_per_op"), ("1e290", "figure.ns_per_op"), ("NaN", "not JSON"), ("1e999", "")]
-    {
-        let place = place();
-        let text = run("x", 1, vec![published("file.stat", 1.0, 1_000_000_000, None)]).to_string();
-        let text = text.replace("\"ns_per_op\":1.0", &format!("\"ns_per_op\":{wrong}"));
-        fs::write(place.path().join("wrong.json"), &text).unwrap();
-        let output = output(&place, "80", &["before.json", "wrong.json"]);
-        assert_eq!(output.status.code(), Some(1), "{wrong}: {}", stdout(&output));
-        assert!(stderr(&output).contains(what) && stderr(&output).lines().count() == 1, "{}", stderr(&output));
-    }
-}
-
-#[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
-    let place = place();
-    for format in ["text", "markdown", "csv", "json"] {
-        let arguments = ["compare", "before.json", "after.json", "--format", format];
-        let mut child = place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        drop(child.stdout.take());
-        let output = child.wait_with_output().unwrap();
-        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{format}");
-    }
-}
-
-#[test]
-fn documents_are_valid_by_their_schemas() {
-    let place = Place::new();
-    articles(&place);
-    let study = output(&place, "80", &[&OS_CALLS[..], &["--format", "json"]].concat());
-    expect_valid("comparison-2", &json(&study));
+    let cases: [(&[&str], i32, &str); 2] =
+        [(&["bad.json", "after.json"], 1, "syscost: bad.json: "), (&["missing.json"], 1, "syscost: missing.json: ")];
+    place.refuses(&["compare", "before.json"], &cases);
 }
 
 /// Every field of the documents is told of in FORMAT.md.

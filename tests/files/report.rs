@@ -4,10 +4,10 @@
 mod explanations;
 mod pages;
 
-use crate::common::{Place, skip, stderr, stdout};
+use crate::common::{Place, file, skip, stderr, stdout};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 const HOSTILE: [&str; 8] = [
@@ -21,9 +21,12 @@ const HOSTILE: [&str; 8] = [
     "&lt;script&gt; &#x3c;b&#x3e; ]]> `${alert(7)}`",
 ];
 
+fn parsed(name: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(file(name)).unwrap()).unwrap()
+}
+
 fn golden() -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/run.json");
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    parsed("tests/golden/run.json")
 }
 
 /// The asked record called `operation` of the golden run.
@@ -222,8 +225,7 @@ fn a_comparison_leads_with_its_verdict_and_warnings_stand_before_all_results() {
 #[test]
 fn articles_are_compared_without_claims() {
     let place = Place::new();
-    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("published/perlio-2006.json");
-    let published = published.to_str().unwrap();
+    let published = &file("published/perlio-2006.json");
     let html = page(&place, &[published, published, "--label", "a", "--label", "b"]);
     assert!(html.contains("these results have no samples, so that no row is called slower or faster"));
     assert!(html.contains(">one figure</td>"));
@@ -252,22 +254,26 @@ fn a_line_through_three_values_is_warned_about() {
     assert!(!five.contains("a line through"), "{five}");
 }
 
+/// Fails unless `figure` of these files is a drawing in a file of that name.
+fn expect_figure(place: &Place, files: &[&str], figure: &str) {
+    let output = place.run(&[&["report"], files, &["--format", "svg", "--figure", figure]].concat());
+    assert_eq!(stdout(&output), format!("wrote {figure}.svg\n"), "{}", stderr(&output));
+    let svg = fs::read_to_string(place.path().join(format!("{figure}.svg"))).unwrap();
+    assert!(svg.starts_with("<?xml") && svg.ends_with("</svg>\n") && svg.contains("<title id=\"t\">"), "{figure}");
+}
+
 #[test]
 fn figures_are_files_of_their_own() {
     let place = Place::new();
     let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
     let sizes = save(&place, "sizes.json", &sizes_run());
+    let (one, two, sizes) = (one.as_str(), two.as_str(), sizes.as_str());
     for (figure, files) in
-        [("bars", vec![&one]), ("distribution", vec![&one]), ("fit", vec![&sizes]), ("ratios", vec![&one, &two])]
+        [("bars", vec![one]), ("distribution", vec![one]), ("fit", vec![sizes]), ("ratios", vec![one, two])]
     {
-        let files: Vec<&str> = files.into_iter().map(String::as_str).collect();
-        let arguments = [&["report"][..], &files, &["--format", "svg", "--figure", figure]].concat();
-        let output = place.run(&arguments);
-        assert_eq!(stdout(&output), format!("wrote {figure}.svg\n"), "{}", stderr(&output));
-        let svg = fs::read_to_string(place.path().join(format!("{figure}.svg"))).unwrap();
-        assert!(svg.starts_with("<?xml") && svg.ends_with("</svg>\n") && svg.contains("<title id=\"t\">"), "{figure}");
+        expect_figure(&place, &files, figure);
     }
-    let only = page(&place, &[&one, "--only", "io", "--format", "svg"]);
+    let only = page(&place, &[one, "--only", "io", "--format", "svg"]);
     assert!(only.contains("io.fgets") && !only.contains("id.umask"));
 }
 
@@ -433,7 +439,7 @@ fn browse_page(kind: &str, place: &Place, html: &str) {
     fs::write(place.path().join("page.html"), html).unwrap();
     // SYSCOST_SHOTS keeps the screenshots, to be looked at.
     let shots = std::env::var_os("SYSCOST_SHOTS").map_or(place.path(), PathBuf::from);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report/browser.mjs");
+    let script = file("tests/report/browser.mjs");
     let mut command = Command::new("node");
     command.arg(script).arg(place.path().join("page.html")).arg(shots).arg(kind);
     command.env("SYSCOST_PLAYWRIGHT", playwright).env("SYSCOST_CHROMIUM", chromium).env("TMPDIR", place.tmp());
@@ -461,15 +467,14 @@ fn parameters_in_a_browser() {
 #[test]
 fn the_atlas_in_a_browser() {
     let place = Place::new();
-    let html = page(&place, &[&Path::new(env!("CARGO_MANIFEST_DIR")).join("atlas").display().to_string()]);
+    let html = page(&place, &[&file("atlas")]);
     assert!(html.len() < 3_000_000, "{} bytes", html.len());
     browse_page("atlas-brief", &place, &html);
 }
 
 /// A profile with everything that a tracer may collect; the figures are made up.
 fn profile() -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profile/detailed.json");
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    parsed("tests/profile/detailed.json")
 }
 
 #[test]
@@ -483,10 +488,7 @@ fn a_profile_has_a_page_and_figures() {
     let hidden = page(&place, &[&name, "--no-arguments"]);
     assert!(!hidden.contains("hunter2") && hidden.contains("fdatasync"));
     for figure in ["time", "latency", "stacks"] {
-        let output = place.run(&["report", &name, "--format", "svg", "--figure", figure]);
-        assert_eq!(stdout(&output), format!("wrote {figure}.svg\n"), "{}", stderr(&output));
-        let svg = fs::read_to_string(place.path().join(format!("{figure}.svg"))).unwrap();
-        assert!(svg.starts_with("<?xml") && svg.ends_with("</svg>\n") && svg.contains("<title id=\"t\">"), "{figure}");
+        expect_figure(&place, &[&name], figure);
     }
 }
 
@@ -540,8 +542,7 @@ fn a_profile_in_a_browser() {
 
 #[test]
 fn a_profile_with_unit_costs_in_a_browser() {
-    let published = |name: &str| format!("{}/published/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    let (here, there) = (published("linux-2.6.32"), published("macosx-10.7"));
+    let (here, there) = (file("published/linux-2.6.32.json"), file("published/macosx-10.7.json"));
     browse_with("attribution", &[profile()], &["--costs", &here, "--versus", &there]);
 }
 

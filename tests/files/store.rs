@@ -101,6 +101,14 @@ fn each_mistake_has_its_own_message() {
 }
 
 #[test]
+fn figures_are_times() {
+    for wrong in ["-1.0", "1e290"] {
+        let text = json(&published()).replacen("464.0", wrong, 1);
+        assert!(read_bytes(text.as_bytes()).unwrap_err().contains("figure.ns_per_op: is "), "{text}");
+    }
+}
+
+#[test]
 fn repeats_that_make_no_sense_have_their_messages() {
     let first = example();
     let again = || repeat(&first, 43, vec![first.records[0].outcome.clone()], vec![]);
@@ -374,8 +382,10 @@ fn format_md_names_every_field() {
     }
     let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
     let mut found = Vec::new();
-    names(&schema("result-1"), &mut found);
-    assert!(found.len() > 70, "{found:?}");
+    for name in ["result-1", "profile-1", "profile-summary-3", "attribution-3"] {
+        names(&schema(name), &mut found);
+    }
+    assert!(found.len() > 160, "{found:?}");
     found.retain(|name| !page.contains(&format!("`{name}`")));
     assert!(found.is_empty(), "FORMAT.md does not tell of {found:?}");
 }

@@ -13,8 +13,7 @@ fn getppid() -> Value {
 }
 
 fn explained(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/report/{name}.json"));
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    parsed(&format!("tests/report/{name}.json"))
 }
 
 /// As the program writes it: what a file is stands first.
