@@ -24,20 +24,24 @@ counted AS (
 compared AS (
   SELECT *, max(same_version) OVER () AS most_versions, max(same_cases) OVER () AS most_cases
   FROM counted
+),
+states AS (
+  SELECT node, 'missing' AS state, '' AS file, '' AS tool, '' AS run_warnings, 0 AS cases, 0 AS failed
+  FROM nodes
+  WHERE node NOT IN (SELECT node FROM compared)
+  UNION ALL
+  SELECT node,
+    CASE
+      WHEN NOT complete THEN 'incomplete'
+      WHEN same_version < most_versions THEN 'other version'
+      WHEN same_cases < most_cases THEN 'other cases'
+      WHEN failed > 0 THEN 'failed cases'
+      WHEN run_warnings NOT IN ('', 'many_derived') OR lost >= 2.5e-1 THEN 'disturbed'
+      ELSE 'ok'
+    END AS state,
+    file, tool, run_warnings, cases, failed
+  FROM compared
 )
-SELECT node, 'missing' AS state, '' AS file, '' AS tool, '' AS run_warnings, 0 AS cases, 0 AS failed
-FROM nodes
-WHERE node NOT IN (SELECT node FROM compared)
-UNION ALL
-SELECT node,
-  CASE
-    WHEN NOT complete THEN 'incomplete'
-    WHEN same_version < most_versions THEN 'other version'
-    WHEN same_cases < most_cases THEN 'other cases'
-    WHEN failed > 0 THEN 'failed cases'
-    WHEN run_warnings NOT IN ('', 'many_derived') OR lost >= 2.5e-1 THEN 'disturbed'
-    ELSE 'ok'
-  END AS state,
-  file, tool, run_warnings, cases, failed
-FROM compared
+SELECT *
+FROM states
 ORDER BY state, node
