@@ -40,17 +40,12 @@ fn tolerance(share: Option<f64>, greatest: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::fixtures::need;
     use crate::model::{Parameter, Role};
-    use std::collections::BTreeMap;
 
     fn operation(id: &str) -> Operation {
         let size = Parameter { name: "size".into(), default: 1, what: String::new() };
         Operation { id: id.into(), params: vec![size], available: true, ..Operation::default() }
-    }
-
-    fn need(operation: &str, size: Option<u64>, share: Option<f64>) -> Need {
-        let params: BTreeMap<String, u64> = size.map(|size| ("size".to_string(), size)).into_iter().collect();
-        Need { operation: operation.into(), params, share }
     }
 
     fn asked(needs: &[Need], choices: &Choices) -> Result<Vec<(String, f64)>> {

@@ -16,5 +16,5 @@ pub use latency::{latency_table as profile_latency_table, profile_latency_docume
 pub use notes::unknown_overhead;
 pub use slowest::slowest_table;
 pub use stacks::{Weight, flame_difference, flame_figure, stacks_document};
-pub use table::{percent_of_wall, profile_table};
+pub use table::{micros, percent_of_wall, profile_table};
 pub use wall::RUNNABLE;

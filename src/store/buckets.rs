@@ -1,6 +1,6 @@
 //! Histograms in files: pairs of bucket and count. Used by results and profiles.
 
-use super::rules::{Checked, wrong};
+use super::rules::{Checked, fits, wrong};
 use crate::model::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,8 +27,5 @@ pub fn check_buckets(place: &str, buckets: &[Bucket], per_octave: u16) -> Checke
     if let Some(bucket) = buckets.iter().find(|bucket| bucket.0 > last) {
         return wrong(place, &format!("bucket {} is beyond {last}", bucket.0));
     }
-    match buckets.iter().try_fold(0u64, |sum, bucket| sum.checked_add(bucket.1)) {
-        Some(_) => Ok(()),
-        None => wrong(place, "add up to 2^64 or more"),
-    }
+    fits(place, buckets.iter().map(|bucket| bucket.1))
 }

@@ -27,6 +27,14 @@ pub fn name(place: &str, text: &str) -> Checked {
     }
 }
 
+/// Checks that the sum fits into 64 bits. Errors: that it does not.
+pub fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
+    match numbers.try_fold(0u64, u64::checked_add) {
+        Some(_) => Ok(()),
+        None => wrong(place, "add up to 2^64 or more"),
+    }
+}
+
 /// The error that `place`, a path of keys, is `what`. Errors: always.
 pub fn wrong(place: &str, what: &str) -> Checked {
     Err(Invalid { place: place.to_string(), what: what.to_string() })

@@ -162,12 +162,11 @@ fn seconds(path: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::fixtures::{record, run};
+    use crate::model::fixtures::{self, record, run};
     use std::collections::BTreeMap;
 
     fn need(operation: &str, size: u64) -> Need {
-        let params = BTreeMap::from([("size".to_string(), size)]);
-        Need { operation: operation.to_string(), params, share: Some(0.5) }
+        fixtures::need(operation, Some(size), Some(0.5))
     }
 
     #[test]

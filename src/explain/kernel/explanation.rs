@@ -115,11 +115,7 @@ fn changes(before: &[FunctionSum], after: &[FunctionSum]) -> Vec<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn call(name: &str, group: Group, own: u64, children: Vec<Call>) -> Call {
-        let total = own + children.iter().map(|child| child.total).sum::<u64>();
-        Call { name: name.into(), group, calls: 1, own, total, children }
-    }
+    use crate::model::fixtures::call;
 
     #[test]
     fn functions_are_summed_over_the_tree_and_groups_by_call() {

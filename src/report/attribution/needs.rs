@@ -57,11 +57,7 @@ fn share(part: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn need(operation: &str, size: Option<u64>, share: Option<f64>) -> Need {
-        let params = size.map(|size| ("size".to_string(), size)).into_iter().collect();
-        Need { operation: operation.into(), params, share }
-    }
+    use crate::model::fixtures::need;
 
     #[test]
     fn lines_say_what_is_measured_and_what_is_left_out() {

@@ -199,23 +199,11 @@ mod tests {
     use super::*;
     use crate::compare::synthetic::column;
     use crate::compare::{Column as Run, Options, compare};
-    use crate::model::fixtures::record;
-    use crate::model::{self, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record};
+    use crate::model::fixtures::{any_outcome, record};
+    use crate::model::{Outcome, Record};
     use crate::report::{Format, Screen, write_document, write_json};
     use proptest::collection::vec;
     use proptest::prelude::*;
-
-    fn outcome() -> impl Strategy<Value = Outcome> {
-        let ns = prop_oneof![Just(0u64), Just(u64::MAX), 1..1000u64];
-        let block = (0..4u32, vec(vec(ns, 0..3), 0..3)).prop_map(|(launch, slots)| model::Block { launch, slots });
-        let measured = (0..3u64, vec(block, 0..14)).prop_map(|(iterations, blocks)| {
-            Outcome::Measured(Measurement { iterations, blocks, ..Measurement::default() })
-        });
-        let figure = |ns| Figure { time: Nanos(ns), ..Figure::default() };
-        let published = any::<f64>().prop_map(move |ns| Outcome::Published(figure(ns)));
-        let failed = Just(Outcome::Failed(Failure::new(FailureKind::Failed, "no\u{1b}[2J")));
-        prop_oneof![4 => measured, 2 => published, 1 => failed]
-    }
 
     /// Every format of the comparison, one after the other.
     fn written(columns: &[Run], options: &Options, width: Option<u16>) -> String {
@@ -241,7 +229,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn no_runs_panic(
-            runs in vec(vec(("[ab]|\\PC{0,9}", outcome()), 0..6), 0..4),
+            runs in vec(vec(("[ab]|\\PC{0,9}", any_outcome()), 0..6), 0..4),
             labels in vec("\\PC{0,30}", 4),
             baseline in 0..5usize,
             margin in 0.0..2.0f64,

@@ -52,8 +52,8 @@ mod tests {
     use super::*;
     use crate::fit::families;
     use crate::fit::synthetic::{self, Noise, run};
-    use crate::model::fixtures;
-    use crate::model::{Block, Case, Failure, FailureKind, Figure, Measurement, Nanos, Outcome, Record, Run};
+    use crate::model::fixtures::{self, any_outcome};
+    use crate::model::{Block, Case, Measurement, Outcome, Record, Run};
     use crate::report::{Format, Screen, SummaryDocument, pages, plot, write_json, write_lines, write_table};
     use crate::summary::summarize;
     use proptest::collection::vec;
@@ -180,25 +180,11 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
         assert_eq!(all, [(depths.into(), false), ("file.read depth=1, file.read depth=8".into(), true)]);
     }
 
-    fn outcome() -> impl proptest::strategy::Strategy<Value = Outcome> {
-        let ns = prop_oneof![Just(0u64), Just(u64::MAX), 1..1000u64];
-        let blocks = vec(vec(vec(ns, 0..3), 0..3), 0..14);
-        let block = |slots: Vec<Vec<u64>>| Block { launch: 0, slots };
-        let measured = (0..3u64, blocks).prop_map(move |(iterations, blocks)| {
-            let blocks = blocks.into_iter().map(block).collect();
-            Outcome::Measured(Measurement { iterations, blocks, ..Measurement::default() })
-        });
-        let figure = |ns| Figure { time: Nanos(ns), ..Figure::default() };
-        let published = any::<f64>().prop_map(move |ns| Outcome::Published(figure(ns)));
-        let failed = Just(Outcome::Failed(Failure::new(FailureKind::Failed, "no")));
-        prop_oneof![4 => measured, 2 => published, 1 => failed]
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn no_run_panics(
-            cases in vec(("[ab]|\\PC{0,9}|\\x1b\n", prop_oneof![0..6u64, any::<u64>()], outcome()), 0..14),
+            cases in vec(("[ab]|\\PC{0,9}|\\x1b\n", prop_oneof![0..6u64, any::<u64>()], any_outcome()), 0..14),
             parameter in "size|.{0,20}",
             width in 0..200u16,
         ) {

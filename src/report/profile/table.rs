@@ -165,7 +165,7 @@ fn time(unit: TimeUnit, ns: Option<u64>) -> Cell {
     ns.map_or(Cell::default(), |ns| Cell::number(unit.text(ns as f64 / 1e9), ns as f64 / 1e9))
 }
 
-fn micros(ns: Option<f64>) -> Cell {
+pub fn micros(ns: Option<f64>) -> Cell {
     ns.map_or(Cell::default(), |ns| Cell::number(significant(ns / 1e3), ns / 1e3))
 }
 

@@ -3,8 +3,9 @@
 use crate::clean;
 use crate::document::Style;
 use crate::prose::counted;
-use crate::report::numbers::{percent, rate, significant, thousands};
+use crate::report::numbers::{percent, rate, thousands};
 use crate::report::profile::class::class;
+use crate::report::profile::micros;
 use crate::report::{Cell, Spec, Table};
 use crate::top::{By, Focus, Rates, Row};
 
@@ -109,10 +110,6 @@ fn share(share: Option<f64>) -> Cell {
 
 fn threads(threads: Option<f64>) -> Cell {
     threads.map_or(Cell::default(), |threads| Cell::number(format!("{threads:.2}"), threads))
-}
-
-fn micros(ns: Option<f64>) -> Cell {
-    ns.map_or(Cell::default(), |ns| Cell::number(significant(ns / 1e3), ns / 1e3))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::model::{Concurrency, Histogram};
 use crate::store::buckets::check_buckets;
 use crate::store::error::Invalid;
 use crate::store::parse::Wire;
-use crate::store::rules::{Checked, MAX_NAME, name, positive, wrong};
+use crate::store::rules::{Checked, MAX_NAME, fits, name, positive, wrong};
 use std::collections::BTreeSet;
 
 /// Checks a profile. Errors: the first value that makes no sense.
@@ -100,12 +100,4 @@ fn sums(calls: &[Call]) -> Checked {
     let times = |c: &Call| [c.on_cpu_ns, c.blocked_ns, c.preempted_ns, c.elapsed_ns].into_iter().flatten();
     fits("calls: on_cpu_ns, blocked_ns, preempted_ns and elapsed_ns together", calls.iter().flat_map(times))?;
     fits("calls.errors", calls.iter().flat_map(|c| c.errors.values().copied()))
-}
-
-/// Checks that the sum fits into 64 bits.
-fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
-    match numbers.try_fold(0u64, u64::checked_add) {
-        Some(_) => Ok(()),
-        None => wrong(place, "add up to 2^64 or more"),
-    }
 }

@@ -91,10 +91,10 @@ fn add(call: &Call, (depth, left): (usize, f64), whole: u64, frames: &mut Vec<Fr
 mod tests {
     use super::*;
     use crate::model::explained::Group;
+    use crate::model::fixtures;
 
     fn call(name: &str, own: u64, children: Vec<Call>) -> Call {
-        let total = own + children.iter().map(|child| child.total).sum::<u64>();
-        Call { name: name.into(), group: Group::Work, calls: 1, own, total, children }
+        fixtures::call(name, Group::Work, own, children)
     }
 
     #[test]

@@ -46,10 +46,10 @@ fn line(total: u64, own: Option<u64>, depth: usize, name: &str, behind: &str, wi
 mod tests {
     use super::*;
     use crate::model::explained::Group;
+    use crate::model::fixtures;
 
     fn call(name: &str, calls: u64, own: u64, children: Vec<Call>) -> Call {
-        let total = own + children.iter().map(|child| child.total).sum::<u64>();
-        Call { name: name.into(), group: Group::Work, calls, own, total, children }
+        Call { calls, ..fixtures::call(name, Group::Work, own, children) }
     }
 
     fn sample() -> Call {

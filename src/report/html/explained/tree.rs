@@ -63,10 +63,11 @@ fn row(html: &mut Markup, name: &str, (total, own): (u64, Option<u64>), whole: u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::explained::Group;
+    use crate::model::fixtures;
 
     fn call(name: &str, own: u64, children: Vec<Call>) -> Call {
-        let total = own + children.iter().map(|child| child.total).sum::<u64>();
-        Call { name: name.into(), calls: 1, own, total, children, ..Call::default() }
+        fixtures::call(name, Group::Work, own, children)
     }
 
     #[test]

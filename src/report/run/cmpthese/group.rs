@@ -34,13 +34,12 @@ pub fn groups<'a>(run: &'a Run, summary: &'a Summary) -> Vec<Group<'a>> {
     let environments = pairs.iter().map(|(row, _)| &row.case.environment).collect::<BTreeSet<_>>().len() > 1;
     let several = sets.len() > 1 && sets.values().all(|members| members.len() > 1);
     match several {
-        true => sets.iter().map(|(params, members)| group(heading(params), members, false, environments)).collect(),
+        true => sets
+            .iter()
+            .map(|(params, members)| group(crate::document::params(*params), members, false, environments))
+            .collect(),
         false => vec![group(String::new(), &pairs, true, environments)],
     }
-}
-
-fn heading(params: &BTreeMap<String, u64>) -> String {
-    params.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
 fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: bool) -> Group<'a> {
