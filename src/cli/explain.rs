@@ -5,7 +5,6 @@
 
 pub(super) mod kernel;
 pub(super) mod program;
-mod running;
 
 use super::complete;
 use super::error::usage;
@@ -46,9 +45,6 @@ pub struct ExplainArgs {
     /// with counts.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, group = "place")]
     pub environments: Vec<String>,
-    /// Look into the kernel that runs here, emulated: --env with its image, if there is one.
-    #[arg(long, group = "place")]
-    pub kernel: bool,
     /// Value of a parameter; repeatable.
     #[arg(long = "param", value_name = "KEY=VALUE", add = complete::parameters())]
     pub params: Vec<Setting>,
@@ -97,7 +93,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// If the operation is unknown or fails, or `out` cannot be written.
 pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
-    let args = &usage(with_environment(args))?;
     if !args.command.is_empty() {
         let (kernels, cpu) = (&args.kernels, args.cpu.unwrap_or_default());
         let asked = program::Asked { command: &args.command, environments: &args.environments, kernels, cpu };
@@ -123,12 +118,6 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
         }
         (operations, _, _) => variants(args, session, (&catalogue, operations), "", screen, out),
     }
-}
-
-/// The same with the environment that --kernel stands for.
-fn with_environment(args: &ExplainArgs) -> Result<ExplainArgs> {
-    let environments = if args.kernel { vec![running::environment()?] } else { args.environments.clone() };
-    Ok(ExplainArgs { environments, ..args.clone() })
 }
 
 /// The emulated kernel to look into; `check` has seen that it is alone.

@@ -83,9 +83,6 @@ pub struct RaceArgs {
     /// Differences up to this are called unchanged.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%", hide_short_help = true)]
     threshold: f64,
-    /// Seed for the order of commands [default: from the clock; stored with the result].
-    #[arg(long, value_name = "N", hide_short_help = true)]
-    seed: Option<u64>,
     /// Also write the JSON document to a file; its times are named as in hyperfine's --export-json.
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -217,7 +214,6 @@ impl RaceArgs {
             warmup: self.warmup,
             ignore_failure: self.ignore_failure,
             count: !self.no_counts,
-            seed: self.seed,
         }
     }
 

@@ -22,7 +22,6 @@ use metrics::Metrics;
 use plain::Plain;
 use session::{Session, Show, grouping};
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Show who calls what right now: calls, errors and times per second, live.
@@ -37,9 +36,6 @@ pub struct TopArgs {
     /// End after N intervals.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Print one table, and end: '--plain --count 1'.
-    #[arg(long, conflicts_with = "count")]
-    once: bool,
     /// The rows of the table.
     #[arg(long, value_enum, default_value = "program")]
     by: By,
@@ -53,7 +49,7 @@ pub struct TopArgs {
     #[arg(long)]
     counts: bool,
     /// Sample the CPUs and count no call: shares of CPU time by call, for less than 1% of it.
-    #[arg(long, conflicts_with_all = ["counts", "textfile", "listen"])]
+    #[arg(long, conflicts_with_all = ["counts", "listen"])]
     sampled: bool,
     /// Print tables one after another, as is done where standard output is no terminal.
     #[arg(long)]
@@ -61,9 +57,6 @@ pub struct TopArgs {
     /// Output format: a table, or one JSON document a line.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-    /// Also write all counts as OpenMetrics to a file, replaced each interval, for node_exporter's textfile collector.
-    #[arg(long, value_name = "FILE")]
-    textfile: Option<PathBuf>,
     /// Also answer 'GET /metrics' with all counts as OpenMetrics; the address is the local one unless named.
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     listen: Option<String>,
@@ -83,7 +76,7 @@ Examples:
   sudo syscost top --all
   sudo syscost top -p 1234,1250 --by call
   sudo syscost top --container web --interval 5
-  sudo syscost top --all --once --by error
+  sudo syscost top --all --count 1 --by error
   sudo syscost top --all --sampled --by call
   sudo syscost top --all --format json --interval 10 --count 6 > minute.jsonl
   sudo syscost top --all --quiet --listen 9099
@@ -111,15 +104,14 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     if args.sampled && matches!(args.by, By::Class | By::Error) {
         return usage(Err(anyhow!("--sampled has rows by program, process, call or cgroup: no call is looked at")));
     }
-    let metrics = Metrics::open(args.textfile.clone(), args.listen.as_deref())?;
+    let metrics = args.listen.as_deref().map(Metrics::open).transpose()?;
     let nothing = notes.quiet && metrics.is_some();
     let options = args.options(nothing)?;
     let scope = options.target.scope().unwrap_or_else(|| args.target.command());
     let show = args.show(nothing, &scope)?;
     let is_live = matches!(show, Show::Live(_));
-    let count = if args.once { Some(1) } else { args.count };
     let grouping = options.more.grouping;
-    let mut session = Session::new(Duration::from_secs_f64(args.interval), count, show, metrics, scope, grouping);
+    let mut session = Session::new(Duration::from_secs_f64(args.interval), args.count, show, metrics, scope, grouping);
     // A live screen has its own headline.
     let ended = crate::trace::watch(
         &options,
@@ -165,12 +157,12 @@ impl TopArgs {
     fn show(&self, nothing: bool, scope: &str) -> Result<Show> {
         let view = if self.sampled { View::of_samples(self.by, self.sort) } else { View::new(self.by, self.sort) };
         // Counters of metrics go on where counts would begin again.
-        let metrics = self.textfile.is_some() || self.listen.is_some();
+        let metrics = self.listen.is_some();
         let view = view.only(|by| !metrics || grouping(by) == grouping(self.by));
         let terminal = std::io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         Ok(if nothing {
             Show::Nothing
-        } else if terminal && !self.plain && !self.once && self.format == Format::Text {
+        } else if terminal && !self.plain && self.count != Some(1) && self.format == Format::Text {
             Show::Live(Box::new(Live::new(view, scope)))
         } else {
             Show::Plain(Box::new(Plain::open(view, self.format == Format::Json, self.rows, scope)?))

@@ -43,7 +43,7 @@ pub fn run(
     let counted = counting::count(commands, options, interrupt, watch);
     let ready = Ready { entries: &entries, options, begun, round };
     ready.warn(tell);
-    let seed = options.seed.unwrap_or(now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64));
+    let seed = now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
     let mut runs = ready.rounds(seed, interrupt, watch)?;
     if runs.first().is_none_or(Vec::is_empty) {
         return Err(Failure::interrupted().into());

@@ -22,5 +22,4 @@ pub struct Options {
     pub ignore_failure: bool,
     /// Whether system calls are counted.
     pub count: bool,
-    pub seed: Option<u64>,
 }

@@ -103,7 +103,20 @@ fn top_shows_shares_without_counts() {
     let place = Place::new();
     let pid = busy.id().to_string();
     let once = |by: &str, format: &str| {
-        place.run(&["top", "--sampled", "-p", &pid, "--once", "--interval", "0.5", "--by", by, "--format", format])
+        place.run(&[
+            "top",
+            "--sampled",
+            "-p",
+            &pid,
+            "--count",
+            "1",
+            "--interval",
+            "0.5",
+            "--by",
+            by,
+            "--format",
+            format,
+        ])
     };
     let (text, document) = (once("process", "text"), json(&once("call", "json")));
     let refused = once("class", "text");

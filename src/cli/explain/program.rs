@@ -57,7 +57,7 @@ fn check_machine(name: &str) -> Result<()> {
 /// The kernels of --env and --versus, with their boot parameters.
 fn environments(args: &Asked) -> Result<Vec<String>> {
     if args.environments.is_empty() {
-        bail!("a command is explained in an emulated kernel: add --env linux-6.1, say, or --kernel");
+        bail!("a command is explained in an emulated kernel: add --env linux-6.1, say");
     }
     let all: Vec<String> = args.environments.iter().chain(&args.kernels.versus).cloned().collect();
     for name in &all {

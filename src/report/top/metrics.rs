@@ -1,6 +1,5 @@
 //! Counts since tracing began as OpenMetrics 1.0: counters for a collector, which makes rates of them. A reader of
-//! Prometheus' older text format takes them for untyped numbers. No timestamps, which node_exporter's textfile collector
-//! rejects.
+//! Prometheus' older text format takes them for untyped numbers.
 //!
 //! A counter that falls is a restart to a collector, which makes a rate of all of it. So what was shown stays, and keeps its
 //! value where the counts have less: a call is counted under the old name of a process that is within execve, and under the
