@@ -6,14 +6,11 @@ mod environment;
 mod files;
 mod neighbours;
 mod order;
-mod runs;
 
 pub use choice::Releases;
 pub use environment::{environment, environment_of};
-use files::sorted;
 pub use files::{
     Atlas, kernel_path, read, read_kernel, read_steps, steps_path, write_about, write_kernel, write_steps,
 };
 pub use neighbours::{Step, is_explained, is_step, neighbours, steps};
 pub use order::{are_alike, ends, series};
-pub use runs::of_runs;

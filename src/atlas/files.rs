@@ -42,7 +42,7 @@ pub fn read(directory: &Path) -> Result<Atlas> {
 }
 
 /// Kernels and steps in the order of releases.
-pub(super) fn sorted(mut atlas: Atlas) -> Atlas {
+fn sorted(mut atlas: Atlas) -> Atlas {
     atlas.kernels.sort_by(|a, b| oldest_first(&a.release, &b.release).then_with(|| a.machine.cmp(&b.machine)));
     atlas.steps.sort_by(|a, b| {
         oldest_first(&a.after, &b.after)

@@ -6,7 +6,6 @@ mod attribute;
 mod compare;
 mod complete;
 mod completions;
-mod directory;
 mod doctor;
 mod error;
 mod exit;
@@ -27,6 +26,7 @@ mod run;
 #[cfg(test)]
 mod schemas;
 mod show;
+mod skipped;
 mod target;
 mod terminal;
 mod top;

@@ -8,7 +8,6 @@ mod profile;
 pub use args::ReportArgs;
 
 use super::answers;
-use super::directory::is_directory;
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
@@ -32,7 +31,7 @@ use std::path::{Path, PathBuf};
 
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     if let [only] = &args.files[..]
-        && (installed::files(only).is_some() || is_directory(only)?)
+        && (installed::files(only).is_some() || only.is_dir())
     {
         return atlas::run(only, args, notes, out);
     }

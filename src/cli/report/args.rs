@@ -26,8 +26,7 @@ use std::path::{Path, PathBuf};
 pub struct ReportArgs {
     /// Files that `syscost run --out` wrote, or figures of articles from published/; or one profile of `syscost trace -o`,
     /// or two, before and after; '-' is standard input. Kernel explanations of `syscost explain --env linux-6.1 --format json` become a section, or a page
-    /// of their own. A directory of `syscost kernel atlas build`, or of runs in
-    /// emulated kernels: the page about kernels.
+    /// of their own. The directory of `syscost kernel atlas build`: the page about kernels.
     #[arg(value_name = "FILE|DIR", required = true)]
     pub files: Vec<PathBuf>,
     /// Write it to this file; '-' is standard output [default: report.html, or FIGURE.svg].

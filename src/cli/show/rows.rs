@@ -1,10 +1,10 @@
 //! `syscost show FILES --format rows`: result files as JSON lines for data engines.
 
 use super::args::ShowArgs;
-use crate::cli::directory::{Skipped, expanded, shown};
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::result_files::{check_labels, is_input};
+use crate::cli::skipped::{Skipped, shown};
 use crate::kernel::threads::in_order;
 use crate::model::Role;
 use crate::report::write_rows;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Writes the rows of all files, each of which is read twice, first for its labels alone: fields must be known before the
 /// first row is written, and all files do not fit in memory. A file that cannot be read is named and skipped.
 ///
-/// Errors: if an option does not apply, a directory cannot be read, or `out` cannot be written.
+/// Errors: if an option does not apply, or `out` cannot be written.
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.is_of_profile() {
         return usage(Err(anyhow!("--by, --weight and --no-arguments are for profiles, rows are of runs: omit them")));
@@ -26,14 +26,14 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     usage(check_labels(&args.files, &[]))?;
     let selection = args.selection()?;
     let mut skipped = Skipped::default();
-    let files = expanded(&args.files, &mut skipped)?;
+    let files = &args.files;
     // Standard input can be read once only.
     let input = files.iter().find(|file| is_input(file)).map(|file| store::bytes(file)).transpose()?;
     let bytes = |file: &Path| match &input {
         Some(bytes) if is_input(file) => Ok(Cow::Borrowed(&bytes[..])),
         _ => store::bytes(file).map(Cow::Owned),
     };
-    let keys = labels(&files, &bytes)?;
+    let keys = labels(files, &bytes)?;
     let rows = |index: usize| -> Result<Vec<u8>, (String, String)> {
         let file = &files[index];
         let told = |error: StoreError| (error.file().to_string(), error.reason());
