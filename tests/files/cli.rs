@@ -3,9 +3,10 @@
 //! `SNAPSHOTS=overwrite cargo test --test cli` rewrites tests/golden/*.txt; read the difference before it is kept.
 //! tests/golden/run.json is a real run, made by tests/golden/make-run.sh.
 
-use crate::common::{Place, expect_file, expect_valid, json, root, skip, stderr, stdout, succeeded};
+use crate::common::{Place, expect_file, expect_valid, file, json, skip, stderr, stdout, succeeded};
 use clap::ValueEnum;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -16,7 +17,7 @@ use syscost::trace::TracerKind;
 
 /// A run that was kept.
 fn kept() -> String {
-    root().join("tests/golden/run.json").to_string_lossy().into_owned()
+    file("tests/golden/run.json")
 }
 
 /// Standard output of a command that must succeed, on a screen of `width` columns.
@@ -53,8 +54,8 @@ fn help_of_each_command() {
 #[test]
 fn short_help_is_at_most_70_lines() {
     for command in commands() {
-        let lines = printed("100", &[&command, "--help"]).lines().count();
-        assert!(lines <= 70, "{command}: {lines} lines");
+        let help = printed("100", &[&command, "--help"]);
+        assert!(help.lines().count() <= 70 && help.contains("-q, --quiet"), "{command}: {help}");
     }
 }
 
@@ -72,8 +73,10 @@ fn is_value(line: &str, name: &str) -> bool {
 
 #[test]
 fn help_lists_what_the_tables_have() {
+    let help = |command| printed("200", &[command, "--help-all"]);
+    let all = BTreeMap::from(["run", "trace"].map(|command| (command, help(command))));
     for (command, name, what) in tabled() {
-        let help = printed("200", &[command, "--help-all"]);
+        let help = &all[command];
         assert!(help.lines().any(|line| is_value(line, name) && line.ends_with(&what)), "{name} in {command}: {help}");
     }
 }
@@ -171,8 +174,7 @@ fn show_takes_the_rows_that_are_asked_for() {
     let ours = "syscost: ";
     expect_usage_error(&["show", &kept(), "--only", "nonsense"], ours, "--only: no row matches nonsense");
     expect_usage_error(&["show", &kept(), "--only", "[a"], ours, "pattern '[a'");
-    let profile = root().join("studies/mercurial.profile.json");
-    expect_usage_error(&["show", profile.to_str().unwrap(), "--only", "io"], ours, "--only");
+    expect_usage_error(&["show", &file("studies/mercurial.profile.json"), "--only", "io"], ours, "--only");
 }
 
 #[test]
@@ -190,14 +192,6 @@ fn quiet_is_silent_except_for_errors() {
     assert!(said(&["-q", "run", "nonsense"]).contains("no operation matches"));
     let report = Place::new().run(&["report", &kept(), "-q"]);
     assert_eq!((stdout(&report), stderr(&report)), (String::new(), String::new()));
-}
-
-#[test]
-fn every_command_can_be_quiet() {
-    for command in commands() {
-        let help = printed("100", &[&command, "--help"]);
-        assert!(help.contains("-q, --quiet"), "{command}: {help}");
-    }
 }
 
 #[test]
@@ -341,6 +335,16 @@ fn a_file_that_is_no_result_is_named() {
     }
 }
 
+#[test]
+fn a_single_dash_is_standard_input() {
+    let place = Place::new();
+    let shown = |input: Stdio| place.command(&["show", "-"]).stdin(input).output().unwrap();
+    let run = shown(fs::File::open(kept()).unwrap().into());
+    assert_eq!((stdout(&run), stderr(&run)), (stdout(&place.run(&["show", &kept()])), String::new()));
+    let message = stderr(&shown(Stdio::null()));
+    assert!(message.starts_with("syscost: standard input: is empty"), "{message}");
+}
+
 /// A real run of two operations of which one refuses its parameter: the document it printed, and the file it wrote.
 struct Real {
     output: Output,
@@ -402,28 +406,6 @@ fn documents_are_valid_by_their_schemas() {
     expect_valid("result-1", &fs::read_to_string(kept()).unwrap());
 }
 
-/// A reader that ends before anything was printed, as `head -0` does.
-fn without_a_reader(arguments: &[&str]) -> (Option<i32>, String) {
-    let place = Place::new();
-    let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    (output.status.code(), stderr(&output))
-}
-
-#[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
-    let shown = kept();
-    let mut all = vec![vec!["completions", "bash"], vec!["man"], vec!["--help"]];
-    for format in ["text", "markdown", "csv", "json"] {
-        all.push(vec!["list", "--format", format]);
-        all.push(vec!["show", &shown, "--format", format]);
-    }
-    for arguments in all {
-        assert_eq!(without_a_reader(&arguments), (Some(0), String::new()), "{arguments:?}");
-    }
-}
-
 /// What a terminal of 120 columns gets; `None` where there is no program that gives us one.
 fn on_a_terminal(colourless: bool) -> Option<String> {
     let line = format!("'{}' show '{}'", env!("CARGO_BIN_EXE_syscost"), kept());
@@ -463,9 +445,8 @@ fn offered(shell: &str, words: &[&str]) -> String {
 fn completions_know_every_command() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(printed("80", &["completions", shell]).contains("SYSCOST_COMPLETE"));
-        for command in commands() {
-            assert!(offered(shell, &[""]).contains(&command), "{shell}: {command}");
-        }
+        let offered = offered(shell, &[""]);
+        assert!(commands().iter().all(|command| offered.contains(command)), "{shell}: {offered}");
     }
 }
 

@@ -106,17 +106,6 @@ fn every_target_has_its_test_its_corpus_and_its_file() {
     }
 }
 
-#[test]
-fn mutations_are_the_same_for_the_same_seed() {
-    let seeds = [b"ready a=1".to_vec(), b"error ENOSYS x".to_vec()];
-    let some = |seed| -> Vec<Vec<u8>> {
-        let mut mutator = Mutator::new(seed);
-        (0..50).map(|_| mutator.next(&seeds)).collect()
-    };
-    assert_eq!(some(1), some(1));
-    assert_ne!(some(1), some(2));
-}
-
 /// For as long as one likes: a child process for each target, so that an abort or a hang is found too.
 #[test]
 fn as_long_as_asked() {

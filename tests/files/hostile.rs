@@ -349,6 +349,11 @@ fn a_reader_that_went_away_costs_neither_profile_nor_status() {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         assert_eq!(broken(&words).code(), Some(0), "{arguments:?}");
     }
+    for command in [&["show", "run.json"][..], &["compare", "run.json", "moved.json"], &["list"]] {
+        for format in ["text", "markdown", "csv", "json"] {
+            assert_eq!(broken(&[command, &["--format", format]].concat()).code(), Some(0), "{command:?} {format}");
+        }
+    }
     let grown = ["compare", "run.json", "moved.json", "--fail-over", "0"];
     assert_eq!(broken(&grown).code(), Some(1), "what it found is not lost");
 }

@@ -9,12 +9,9 @@ use crate::hostile;
 use crate::shaken::Shaker;
 use data::{emulated, example, json, published, repeat};
 use std::fs;
-use std::io::Seek;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
-use std::time::Duration;
 use syscost::model::{Counted, Outcome, Record, Run};
 use syscost::store::{self, Problem};
 
@@ -213,29 +210,6 @@ fn what_is_no_file_to_read_is_said_to_be() {
     assert!(message(&large).contains("large name.json: is larger than 1024 MiB"));
 }
 
-/// Runs itself again with a file as its standard input.
-#[test]
-fn a_single_dash_is_standard_input() {
-    const NAME: &str = "a_single_dash_is_standard_input";
-    if std::env::var_os("SYSCOST_TEST_INPUT").is_some() {
-        assert_eq!(store::read(Path::new("-")).unwrap(), example());
-        let message = store::read(Path::new("-")).unwrap_err().to_string();
-        assert!(message.starts_with("standard input: is empty"), "{message}");
-        return;
-    }
-    let mut input = tempfile::tempfile().unwrap();
-    store::write_to(&example(), &mut input).unwrap();
-    input.rewind().unwrap();
-    let mut again = Command::new(std::env::current_exe().unwrap());
-    let output = again
-        .args(["--exact", &format!("store::{NAME}")])
-        .env("SYSCOST_TEST_INPUT", "1")
-        .stdin(input)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-}
-
 fn names_in(dir: &Path) -> Vec<PathBuf> {
     fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
@@ -271,35 +245,6 @@ fn a_file_that_is_replaced_keeps_mode_and_owner() {
     }
 }
 
-/// Runs itself again, which writes until it is killed.
-#[test]
-fn killed_writers_leave_nothing_that_the_next_does_not_remove() {
-    const NAME: &str = "killed_writers_leave_nothing_that_the_next_does_not_remove";
-    if let Some(path) = std::env::var_os("SYSCOST_TEST_WRITER") {
-        let mut run = example();
-        run.warnings = vec!["x".repeat(1 << 22)];
-        loop {
-            store::write(&run, Path::new(&path)).unwrap();
-        }
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("run.json");
-    for delay in 0..8 {
-        let mut writer = Command::new(std::env::current_exe().unwrap());
-        let mut writer =
-            writer.args(["--exact", &format!("store::{NAME}")]).env("SYSCOST_TEST_WRITER", &file).spawn().unwrap();
-        while !file.exists() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        std::thread::sleep(Duration::from_millis(20 + delay * 3));
-        writer.kill().unwrap();
-        writer.wait().unwrap();
-        store::read(&file).expect("a whole file");
-    }
-    store::write(&example(), &file).unwrap();
-    assert_eq!(names_in(dir.path()), [file]);
-}
-
 #[test]
 fn a_run_that_no_file_may_have_leaves_the_old_file() {
     let dir = tempfile::tempdir().unwrap();
@@ -310,32 +255,6 @@ fn a_run_that_no_file_may_have_leaves_the_old_file() {
     let error = store::write(&run, &file).unwrap_err();
     assert!(matches!(error.problem(), Problem::NotWritten(_)));
     assert!(error.to_string().contains("records[0] (file.lstat depth=4): entries.openat: is NaN"), "{error}");
-    assert_eq!(store::read(&file).unwrap(), example());
-    assert_eq!(names_in(dir.path()), [file]);
-}
-
-/// Runs itself again in a shell that limits the size of files, which is how a full disk looks to the writer.
-#[test]
-fn writing_that_fails_in_the_middle_leaves_the_old_file() {
-    const NAME: &str = "writing_that_fails_in_the_middle_leaves_the_old_file";
-    let mut run = example();
-    run.warnings = vec!["x".repeat(1 << 20)];
-    if let Some(path) = std::env::var_os("SYSCOST_TEST_LIMITED") {
-        let error = store::write(&run, Path::new(&path)).unwrap_err().to_string();
-        assert!(error.ends_with(
-            ": cannot be written (File too large (os error 27)): make room, or choose another place; an earlier file of \
-             that name is unchanged"
-        ), "{error}");
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("run.json");
-    store::write(&example(), &file).unwrap();
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact \"$1\""]);
-    shell.arg(std::env::current_exe().unwrap()).arg(format!("store::{NAME}")).env("SYSCOST_TEST_LIMITED", &file);
-    let output = shell.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!(store::read(&file).unwrap(), example());
     assert_eq!(names_in(dir.path()), [file]);
 }

@@ -1,6 +1,6 @@
 //! Calls that are timed one by one after other work has displaced caches.
 
-use crate::common::{Place, json, stderr, stdout};
+use crate::common::{Place, json, stdout};
 use serde_json::{Value, json};
 
 fn document(place: &Place, arguments: &[&str]) -> Value {
@@ -75,15 +75,12 @@ fn what_cannot_be_cold_says_why() {
         let message = row["error"]["message"].as_str().unwrap_or_default().to_string();
         assert!(message.contains(says), "{arguments:?}: {row}");
     }
-    for (arguments, says) in [
-        (&["run", "perl:1", "--cold"][..], "--cold: the loop of a snippet is its language's"),
-        (&["run", "perl:1", "--param", "cold=0"], "none of the chosen cases has it"),
-        (&["run", "id.getppid", "--cold", "--param", "cold=0"], "are the same parameter"),
-        (&["run", "id.getppid", "--cold=warm"], "'warm' is not a whole number"),
-        (&["explain", "id.getppid", "--param", "cold=0"], "explain is about the call"),
-    ] {
-        let output = place.run(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(stderr(&output).contains(says), "{arguments:?}: {}", stderr(&output));
-    }
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["run", "perl:1", "--cold"], 2, "--cold: the loop of a snippet is its language's"),
+        (&["run", "perl:1", "--param", "cold=0"], 2, "none of the chosen cases has it"),
+        (&["run", "id.getppid", "--cold", "--param", "cold=0"], 2, "are the same parameter"),
+        (&["run", "id.getppid", "--cold=warm"], 2, "'warm' is not a whole number"),
+        (&["explain", "id.getppid", "--param", "cold=0"], 2, "explain is about the call"),
+    ];
+    place.refuses(&[], &cases);
 }

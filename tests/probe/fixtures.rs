@@ -89,8 +89,11 @@ fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
             "cannot make the fixture 'f' of 4294967296 bytes",
         ),
         (8, &["run", "id.getppid", "--time", "0.1", "--quiet"], "cannot start the janitor"),
-        (1, &["report", "tests/golden/run.json", "--out", &out], "cannot be written"),
+        (1, &["report", "tests/golden/run.json", "--out", &out], "an earlier file of that name is unchanged"),
     ];
+    fs::write(&out, "old").unwrap();
+    let names = || fs::read_dir(place.path()).unwrap().count();
+    let before = names();
     let fits = has_room(&place, 5 << 30);
     if !fits {
         skip(
@@ -106,6 +109,7 @@ fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
         assert!(said.contains(words) && said.contains("File too large"), "{said}");
         assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     }
+    assert_eq!((fs::read_to_string(&out).unwrap().as_str(), names()), ("old", before));
 }
 
 fn tests() -> String {

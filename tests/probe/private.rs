@@ -88,7 +88,7 @@ fn nobody_else_gets_into_the_directory_whatever_the_umask() {
 fn a_umask_that_forbids_everything_does_no_harm() {
     let place = Place::new();
     let arguments = ["run", "file.lstat", "dir", "--no-verify", "--time", "0.2"];
-    let command = if geteuid().is_root() { place.command_as_nobody(&arguments) } else { place.command(&arguments) };
+    let command = place.command_without_rights(&arguments);
     let mut shell = with_umask("777", &command);
     if geteuid().is_root() {
         shell.uid(NOBODY).gid(NOBODY);
@@ -261,7 +261,7 @@ fn runs(pid: i32) -> bool {
 
 /// A run with this TMPDIR fails, says so, and makes nothing in the current directory instead.
 fn expect_refusal(place: &Place, tmpdir: &Path, reason: &str) {
-    let mut command = if geteuid().is_root() { place.command_as_nobody(&SHORT) } else { place.command(&SHORT) };
+    let mut command = place.command_without_rights(&SHORT);
     let before = everything_below(&place.path());
     let output = command.env("TMPDIR", tmpdir).output().unwrap();
     let message = stderr(&output);

@@ -67,13 +67,10 @@ fn more_threads_than_cpus_and_none_are_refused() {
     let many = records(&place, &["id.getppid", "--threads", "1024"]).remove(0);
     let message = many["error"]["message"].as_str().expect("an error").to_string();
     assert!(message.contains("more threads than CPUs") || message.contains("Resource"), "{message}");
-    for (arguments, says) in [
-        (&["run", "id.getppid", "--threads", "0"][..], "one thread is the fewest"),
-        (&["run", "perl:1", "--threads", "2"], "none of the chosen cases has it"),
-        (&["explain", "id.getppid", "--param", "threads=2"], "explain follows one thread"),
-    ] {
-        let output = place.run(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(crate::common::stderr(&output).contains(says), "{}", crate::common::stderr(&output));
-    }
+    let cases: [(&[&str], i32, &str); 3] = [
+        (&["run", "id.getppid", "--threads", "0"], 2, "one thread is the fewest"),
+        (&["run", "perl:1", "--threads", "2"], 2, "none of the chosen cases has it"),
+        (&["explain", "id.getppid", "--param", "threads=2"], 2, "explain follows one thread"),
+    ];
+    place.refuses(&[], &cases);
 }

@@ -15,3 +15,8 @@ fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// The same of one that needs eBPF; `None`, said loudly, where there is none.
+fn alone_with_bpf(test: &str) -> Option<MutexGuard<'static, ()>> {
+    common::has_bpf(test).then(alone)
+}

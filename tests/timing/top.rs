@@ -1,8 +1,8 @@
 //! `syscost top`: intervals as JSON and tables, the live screen in tmux, metrics, and what ends badly.
 
-use crate::alone;
-use crate::common::{Place, expect_valid, skip, stderr, stdout, wait_for};
+use crate::common::{Place, expect_valid, has_bpf, skip, stderr, stdout, wait_for};
 use crate::support::{self, helper};
+use crate::{alone, alone_with_bpf};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -14,17 +14,6 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Whether eBPF can be used here; says so where not.
-fn is_possible(test: &str) -> bool {
-    match syscost::kernel::bpf::available() {
-        Ok(()) => true,
-        Err(why) => {
-            skip(test, &why);
-            false
-        }
-    }
-}
 
 /// A process of two threads that call getppid without end.
 struct Busy(Child);
@@ -55,10 +44,7 @@ fn documents(output: &Output) -> Vec<Value> {
 
 #[test]
 fn each_interval_is_a_document_of_its_schema() {
-    let _alone = alone();
-    if !is_possible("intervals as JSON") {
-        return;
-    }
+    let Some(_alone) = alone_with_bpf("intervals as JSON") else { return };
     let place = Place::new();
     let busy = Busy::start(&place);
     let run = |by: &str| {
@@ -86,10 +72,7 @@ fn each_interval_is_a_document_of_its_schema() {
 
 #[test]
 fn one_table_says_what_watching_costs() {
-    let _alone = alone();
-    if !is_possible("one table") {
-        return;
-    }
+    let Some(_alone) = alone_with_bpf("one table") else { return };
     let place = Place::new();
     let busy = Busy::start(&place);
     let output = place.run(&["top", "-p", &busy.pid(), "--interval", "0.2", "--count", "1", "--by", "call", "--quiet"]);
@@ -105,10 +88,7 @@ fn one_table_says_what_watching_costs() {
 
 #[test]
 fn a_command_is_started_without_output_and_ends_with_it() {
-    let _alone = alone();
-    if !is_possible("a command of top") {
-        return;
-    }
+    let Some(_alone) = alone_with_bpf("a command of top") else { return };
     let place = Place::new();
     let tree = helper(&place);
     let words =
@@ -128,10 +108,7 @@ fn a_command_is_started_without_output_and_ends_with_it() {
 
 #[test]
 fn a_target_that_ends_ends_the_table() {
-    let _alone = alone();
-    if !is_possible("a target that ends") {
-        return;
-    }
+    let Some(_alone) = alone_with_bpf("a target that ends") else { return };
     let place = Place::new();
     let mut sleep = Command::new("sleep").arg("1").spawn().unwrap();
     let output = place.run(&["top", "-p", &sleep.id().to_string(), "--interval", "30", "--plain"]);
@@ -142,10 +119,7 @@ fn a_target_that_ends_ends_the_table() {
 
 #[test]
 fn signals_end_it_with_success_and_a_last_table() {
-    let _alone = alone();
-    if !is_possible("signals to top") {
-        return;
-    }
+    let Some(_alone) = alone_with_bpf("signals to top") else { return };
     let place = Place::new();
     let busy = Busy::start(&place);
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
@@ -165,10 +139,7 @@ fn signals_end_it_with_success_and_a_last_table() {
 
 #[test]
 fn a_reader_that_has_seen_enough_ends_it() {
-    let _alone = alone();
-    if !is_possible("a reader that goes away") {
-        return;
-    }
+    let Some(_alone) = alone_with_bpf("a reader that goes away") else { return };
     let place = Place::new();
     let busy = Busy::start(&place);
     let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "0.1", "--quiet"]);
@@ -226,11 +197,8 @@ fn null_calls(document: &Value, of: &str) -> u64 {
 
 #[test]
 fn a_control_group_has_its_own_processes_and_those_that_enter() {
-    let _alone = alone();
     let test = "a control group";
-    if !is_possible(test) {
-        return;
-    }
+    let Some(_alone) = alone_with_bpf(test) else { return };
     let Some(group) = Group::new(test) else { return };
     let place = Place::new();
     let tree = helper(&place);
@@ -256,11 +224,8 @@ fn a_control_group_has_its_own_processes_and_those_that_enter() {
 
 #[test]
 fn the_whole_system_has_what_starts_later() {
-    let _alone = alone();
     let test = "the whole system";
-    if !is_possible(test) {
-        return;
-    }
+    let Some(_alone) = alone_with_bpf(test) else { return };
     let place = Place::new();
     let tree = helper(&place);
     let name = format!("t{}", std::process::id());
@@ -281,10 +246,7 @@ fn the_whole_system_has_what_starts_later() {
 
 #[test]
 fn a_kill_leaves_no_program() {
-    let _alone = alone();
-    if !is_possible("top and kill -9") {
-        return;
-    }
+    let Some(_alone) = alone_with_bpf("top and kill -9") else { return };
     let place = Place::new();
     let busy = Busy::start(&place);
     let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "0.1", "--format", "json"]);
@@ -301,10 +263,7 @@ fn a_kill_leaves_no_program() {
 
 #[test]
 fn metrics_are_served() {
-    let _alone = alone();
-    if !is_possible("metrics") {
-        return;
-    }
+    let Some(_alone) = alone_with_bpf("metrics") else { return };
     let place = Place::new();
     let busy = Busy::start(&place);
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -342,18 +301,15 @@ fn metrics_are_served() {
 fn what_makes_no_sense_is_told() {
     let _alone = alone();
     let place = Place::new();
-    for (arguments, expected) in [
-        (vec!["top"], "COMMAND"),
-        (vec!["top", "--all", "-p", "1"], "cannot be used with"),
-        (vec!["top", "--all", "--interval", "0.01"], "at least 0.1 seconds"),
-        (vec!["top", "--all", "--count", "0"], "--count"),
-        (vec!["top", "--all", "--listen", "nowhere"], "it takes [ADDRESS:]PORT"),
-        (vec!["top", "--for", "1", "true"], "--for applies to what already runs"),
-    ] {
-        let output = place.run(&arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
-    }
+    let cases: [(&[&str], i32, &str); 6] = [
+        (&[], 2, "COMMAND"),
+        (&["--all", "-p", "1"], 2, "cannot be used with"),
+        (&["--all", "--interval", "0.01"], 2, "at least 0.1 seconds"),
+        (&["--all", "--count", "0"], 2, "--count"),
+        (&["--all", "--listen", "nowhere"], 2, "it takes [ADDRESS:]PORT"),
+        (&["--for", "1", "true"], 2, "--for applies to what already runs"),
+    ];
+    place.refuses(&["top"], &cases);
     let busy = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = busy.local_addr().unwrap().port().to_string();
     let output = place.run(&["top", "--all", "--listen", &port]);
@@ -428,7 +384,7 @@ fn keys_lead_through_the_live_table() {
     let _alone = alone();
     let test = "the live table";
     let place = Place::new();
-    let (true, Some(tmux)) = (is_possible(test), Tmux::open(test, &place)) else { return };
+    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else { return };
     let busy = Busy::start(&place);
     tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
     tmux.shows(&["program  ", "calls/s v", "tree", "interval 0.3 s; cost: tracing adds", "F4 filter"]);
@@ -469,7 +425,7 @@ fn however_it_ends_the_terminal_is_as_it_was() {
     let _alone = alone();
     let test = "the terminal after the end";
     let place = Place::new();
-    let (true, Some(tmux)) = (is_possible(test), Tmux::open(test, &place)) else { return };
+    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else { return };
     let busy = Busy::start(&place);
     // By ^C, and by each signal that can be caught.
     for signal in ["C-c", "TERM", "HUP", "INT"] {
@@ -500,7 +456,7 @@ fn it_ends_with_its_terminal() {
     let _alone = alone();
     let test = "a terminal that goes away";
     let place = Place::new();
-    let (true, Some(tmux)) = (is_possible(test), Tmux::open(test, &place)) else { return };
+    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else { return };
     let busy = Busy::start(&place);
     tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
     tmux.shows(&["F10 quit"]);

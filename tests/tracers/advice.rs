@@ -1,14 +1,13 @@
 //! Advice: each rule on a made profile with the fault and without it, and on the programs of tests/advice/faults.c as the
 //! kernel runs them. Whether the seconds are right is measured by bench/advice.
 
-use crate::common::{Place, json, skip, stderr};
+use crate::common::{Place, has_bpf, json, stderr};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use syscost::attribute::advice::{Advice, PathUse, Rule, Time, advice};
 use syscost::attribute::costs::Costs;
-use syscost::kernel::bpf;
 use syscost::model::*;
 use syscost::store;
 
@@ -417,8 +416,8 @@ fn tells((fault, rule, name): (&str, &str, &str), count: &str) {
 
 #[test]
 fn real_programs_are_told_what_is_wrong_with_them() {
-    if let Err(why) = bpf::available() {
-        return skip("real_programs_are_told_what_is_wrong_with_them", &why.to_string());
+    if !has_bpf("real_programs_are_told_what_is_wrong_with_them") {
+        return;
     }
     for (fault, count) in [
         (("small-reads", "small-transfers", "read"), "50000"),

@@ -1,6 +1,7 @@
 //! One command in several environments.
 
 use crate::common::{Job, Place, expect_valid, json, skip, stderr, stdout, wait_for};
+use crate::race::runs;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::geteuid;
 use serde_json::Value;
@@ -102,7 +103,7 @@ const CHANGES: &str = "test $(wc -c < file) = 4 && echo more >> file";
 
 fn in_fresh_copies(place: &Place, names: &str) -> Output {
     let words = ["race", "--env", names, "--fresh-copy", "--shell", "--runs", "2", CHANGES];
-    let mut command = if geteuid().is_root() { place.command_as_nobody(&words) } else { place.command(&words) };
+    let mut command = place.command_without_rights(&words);
     command.current_dir(place.path().join("work")).output().unwrap()
 }
 
@@ -124,13 +125,6 @@ fn an_ordinary_user_gets_a_fresh_copy_each_time() {
         assert_eq!(fs::read_to_string(work.join("file")).unwrap(), "old\n");
         assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     }
-}
-
-/// Whether a process has this command line.
-fn runs(command: &str) -> bool {
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let lines = entries.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
-    lines.into_iter().any(|line| line.trim_end_matches('\0').replace('\0', " ") == command)
 }
 
 /// Mounts of any namespace that lie in the place, or come from there.

@@ -10,15 +10,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use support::{TRACERS, build, call, count, helper, trace};
 
+/// Ten times a tree of processes and threads; forks; signals and stops.
 #[test]
-fn twenty_thousand_calls_of_a_tree_are_twenty_thousand() {
+fn every_call_is_counted() {
     let place = Place::new();
     let tree = helper(&place);
+    let all: [(&[&str], u64, u32); 3] = [(&[], 20_000, 10), (&["forks", "10000"], 10_000, 1), (&["signals"], 10, 1)];
     for options in TRACERS {
-        for _ in 0..10 {
-            let (output, document) = trace(&place, options, &[tree.to_str().unwrap()]);
-            assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));
-            assert_eq!(count(&document, "getppid"), 20_000, "{options:?}");
+        for (words, calls, times) in all {
+            for _ in 0..times {
+                let (output, document) = trace(&place, options, &[&[tree.to_str().unwrap()], words].concat());
+                assert_eq!(output.status.code(), Some(0), "{options:?} {words:?}: {}", stderr(&output));
+                assert_eq!(count(&document, "getppid"), calls, "{options:?} {words:?}");
+            }
         }
     }
 }
@@ -33,17 +37,6 @@ fn each_fork_is_followed_and_its_orphans_are_waited_for() {
     assert_eq!(document["usage"]["threads"], 3);
     assert_eq!(count(&document, "execve"), 5);
     assert_eq!(count(&document, "exit_group"), 10);
-}
-
-#[test]
-fn ten_thousand_forks() {
-    let place = Place::new();
-    let tree = helper(&place);
-    for options in TRACERS {
-        let (output, document) = trace(&place, options, &[tree.to_str().unwrap(), "forks", "10000"]);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert_eq!(count(&document, "getppid"), 10_000, "{options:?}");
-    }
 }
 
 #[test]
@@ -66,17 +59,6 @@ fn calls_have_classes_and_errors() {
     // Time on a CPU and latencies are those of the stops as much as of the calls.
     let calls = document["calls"].as_array().unwrap();
     assert!(calls.iter().all(|call| call["on_cpu_ns"].is_null() && call["p50_ns"].is_null()), "{document:#}");
-}
-
-#[test]
-fn signals_and_stops_pass_through() {
-    let place = Place::new();
-    let tree = helper(&place);
-    for options in TRACERS {
-        let (output, document) = trace(&place, options, &[tree.to_str().unwrap(), "signals"]);
-        assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));
-        assert_eq!(count(&document, "getppid"), 10);
-    }
 }
 
 #[test]

@@ -34,19 +34,16 @@ fn a_command_that_cannot_be_run_is_told_as_env_tells_it() {
 #[test]
 fn a_question_that_makes_no_sense_is_a_usage_error() {
     let place = Place::new();
-    for (arguments, expected) in [
-        (vec!["trace", "-o", "/nosuch/file", "true"], "-o /nosuch/file"),
-        (vec!["trace", "--for", "1", "true"], "--pid"),
-        (vec!["trace"], "COMMAND"),
-        (vec!["trace", "--all", "--cgroup", "/x"], "cannot be used with"),
-        (vec!["trace", "-p", "1", "--user", "root"], "cannot be used with"),
-        (vec!["trace", "-p", "1,x"], "--pid"),
-        (vec!["trace", "--report", "/nosuch/file", "true"], "--report /nosuch/file"),
-    ] {
-        let output = place.run(&arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
-    }
+    let cases: [(&[&str], i32, &str); 7] = [
+        (&["-o", "/nosuch/file", "true"], 2, "-o /nosuch/file"),
+        (&["--for", "1", "true"], 2, "--pid"),
+        (&[], 2, "COMMAND"),
+        (&["--all", "--cgroup", "/x"], 2, "cannot be used with"),
+        (&["-p", "1", "--user", "root"], 2, "cannot be used with"),
+        (&["-p", "1,x"], 2, "--pid"),
+        (&["--report", "/nosuch/file", "true"], 2, "--report /nosuch/file"),
+    ];
+    place.refuses(&["trace"], &cases);
     let output = place.run(&["trace", "-p", "2147483646"]);
     assert_eq!((output.status.code(), stderr(&output).contains("-p 2147483646: no such process")), (Some(1), true));
 }
@@ -97,17 +94,14 @@ fn a_target_that_is_not_there_is_told_with_what_was_tried() {
 #[test]
 fn what_only_ebpf_can_trace_is_told() {
     let place = Place::new();
-    for (arguments, expected) in [
-        (vec!["--all"], "ptrace: the whole system: only eBPF can trace that"),
-        (vec!["-p", "1", "--group", "process"], "ptrace: counts by process or control group: only eBPF can trace that"),
-        (vec!["-p", "1", "--stacks"], "ptrace: stacks: only eBPF can trace that"),
-        (vec!["-p", "1", "--paths"], "ptrace: paths and descriptors: only eBPF can trace that"),
-        (vec!["-p", "1", "--slowest", "5"], "ptrace: the slowest calls: only eBPF can trace that"),
-    ] {
-        let output = place.run(&[&["trace", "--tracer", "ptrace"], arguments.as_slice()].concat());
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
-    }
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["--all"], 1, "ptrace: the whole system: only eBPF can trace that"),
+        (&["-p", "1", "--group", "process"], 1, "ptrace: counts by process or control group: only eBPF can trace that"),
+        (&["-p", "1", "--stacks"], 1, "ptrace: stacks: only eBPF can trace that"),
+        (&["-p", "1", "--paths"], 1, "ptrace: paths and descriptors: only eBPF can trace that"),
+        (&["-p", "1", "--slowest", "5"], 1, "ptrace: the slowest calls: only eBPF can trace that"),
+    ];
+    place.refuses(&["trace", "--tracer", "ptrace"], &cases);
 }
 
 #[test]
@@ -171,10 +165,7 @@ fn a_set_user_id_program_runs_without_its_privilege_and_that_is_said() {
 #[test]
 fn an_ordinary_user_gets_a_tracer_without_asking() {
     let place = Place::new();
-    let output = match geteuid().is_root() {
-        true => run(&mut place.command_as_nobody(&["trace", "true"])),
-        false => run(&mut place.command(&["trace", "true"])),
-    };
+    let output = run(&mut place.command_without_rights(&["trace", "true"]));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("syscost: tracer: ptrace"), "{}", stderr(&output));
 }
@@ -235,9 +226,18 @@ impl Endless {
         Endless { pid: Pid::from_raw(line.trim().parse().unwrap()), child }
     }
 
-    fn traced(place: &Place, options: &[&str], words: &[&str]) -> Endless {
-        let words = ["trace", "-o", "p.json"].iter().chain(options).chain(&["--"]).chain(words);
-        Endless::of(place.command(&words.copied().collect::<Vec<_>>()))
+    /// The helper doing `what`, traced.
+    fn traced(place: &Place, options: &[&str], what: &str) -> Endless {
+        let tree = helper(place);
+        Endless::of(
+            place.command(&[&["trace", "-o", "p.json"], options, &["--", tree.to_str().unwrap(), what]].concat()),
+        )
+    }
+
+    fn start(place: &Place) -> Endless {
+        let mut command = Command::new(helper(place));
+        command.arg("endless");
+        Endless::of(command)
     }
 
     fn group(&self) -> Pid {
@@ -270,10 +270,7 @@ fn runs(pid: Pid) -> bool {
 #[test]
 fn a_process_that_runs_is_traced_for_a_time_and_goes_on() {
     let place = Place::new();
-    let tree = helper(&place);
-    let mut command = Command::new(&tree);
-    command.arg("endless");
-    let endless = Endless::of(command);
+    let endless = Endless::start(&place);
     let output =
         place.run(&["trace", "-p", &endless.pid.to_string(), "--for", "0.5", "--tracer", "ptrace", "--format", "csv"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -285,8 +282,7 @@ fn a_process_that_runs_is_traced_for_a_time_and_goes_on() {
 #[test]
 fn one_that_is_traced_already_is_told() {
     let place = Place::new();
-    let tree = helper(&place);
-    let endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    let endless = Endless::traced(&place, TRACERS[0], "endless");
     let output = place.run(&["trace", "--tracer", "ptrace", "-p", &endless.pid.to_string()]);
     assert_eq!(output.status.code(), Some(1));
     let expected = format!("process {} is traced already, by process {} (syscost)", endless.pid, endless.group());
@@ -296,8 +292,7 @@ fn one_that_is_traced_already_is_told() {
 #[test]
 fn when_the_tracer_is_killed_the_command_goes_on_untraced() {
     let place = Place::new();
-    let tree = helper(&place);
-    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    let mut endless = Endless::traced(&place, TRACERS[0], "endless");
     kill(endless.group(), Signal::SIGKILL).unwrap();
     endless.child.wait().unwrap();
     assert!(runs(endless.pid));
@@ -307,8 +302,7 @@ fn when_the_tracer_is_killed_the_command_goes_on_untraced() {
 #[test]
 fn when_the_tracer_with_a_filter_is_killed_the_command_ends() {
     let place = Place::new();
-    let tree = helper(&place);
-    let mut endless = Endless::traced(&place, TRACERS[1], &[tree.to_str().unwrap(), "endless"]);
+    let mut endless = Endless::traced(&place, TRACERS[1], "endless");
     kill(endless.group(), Signal::SIGKILL).unwrap();
     endless.child.wait().unwrap();
     assert!(wait_for(PATIENCE, || (!runs(endless.pid)).then_some(())).is_some());
@@ -317,9 +311,8 @@ fn when_the_tracer_with_a_filter_is_killed_the_command_ends() {
 #[test]
 fn an_interrupt_ends_the_command_and_the_profile_is_written() {
     let place = Place::new();
-    let tree = helper(&place);
     for options in &TRACERS[..2] {
-        let mut endless = Endless::traced(&place, options, &[tree.to_str().unwrap(), "endless"]);
+        let mut endless = Endless::traced(&place, options, "endless");
         killpg(endless.group(), Signal::SIGINT).unwrap();
         assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 2));
         let shown = place.run(&["show", "p.json", "--format", "json"]);
@@ -330,8 +323,7 @@ fn an_interrupt_ends_the_command_and_the_profile_is_written() {
 #[test]
 fn an_interrupt_of_the_tracer_alone_ends_the_tracing_and_not_the_command() {
     let place = Place::new();
-    let tree = helper(&place);
-    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    let mut endless = Endless::traced(&place, TRACERS[0], "endless");
     kill(endless.group(), Signal::SIGINT).unwrap();
     assert_eq!(endless.child.wait().unwrap().code(), Some(130));
     assert!(runs(endless.pid));
@@ -340,7 +332,7 @@ fn an_interrupt_of_the_tracer_alone_ends_the_tracing_and_not_the_command() {
     assert_eq!(shown["complete"], false, "{shown:#}");
     assert!(count(&shown, "getppid") > 0, "{shown:#}");
     // It cannot run without its filter's tracer, and gets the signal instead.
-    let mut endless = Endless::traced(&place, TRACERS[1], &[tree.to_str().unwrap(), "endless"]);
+    let mut endless = Endless::traced(&place, TRACERS[1], "endless");
     kill(endless.group(), Signal::SIGINT).unwrap();
     assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 2));
 }
@@ -348,13 +340,7 @@ fn an_interrupt_of_the_tracer_alone_ends_the_tracing_and_not_the_command() {
 #[test]
 fn several_processes_are_traced_together() {
     let place = Place::new();
-    let tree = helper(&place);
-    let start = || {
-        let mut command = Command::new(&tree);
-        command.arg("endless");
-        Endless::of(command)
-    };
-    let (one, other) = (start(), start());
+    let (one, other) = (Endless::start(&place), Endless::start(&place));
     let pids = format!("{},{}", one.pid, other.pid);
     for options in [TRACERS[0], &[]] {
         let words = [&["trace", "--for", "0.5", "-o", "p.json", "-p", &pids], options].concat();
@@ -371,8 +357,7 @@ fn several_processes_are_traced_together() {
 #[test]
 fn sigterm_to_the_tracer_is_passed_on() {
     let place = Place::new();
-    let tree = helper(&place);
-    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "endless"]);
+    let mut endless = Endless::traced(&place, TRACERS[0], "endless");
     kill(endless.group(), Signal::SIGTERM).unwrap();
     assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 15));
 }
@@ -380,8 +365,7 @@ fn sigterm_to_the_tracer_is_passed_on() {
 #[test]
 fn a_second_interrupt_stops_waiting_for_stragglers() {
     let place = Place::new();
-    let tree = helper(&place);
-    let mut endless = Endless::traced(&place, TRACERS[0], &[tree.to_str().unwrap(), "straggler"]);
+    let mut endless = Endless::traced(&place, TRACERS[0], "straggler");
     let (group, pid) = (endless.group(), endless.pid);
     killpg(group, Signal::SIGINT).unwrap();
     assert!(wait_for(PATIENCE, || (!runs(pid)).then_some(())).is_some());

@@ -64,15 +64,12 @@ fn environments_get_a_line_each() {
 #[test]
 fn mistakes_are_told_in_a_line() {
     let place = Place::new();
-    for (arguments, code, told) in [
-        (&["--", "/nonexistent"][..], 127, "/nonexistent"),
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["--", "/nonexistent"], 127, "/nonexistent"),
         (&["--env", "nosuch", "true"], 2, "nosuch"),
         (&["-o", "/nonexistent/p.json", "true"], 2, "/nonexistent/p.json"),
         (&["--for", "1", "true"], 2, "--for"),
         (&[], 2, "COMMAND"),
-    ] {
-        let output = why(&place, arguments);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains(told), "{arguments:?}: {}", stderr(&output));
-    }
+    ];
+    place.refuses(&["why", "--time", "1"], &cases);
 }
