@@ -346,3 +346,43 @@ pub fn stderr(output: &Output) -> String {
 pub fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(output)))
 }
+
+/// A control group of version 2 of its own, which is removed with all that runs in it.
+pub struct ControlGroup(pub PathBuf);
+
+impl ControlGroup {
+    pub fn new(test: &str) -> Option<ControlGroup> {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let mount =
+            mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>()).find(|fields| fields[2] == "cgroup2");
+        let group = mount.map(|mount| Path::new(mount[1]).join(format!("syscost-test-{}", std::process::id())));
+        match group.filter(|group| fs::create_dir(group).is_ok()) {
+            Some(group) => Some(ControlGroup(group)),
+            None => {
+                skip(test, "no control group of version 2 can be made here");
+                None
+            }
+        }
+    }
+
+    /// A shell in it that runs `line`.
+    pub fn run(&self, line: &str) -> Child {
+        let enter = format!("echo $$ > {}/cgroup.procs && {line}", self.0.display());
+        Command::new("sh").args(["-c", &enter]).stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    pub fn pids(&self) -> Vec<i32> {
+        let text = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+}
+
+impl Drop for ControlGroup {
+    fn drop(&mut self) {
+        for pid in self.pids() {
+            let _ = nix::sys::signal::kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+        let removed = || fs::remove_dir(&self.0).ok();
+        wait_for(Duration::from_secs(20), removed);
+    }
+}

@@ -4,7 +4,7 @@
 #[allow(dead_code)]
 use crate::data_of_comparisons as data;
 
-use crate::common::{Place, expect_valid, json, root, skip, stderr, stdout};
+use crate::common::{Place, expect_valid, json, root, skip, stderr, stdout, write_program};
 use clap::Parser;
 use data::{measured, run, write};
 use serde_json::json;
@@ -142,9 +142,7 @@ fn a_study_of_base_and_head_is_judged_in_one_file() {
     let study = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     fs::write(place.path().join("programs.toml"), study).unwrap();
     for (name, text) in [("base", "#!/bin/sh\ntrue\n"), ("head", "#!/bin/sh\n: < /dev/null\n: < /dev/null\n")] {
-        let path = place.path().join(name);
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        write_program(&place.path().join(name), text);
     }
     let run = |head: &str, out: &str| {
         let mut command = place.command(&["--quiet", "run", "--study", "programs.toml", "--time", "0.5", "--out", out]);

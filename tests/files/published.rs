@@ -229,11 +229,3 @@ fn entries_are_known_where_the_author_counted_them() {
     let umask = records("linux-2.6.32.json").into_iter().find(|r| r.case.label() == "umask").unwrap();
     assert_eq!(umask.entries.unwrap().to_string(), "umask x1");
 }
-
-#[test]
-fn published_cases_are_those_of_the_study() {
-    let study = std::fs::read_to_string(folder().join("../studies/os-calls.toml")).unwrap();
-    for record in SYSTEMS.iter().flat_map(|system| records(system)) {
-        assert!(study.contains(&format!("name = \"{}\"\n", record.case.label())), "{}", record.case);
-    }
-}

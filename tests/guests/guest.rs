@@ -1,6 +1,8 @@
 //! Guests: other kernels in machines of their own. They need an emulator and an image that 'syscost kernel fetch' got.
 
-use crate::common::{EMULATOR, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for};
+use crate::common::{
+    EMULATOR, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for, write_program,
+};
 use crate::machines::{self, boot};
 use nix::unistd::geteuid;
 use serde_json::json;
@@ -162,8 +164,7 @@ fn counted_of_program(line: &str, instructions: &str) -> Result<Pairs, String> {
          number=$((number+1)) k=$((k-1)) before=$calls calls=$((calls+n))\n  echo $(({instructions})) 0 >&4\n done\n \
          echo total 0 0 0 0 >&4\ndone\n"
     );
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&program, &script);
     let mut init = std::process::Command::new(workers.probe_of("native").unwrap());
     init.arg("--init").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut init = init.spawn().unwrap();

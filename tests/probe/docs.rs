@@ -160,7 +160,7 @@ fn links_lead_to_files_and_headings() {
 /// Words in code spans that name a file of the project, e.g. `src/proof.rs`.
 #[test]
 fn files_that_are_named_exist() {
-    let places = ["src/", "probe/", "schema/", "languages/", "environments/", "studies/", "tests/", "docs/", "bench/"];
+    let places = ["src/", "probe/", "languages/", "environments/", "studies/", "tests/", "docs/", "bench/"];
     for document in documents() {
         let page = fs::read_to_string(&document).unwrap();
         for text in page.split("```").step_by(2) {

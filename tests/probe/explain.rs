@@ -2,7 +2,7 @@
 //! for every operation there is. What this machine lacks is skipped, loudly.
 
 use crate::common::{Place, skip, stderr, stdout};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Output;
@@ -40,22 +40,15 @@ fn gates(document: &Value) -> Vec<(&str, &str)> {
     gates.iter().map(|g| (g["gate"].as_str().unwrap(), g["function"].as_str().unwrap())).collect()
 }
 
-/// The probe's own reply is a write too, and a longer one.
-#[test]
-fn what_is_written_to_a_pipe_was_returned() {
-    let Some(document) = explained("ipc.pipe") else { return };
-    assert_eq!(document["returned"], serde_json::json!({"read": 1, "write": 1}));
-}
-
 #[test]
 fn getpid_is_a_system_call_in_libc() {
     let Some(document) = explained("call.getpid") else { return };
     assert_eq!(document["schema"], "syscost.explain/1");
     assert_eq!(document["verdict"]["answer"], "kernel");
     assert_eq!(gates(&document), [("syscall", "getpid")]);
-    assert_eq!(document["entries"], serde_json::json!({"getpid": 1}));
+    assert_eq!(document["entries"], json!({"getpid": 1}));
     assert!(document["returned"]["getpid"].as_i64().unwrap() > 1);
-    assert_eq!(document["verdict"]["remarks"], serde_json::json!([]));
+    assert_eq!(document["verdict"]["remarks"], json!([]));
     let resolved = document["code"]["resolved"][0].as_str().unwrap();
     assert!(resolved.starts_with("getpid -> PLT of probe -> getpid in /"), "{resolved}");
     assert!(document["cost"]["ns"].as_f64().unwrap() > 0.0);
@@ -65,7 +58,7 @@ fn getpid_is_a_system_call_in_libc() {
 #[test]
 fn clock_gettime_is_answered_by_the_vdso() {
     let Some(document) = explained("time.clock_gettime") else { return };
-    if document["entries"] != serde_json::json!({}) {
+    if document["entries"] != json!({}) {
         return skip("time.clock_gettime", "the vDSO cannot read this machine's clock source");
     }
     assert_eq!(document["verdict"]["answer"], "vdso");
@@ -73,36 +66,32 @@ fn clock_gettime_is_answered_by_the_vdso() {
 }
 
 #[test]
-fn a_cached_pid_is_user_code() {
-    let Some(document) = explained("call.cached_pid") else { return };
-    assert_eq!(document["verdict"]["answer"], "program");
-    assert_eq!(document["entries"], serde_json::json!({}));
-    assert!(document["verdict"]["text"].as_str().unwrap().contains("cached_pid"));
-}
-
-#[test]
-fn other_gates_are_named() {
-    if let Some(document) = explained("call.int80") {
-        assert_eq!(gates(&document), [("int 0x80", "run_int80")]);
-        assert_eq!(document["entries"], serde_json::json!({"getpid(i386)": 1}));
+fn each_way_is_named() {
+    let (none, getpid) = (json!({}), json!({"getpid": 1}));
+    let int80 = json!({"getpid(i386)": 1});
+    let ways: [(&str, &str, &Value, &[(&str, &str)]); 4] = [
+        ("call.cached_pid", "program", &none, &[]),
+        ("mem.fault_anonymous", "page_faults", &none, &[]),
+        ("call.int80", "kernel", &int80, &[("int 0x80", "run_int80")]),
+        ("call.inline_getpid", "kernel", &getpid, &[("syscall", "run_inline_getpid")]),
+    ];
+    for (operation, answer, entries, expected) in ways {
+        let Some(document) = explained(operation) else { continue };
+        assert_eq!((&document["verdict"]["answer"], &document["entries"]), (&answer.into(), entries), "{document:#}");
+        assert_eq!(gates(&document), expected, "{operation}");
     }
-    if let Some(document) = explained("call.inline_getpid") {
-        assert_eq!(gates(&document), [("syscall", "run_inline_getpid")]);
+    // The probe's own reply is a write too, and a longer one.
+    if let Some(document) = explained("ipc.pipe") {
+        assert_eq!(document["returned"], json!({"read": 1, "write": 1}));
     }
     match std::fs::read_to_string("/proc/self/maps").unwrap().contains("[vsyscall]") {
         false => skip("call.vsyscall_time", "no [vsyscall] on this machine"),
         true => {
             let Some(document) = explained("call.vsyscall_time") else { return };
             assert_eq!(document["verdict"]["answer"], "legacy_gate");
-            assert_eq!(document["entries"], serde_json::json!({}));
+            assert_eq!(document["entries"], json!({}));
         }
     }
-}
-
-#[test]
-fn faults_are_not_taken_for_plain_user_code() {
-    let Some(document) = explained("mem.fault_anonymous") else { return };
-    assert_eq!(document["verdict"]["answer"], "page_faults");
 }
 
 #[test]

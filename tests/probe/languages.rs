@@ -1,11 +1,10 @@
 //! Snippets on the real kernel: every example of every language that is installed enters what it declares, and what is
 //! wrong with a snippet is one row, in the language's own words and the user's own lines.
 
-use crate::common::{Place, json, root, skip, stderr, stdout};
+use crate::common::{Place, json, root, skip, stderr, stdout, write_program};
 use serde_json::{Value, json as value};
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{LazyLock, Mutex};
@@ -405,8 +404,7 @@ fn compiler_without_m32(directory: &Path, real: &str) -> PathBuf {
     );
     fs::create_dir(directory).unwrap();
     let path = directory.join("cc");
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&path, &script);
     path
 }
 

@@ -1,7 +1,7 @@
 //! The run's directory: nobody else gets at it, nobody makes the janitor remove what is not the run's, and what a dead
 //! run left is removed by the next one.
 
-use crate::common::{Job, Place, is_traced, objects_of, run_numbers, skip, stderr, stdout, wait_for};
+use crate::common::{Job, Place, is_traced, objects_of, run_numbers, skip, stderr, stdout, wait_for, write_program};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use std::collections::BTreeSet;
@@ -328,8 +328,7 @@ while [ $# -gt 0 ]; do if [ "$1" = -o ]; then printf '#!/bin/sh\n' > "$2"; fi; s
 
 fn compiler(place: &Place) -> PathBuf {
     let path = place.path().join("cc");
-    fs::write(&path, COMPILER).unwrap();
-    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    write_program(&path, COMPILER);
     path
 }
 
@@ -434,8 +433,7 @@ fn nothing_in_the_users_directory_is_executed() {
     let marker = place.path().join("executed");
     let script = format!("#!/bin/sh\necho \"$0 $*\" >> {}\n", marker.display());
     for name in TRAPS {
-        fs::write(hostile.join(name), &script).unwrap();
-        fs::set_permissions(hostile.join(name), Permissions::from_mode(0o755)).unwrap();
+        write_program(&hostile.join(name), &script);
     }
     let python = format!("open({:?}, 'a').write('python')\n", marker.display());
     for name in ["ziglang.py", "sitecustomize.py", "os.py"] {

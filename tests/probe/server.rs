@@ -1,7 +1,5 @@
 //! An ssh server of the test's own, on the loopback address: its own keys, its own configuration, a port nobody else has.
 
-#![allow(dead_code, reason = "each test program uses its own part of this")]
-
 use crate::common::{Job, Place, wait_for};
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -38,8 +36,7 @@ impl Server {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let config = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nAuthorizedKeysFile {at}/user.pub\nStrictModes no\n\
-             UsePAM no\nPidFile none\nMaxStartups 200\nPermitRootLogin yes\nPasswordAuthentication no\n\
-             AcceptEnv SYSCOST_NODE\n"
+             UsePAM no\nPidFile none\nMaxStartups 200\nPermitRootLogin yes\nPasswordAuthentication no\n"
         );
         fs::write(format!("{at}/sshd_config"), config).unwrap();
         // Where a server that runs as root wants to be locked in; it is there wherever ssh has ever been started.
@@ -66,17 +63,6 @@ impl Server {
         format!(
             "ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile={place}/known -o LogLevel=ERROR \
              -i {place}/user -p {port} 127.0.0.1"
-        )
-    }
-
-    /// What a file for `ssh -F` says of `hosts`, which are all this machine; each is told its name as SYSCOST_NODE.
-    pub fn hosts(&self, hosts: &[&str]) -> String {
-        let Server { port, place, .. } = self;
-        let name = |host: &&str| format!("Host {host}\n    SetEnv SYSCOST_NODE={host}\n");
-        let names: String = hosts.iter().map(name).collect();
-        format!(
-            "{names}Host *\n    HostName 127.0.0.1\n    Port {port}\n    IdentityFile {place}/user\n    BatchMode yes\n    \
-             StrictHostKeyChecking no\n    UserKnownHostsFile {place}/known\n    LogLevel ERROR\n"
         )
     }
 

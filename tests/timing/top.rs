@@ -1,6 +1,6 @@
 //! `syscost top`: intervals as JSON and tables, the live screen in tmux, metrics, and what ends badly.
 
-use crate::common::{Place, expect_valid, has_bpf, skip, stderr, stdout, wait_for};
+use crate::common::{ControlGroup, Place, expect_valid, has_bpf, skip, stderr, stdout, wait_for};
 use crate::support::{self, helper};
 use crate::{alone, alone_with_bpf};
 use nix::sys::signal::{Signal, kill};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -149,46 +149,6 @@ fn a_reader_that_has_seen_enough_ends_it() {
     assert_eq!(ended.and_then(|status| status.code()), Some(0));
 }
 
-/// A control group of version 2 of its own, which is removed with all that runs in it.
-struct Group(PathBuf);
-
-impl Group {
-    fn new(test: &str) -> Option<Group> {
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-        let mount =
-            mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>()).find(|fields| fields[2] == "cgroup2");
-        let group = mount.map(|mount| Path::new(mount[1]).join(format!("syscost-test-{}", std::process::id())));
-        match group.filter(|group| fs::create_dir(group).is_ok()) {
-            Some(group) => Some(Group(group)),
-            None => {
-                skip(test, "no control group of version 2 can be made here");
-                None
-            }
-        }
-    }
-
-    /// A shell in it that runs `line`.
-    fn run(&self, line: &str) -> Child {
-        let enter = format!("echo $$ > {}/cgroup.procs && {line}", self.0.display());
-        Command::new("sh").args(["-c", &enter]).stdout(Stdio::null()).spawn().unwrap()
-    }
-
-    fn pids(&self) -> Vec<i32> {
-        let text = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
-        text.lines().filter_map(|line| line.parse().ok()).collect()
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        for pid in self.pids() {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        }
-        let removed = || fs::remove_dir(&self.0).ok();
-        wait_for(PATIENCE, removed);
-    }
-}
-
 /// The calls of getppid by processes of this name.
 fn null_calls(document: &Value, of: &str) -> u64 {
     let rows = document["rows"].as_array().unwrap();
@@ -199,7 +159,7 @@ fn null_calls(document: &Value, of: &str) -> u64 {
 fn a_control_group_has_its_own_processes_and_those_that_enter() {
     let test = "a control group";
     let Some(_alone) = alone_with_bpf(test) else { return };
-    let Some(group) = Group::new(test) else { return };
+    let Some(group) = ControlGroup::new(test) else { return };
     let place = Place::new();
     let tree = helper(&place);
     let outside = Busy::start(&place);

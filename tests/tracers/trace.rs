@@ -2,11 +2,10 @@
 
 use crate::support;
 
-use crate::common::{Place, skip, stderr, stdout};
+use crate::common::{Place, skip, stderr, stdout, write_program};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use support::{TRACERS, build, call, count, helper, trace};
 
@@ -106,8 +105,7 @@ fn the_exit_status_is_the_commands() {
     assert_eq!(status(&["sh", "-c", "exit 7"]), Some(7));
     assert_eq!(status(&[tree.to_str().unwrap(), "killed"]), Some(128 + 9));
     let script = place.path().join("script");
-    fs::write(&script, "exit 5\n").unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&script, "exit 5\n");
     assert_eq!(status(&[script.to_str().unwrap()]), Some(5));
 }
 

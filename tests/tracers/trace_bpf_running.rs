@@ -3,8 +3,8 @@
 
 use crate::bpf_support as support;
 
-use crate::common::skip;
-use std::path::{Path, PathBuf};
+use crate::common::ControlGroup;
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 use support::{count, open_for, rows, run, workload};
@@ -100,36 +100,11 @@ fn the_whole_system_is_traced_but_not_we() {
     }
 }
 
-/// A control group of version 2 that is removed at the end.
-struct Group(PathBuf);
-
-impl Group {
-    fn make() -> Option<Group> {
-        let mounts = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(Path::new);
-        let mount = mounts.iter().find(|mount| mount.join("cgroup.controllers").exists())?;
-        let path = mount.join(format!("syscost-test-{}", std::process::id()));
-        std::fs::create_dir(&path).ok().map(|()| Group(path))
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        for _ in 0..50 {
-            if std::fs::remove_dir(&self.0).is_ok() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
 #[test]
 fn a_control_group_is_traced_with_those_below_it() {
     let Some(program) = workload() else { return };
-    let Some(group) = Group::make() else {
-        return skip("a_control_group_is_traced_with_those_below_it", "no writable control groups of version 2");
-    };
-    let below = Group(group.0.join("below"));
+    let Some(group) = ControlGroup::new("a_control_group_is_traced_with_those_below_it") else { return };
+    let below = ControlGroup(group.0.join("below"));
     std::fs::create_dir(&below.0).unwrap();
     let (inside, _outside) = (Process::start(program, &["forever"]), Process::start(program, &["forever"]));
     std::fs::write(below.0.join("cgroup.procs"), inside.0.id().to_string()).unwrap();

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use crate::common::{Job, Place, is_traced, json, skip, stderr, stdout, wait_for};
+use crate::common::{Job, Place, is_traced, json, skip, stderr, stdout, wait_for, write_program};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, geteuid};
 use std::fs;
@@ -85,8 +85,7 @@ fn a_target_that_is_not_there_is_told_with_what_was_tried() {
     assert_eq!(container.contains(tried), mounted, "{container}");
     // Managers that fail are told with their own words.
     let docker = place.path().join("docker");
-    fs::write(&docker, "#!/bin/sh\necho 'error: no such object: nosuch' >&2\nexit 1\n").unwrap();
-    fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&docker, "#!/bin/sh\necho 'error: no such object: nosuch' >&2\nexit 1\n");
     let container = refused(&["--container", "nosuch"]);
     assert_eq!(container.contains("docker: error: no such object: nosuch;"), mounted, "{container}");
 }

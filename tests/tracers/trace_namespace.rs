@@ -1,7 +1,7 @@
 //! `syscost trace` inside a PID namespace, as in a container: the numbers there are not the kernel's own. A process
 //! outside has the very number that the traced one has inside, and makes another call, so that a stranger shows.
 
-use crate::common::{Place, skip, stderr, stdout};
+use crate::common::{Place, has_bpf, skip, stderr, stdout};
 use nix::unistd::geteuid;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -64,8 +64,6 @@ fn inside(place: &Place, script: &str, words: &[&str], mount: bool) -> Output {
 /// `words`: the busy program, the number that it is to have, and what trace is told besides.
 const TRACE_A_NUMBER: &str = r#"
 syscost=$1 busy=$2 number=$3; shift 3
-# For perf; the mount is this namespace's own.
-[ -e /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing
 mkfifo held && exec 9<>held
 echo $((number - 1)) > /proc/sys/kernel/ns_last_pid
 "$busy" sid <&9 &
@@ -92,14 +90,6 @@ fn has_row(text: &str, call: &str) -> bool {
     text.lines().any(|line| line.starts_with(&format!("{call},")))
 }
 
-/// Why a tracer cannot be had here.
-fn missing(tracer: &str) -> Option<String> {
-    match tracer {
-        "bpf" => bpf::available().err(),
-        _ => None,
-    }
-}
-
 #[test]
 fn each_tracer_means_the_number_that_the_caller_means() {
     let test = "a process by its number in a PID namespace";
@@ -108,8 +98,7 @@ fn each_tracer_means_the_number_that_the_caller_means() {
     }
     let ways: [&[&str]; 2] = [&["--tracer", "bpf"], &["--tracer", "ptrace"]];
     for options in ways {
-        if let Some(why) = missing(options[1]) {
-            skip(test, &format!("--tracer {}: {why}", options[1]));
+        if options[1] == "bpf" && !has_bpf(test) {
             continue;
         }
         let text = traced_by_number(options);

@@ -1,14 +1,11 @@
 //! Who started whom, by names: a shim that starts helpers and executes what it stands for, by both tracers.
 
-use crate::common::{Place, json, skip, stderr};
+use crate::common::{Place, json, skip, stderr, write_program};
 use serde_json::{Value, json as value};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 fn script(place: &Place, name: &str, lines: &str) {
-    let path = place.path().join(name);
-    fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&place.path().join(name), &format!("#!/bin/sh\n{lines}\n"));
 }
 
 /// The names and processes of each path of the profile, and how many calls there are in all.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the library is built from.
-const PARTS: [&str; 11] = [
+const PARTS: [&str; 12] = [
     "Cargo.toml",
     "Cargo.lock",
     "build.rs",
@@ -16,8 +16,9 @@ const PARTS: [&str; 11] = [
     "probe",
     "languages",
     "environments",
-    "schema",
     "studies",
+    "published",
+    "atlas",
     "crates",
 ];
 
