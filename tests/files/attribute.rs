@@ -126,11 +126,7 @@ fn account_of(usage: &str) -> Value {
     let read =
         r#"{"name": "read", "class": {"size": 1}, "calls": 1000, "on_cpu_ns": 2000000000, "blocked_ns": 500000000}"#;
     write_profile(&place, usage, read);
-    let account = place.document(&["attribute", "q.json", "--costs", "here.json"])["here"]["account"].clone();
-    let ends = |part: &Value| ["value", "low", "high"].map(|end| part["seconds"][end].as_f64().unwrap());
-    let ends = account["parts"].as_array().unwrap().iter().flat_map(ends);
-    assert!(ends.into_iter().all(|end| end >= 0.0), "{account:#}");
-    account
+    place.document(&["attribute", "q.json", "--costs", "here.json"])["here"]["account"].clone()
 }
 
 fn sum(account: &Value) -> f64 {
@@ -163,10 +159,6 @@ fn accounts_hold_whatever_is_known() {
         (&0.5.into(), &0.0.into())
     );
     assert_eq!(over["notes"][0]["kind"], "exceeds_accounting", "{over:#}");
-    let short = account_of(r#""wall_ns": 1500000, "user_ns": 0, "system_ns": 1680000, "processes": 1"#);
-    let kinds: Vec<&Value> = short["notes"].as_array().unwrap().iter().map(|note| &note["kind"]).collect();
-    assert!(kinds.contains(&&"few_ticks".into()), "{short:#}");
-    assert!((sum(&short) - short["whole_s"].as_f64().unwrap()).abs() < 1e-9, "{short:#}");
     let no_wall = account_of(r#""user_ns": 1000000000, "system_ns": 3000000000"#);
     assert!((sum(&no_wall) - 4.0).abs() < 1e-9 && no_wall["whole_s"] == 4.0, "CPU time is the whole: {no_wall:#}");
     let nothing = account_of("");
@@ -365,6 +357,26 @@ fn what_calls_without_a_unit_cost_take_is_always_said() {
     assert!((end("low") - end("value")).abs() < 1e-12 && end("high") > 0.0009, "{line:#}");
     let bare = place.printed(&["attribute", "q.json"]);
     assert!(bare.contains("Without a unit cost: 100% of the calls' CPU time"), "{bare}");
+}
+
+#[test]
+fn no_part_is_negative_however_short_the_program() {
+    let read = r#"{"name": "read", "class": {"size": 1}, "calls": 3000, "on_cpu_ns": 1500000, "blocked_ns": 0}"#;
+    for (user, system) in [(0, 1_680_000), (1_810_000, 0), (0, 0), (300_000, 1_000_000)] {
+        let usage = format!(
+            r#""wall_ns": 1500000, "user_ns": {user}, "system_ns": {system}, "processes": 1, "minor_faults": 90"#
+        );
+        let (document, text) = attributed(&place(), &usage, read);
+        let account = &document["here"]["account"];
+        for part in account["parts"].as_array().unwrap() {
+            let ends = ["value", "low", "high"].map(|end| part["seconds"][end].as_f64().unwrap());
+            assert!(ends.iter().all(|end| *end >= 0.0), "{account:#}");
+        }
+        let kinds: Vec<&Value> = account["notes"].as_array().unwrap().iter().map(|note| &note["kind"]).collect();
+        assert!(kinds.contains(&&"few_ticks".into()), "{account:#}");
+        assert!((sum(account) - account["whole_s"].as_f64().unwrap()).abs() < 1e-9, "{account:#}");
+        assert!(text.replace("\n  ", " ").contains("too few here to tell them apart"), "{text}");
+    }
 }
 
 #[test]

@@ -409,7 +409,7 @@ fn what_takes_more_rights_says_which() {
         (&["trace", "--all", "--for", "1"], "run it as root, or where ptrace is permitted"),
         (&["trace", "--all", "--for", "1"], BPF),
         (&["trace", "--sampled", "true"], BPF),
-        (&["top", "--all", "--once"], BPF),
+        (&["top", "--all", "--count", "1"], BPF),
     ] {
         let done = place.command_as_nobody(arguments).arg("--quiet").output().unwrap();
         let text = stderr(&done);
