@@ -155,28 +155,6 @@ fn a_run_of_one_emulated_kernel_has_no_column_of_times() {
     assert!(page("both.json", both()).contains("measured on CPU 1"));
 }
 
-/// Files of runs in two kernels, as a directory: one page with both, and the step between them.
-#[test]
-fn a_directory_of_runs_in_kernels_has_a_page() {
-    let place = Place::new();
-    file(&place, "old.json", &one(100));
-    file(&place, "new.json", &run(kernel("linux-6.12", 41), &["linux-6.12"]));
-    let page = |more: &[&str]| place.run(&[&["report", ".", "-o", "-"], more].concat());
-    let html = String::from_utf8(page(&[]).stdout).unwrap();
-    assert!(html.contains("2 kernels") && html.contains("from series 6.1 to 6.12"), "{html}");
-    let (operation, _) = COSTS.iter().find(|(_, each)| *each > 0).unwrap();
-    assert!(html.contains(&format!("<code>{operation}</code> executes 59% fewer instructions")), "{html}");
-    std::fs::write(place.path().join("cut.json"), "{").unwrap();
-    let skipped = page(&[]);
-    assert_eq!(skipped.status.code(), Some(3));
-    assert!(skipped.stdout == html.as_bytes() && stderr(&skipped).contains("skipped: ./cut.json: "), "{skipped:?}");
-    let none = page(&["--only", "no.such"]);
-    assert!(
-        !none.status.success() && String::from_utf8_lossy(&none.stderr).contains("nor runs in emulated kernels"),
-        "{none:?}"
-    );
-}
-
 /// Where the environments do not fit side by side they are rows, or stand in blocks; none is left out, and no line is too long.
 #[test]
 fn many_environments_fit_the_screen() {
