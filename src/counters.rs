@@ -113,9 +113,10 @@ impl<'a> Worker<'a> {
         }
         wait_until_asleep(self.child.pid());
         let before = self.counters[event].1.read().map_err(failed)?;
-        match self.native {
-            true => self.child.run_count(self.timeout)?,
-            false => self.child.request(n, 1, self.timeout).map(drop)?,
+        if self.native {
+            self.child.run_count(self.timeout)?
+        } else {
+            self.child.request(n, 1, self.timeout).map(drop)?
         }
         wait_until_asleep(self.child.pid());
         let after = self.counters[event].1.read().map_err(failed)?;

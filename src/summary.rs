@@ -201,9 +201,10 @@ fn cost(
 ) -> Result<RowCost, Failure> {
     let within = |range| stats::estimate(m, range, yardsticks.speed);
     let Some(estimate) = within(yardsticks.range.clone()).or_else(|| within(0..usize::MAX)) else {
-        let text = match m.switches {
-            true => "every batch waited for a CPU that other processes had (try --cpu, or a quieter machine)",
-            false => "every batch was preempted by another process (try --cpu, or a longer --time)",
+        let text = if m.switches {
+            "every batch waited for a CPU that other processes had (try --cpu, or a quieter machine)"
+        } else {
+            "every batch was preempted by another process (try --cpu, or a longer --time)"
         };
         return Err(Failure::new(FailureKind::Failed, text));
     };

@@ -170,9 +170,10 @@ pub fn break_down(profile: &Profile, costs: Option<&Costs>, by: By) -> Breakdown
     let rows = rows.collect();
     let blocked = blocked(profile, |_| true);
     let path = path(profile, &blocked);
-    let account = match measured {
-        true => account(profile, costs, null, (path.is_some(), &blocked)),
-        false => priced_account(profile, costs.map(|_| &*priced), null),
+    let account = if measured {
+        account(profile, costs, null, (path.is_some(), &blocked))
+    } else {
+        priced_account(profile, costs.map(|_| &*priced), null)
     };
     let unpriced = unpriced(profile, costs);
     Breakdown { rows, path, account, blocked, unpriced, measured, costs: costs.map(|costs| costs.label.clone()) }

@@ -132,9 +132,10 @@ impl Environments {
     fn timed(self, wanted: Option<&str>) -> Result<String, NoCosts> {
         let default = if let [only] = &self.timed[..] { only.as_str() } else { "native" };
         let name = wanted.unwrap_or(default).to_string();
-        match self.timed.contains(&name) {
-            true => Ok(name),
-            false => Err(NoCosts { wanted: wanted.map(str::to_string), present: self.timed, counted: self.counted }),
+        if self.timed.contains(&name) {
+            Ok(name)
+        } else {
+            Err(NoCosts { wanted: wanted.map(str::to_string), present: self.timed, counted: self.counted })
         }
     }
 }

@@ -117,9 +117,10 @@ fn texts(operation: &Operation) -> Vec<String> {
 
 /// What one iteration is, or which systems have it.
 fn what(operation: &Operation) -> Cell {
-    match operation.available {
-        true => Cell::from(operation.what.clone()),
-        false => Cell::styled(format!("not on this system ({})", operation.systems), Style::Faint),
+    if operation.available {
+        Cell::from(operation.what.clone())
+    } else {
+        Cell::styled(format!("not on this system ({})", operation.systems), Style::Faint)
     }
 }
 

@@ -104,9 +104,12 @@ pub fn is_input(file: &Path) -> bool {
 /// A label for each file: the one that was asked for, else its host's name, else the file's; where two would be the same,
 /// the files' names, and a number where these are the same too.
 pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
-    let stem = |file: &PathBuf| match file == Path::new("-") {
-        true => "stdin".to_string(),
-        false => file.file_stem().map_or("?".into(), |stem| stem.to_string_lossy().into_owned()),
+    let stem = |file: &PathBuf| {
+        if file == Path::new("-") {
+            "stdin".to_string()
+        } else {
+            file.file_stem().map_or("?".into(), |stem| stem.to_string_lossy().into_owned())
+        }
     };
     let host = |i: usize| hosts[i].clone().filter(|name| !name.trim().is_empty());
     let by_host =
@@ -124,10 +127,7 @@ pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> 
 /// Names come from files: made printable and short.
 pub fn shortened(name: &str) -> String {
     let clean: String = clean::line(name);
-    match clean.chars().count() > LONGEST {
-        true => clean.chars().take(LONGEST - 1).chain(['…']).collect(),
-        false => clean,
-    }
+    if clean.chars().count() > LONGEST { clean.chars().take(LONGEST - 1).chain(['…']).collect() } else { clean }
 }
 
 /// The index of the file that `wanted` names: by its label, else by its path. Errors: when it is neither.

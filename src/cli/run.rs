@@ -213,9 +213,10 @@ impl RunArgs {
 
     /// Both would set the same parameter.
     fn check_cold(&self) -> Result<()> {
-        match self.cold.is_some() && self.params.iter().any(|setting| setting.name == COLD) {
-            true => Err(anyhow!("--cold and --param {COLD} are the same parameter: omit one")),
-            false => Ok(()),
+        if self.cold.is_some() && self.params.iter().any(|setting| setting.name == COLD) {
+            Err(anyhow!("--cold and --param {COLD} are the same parameter: omit one"))
+        } else {
+            Ok(())
         }
     }
 }

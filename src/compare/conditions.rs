@@ -47,10 +47,7 @@ pub const CONDITIONS: [Condition; 23] = [
 ];
 
 fn origin(info: &ColumnInfo) -> Known {
-    match info.is_measured() {
-        true => Known::Text(format!("{} {}", info.tool.name, info.tool.version)),
-        false => Known::Published,
-    }
+    if info.is_measured() { Known::Text(format!("{} {}", info.tool.name, info.tool.version)) } else { Known::Published }
 }
 
 fn text(value: &Option<String>) -> Option<Known> {

@@ -85,9 +85,10 @@ fn own_shifts(column: &Column, runs: &[Option<Launches>]) -> Vec<f64> {
 
 /// The members of the panel that a row with these runs is relative to, and how many of them it takes.
 fn unit<'a>(mut runs: impl Iterator<Item = &'a Launches>) -> (&'static [&'static str], usize) {
-    match runs.all(|run| run.in_user_mode) {
-        true => (&PANEL[..PANEL_IN_USER_MODE], PANEL_IN_USER_MODE),
-        false => (&PANEL, FEWEST_MEMBERS),
+    if runs.all(|run| run.in_user_mode) {
+        (&PANEL[..PANEL_IN_USER_MODE], PANEL_IN_USER_MODE)
+    } else {
+        (&PANEL, FEWEST_MEMBERS)
     }
 }
 
@@ -185,9 +186,8 @@ mod tests {
 
     /// The whole panel at `ns`, its members in the kernel at `kernel` times that, and one other operation.
     fn with(ns: u64, kernel: f64, other: u64) -> Vec<Record> {
-        let of = |(i, operation): (usize, &&str)| match i < PANEL_IN_USER_MODE {
-            true => record(operation, ns),
-            false => record(operation, (ns as f64 * kernel) as u64),
+        let of = |(i, operation): (usize, &&str)| {
+            if i < PANEL_IN_USER_MODE { record(operation, ns) } else { record(operation, (ns as f64 * kernel) as u64) }
         };
         let panel = PANEL.iter().enumerate().map(of);
         let mut records: Vec<Record> = panel.chain([record("file.stat", other)]).collect();

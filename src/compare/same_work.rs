@@ -29,9 +29,10 @@ pub fn work(cell: &Cell, base: &Cell) -> Work {
     if !is_same(own, theirs) {
         return Work::Different(difference(own, theirs));
     }
-    match own.names().chain(theirs.names()).all(|name| equal(own.get(name), theirs.get(name))) {
-        true => Work::Same,
-        false => Work::Renamed,
+    if own.names().chain(theirs.names()).all(|name| equal(own.get(name), theirs.get(name))) {
+        Work::Same
+    } else {
+        Work::Renamed
     }
 }
 

@@ -133,9 +133,10 @@ fn system_calls(gates: &[GateUse]) -> String {
 fn describe_gate(used: &GateUse, last: bool) -> String {
     let times = if used.count > 1 { format!(" {} times", used.count) } else { String::new() };
     let object = if last { format!(" of {}", used.object) } else { String::new() };
-    match used.inline {
-        true => format!("`{}`{times}, inline in the program", used.gate),
-        false => format!("`{}`{times} in {}{object}", used.gate, used.function),
+    if used.inline {
+        format!("`{}`{times}, inline in the program", used.gate)
+    } else {
+        format!("`{}`{times} in {}{object}", used.gate, used.function)
     }
 }
 

@@ -40,26 +40,29 @@ pub fn directory(path: &Path) -> io::Result<File> {
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     own(path)?.take(most + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > most {
-        true => Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes"))),
-        false => Ok(bytes),
+    if bytes.len() as u64 > most {
+        Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes")))
+    } else {
+        Ok(bytes)
     }
 }
 
 /// Neither a pipe nor a terminal makes the open wait; O_NONBLOCK means nothing to regular files.
 fn checked(options: &mut OpenOptions, flags: i32, path: &Path) -> io::Result<File> {
     let file = options.custom_flags(flags | libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file")),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"))
     }
 }
 
 fn ours(file: File) -> io::Result<File> {
     let facts = file.metadata()?;
-    match facts.uid() == 0 || facts.uid() == owner::effective_user() {
-        true => Ok(file),
-        false => Err(io::Error::new(ErrorKind::PermissionDenied, format!("it belongs to user {}", facts.uid()))),
+    if facts.uid() == 0 || facts.uid() == owner::effective_user() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(ErrorKind::PermissionDenied, format!("it belongs to user {}", facts.uid())))
     }
 }
 

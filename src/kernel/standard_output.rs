@@ -30,8 +30,5 @@ extern "C" fn look() {
 pub fn check() -> io::Result<()> {
     let flags = OFlag::from_bits_truncate(fcntl(io::stdout().as_fd(), FcntlArg::F_GETFL)?);
     let read_only = flags & OFlag::O_ACCMODE == OFlag::O_RDONLY;
-    match CLOSED.load(Ordering::Relaxed) || read_only {
-        true => Err(nix::errno::Errno::EBADF.into()),
-        false => Ok(()),
-    }
+    if CLOSED.load(Ordering::Relaxed) || read_only { Err(nix::errno::Errno::EBADF.into()) } else { Ok(()) }
 }

@@ -40,9 +40,10 @@ impl Serialize for Entries {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, count) in &self.0 {
-            match count.fract() == 0.0 && count.abs() < 2f64.powi(53) {
-                true => map.serialize_entry(name, &(*count as i64))?,
-                false => map.serialize_entry(name, count)?,
+            if count.fract() == 0.0 && count.abs() < 2f64.powi(53) {
+                map.serialize_entry(name, &(*count as i64))?
+            } else {
+                map.serialize_entry(name, count)?
             }
         }
         map.end()

@@ -34,9 +34,10 @@ impl Label {
     /// # Errors
     /// The most that it may have.
     pub fn check_value(value: &str) -> Result<(), String> {
-        match value.len() <= LONGEST_VALUE {
-            true => Ok(()),
-            false => Err(format!("the value has {} bytes, {LONGEST_VALUE} at most", value.len())),
+        if value.len() <= LONGEST_VALUE {
+            Ok(())
+        } else {
+            Err(format!("the value has {} bytes, {LONGEST_VALUE} at most", value.len()))
         }
     }
 
@@ -46,9 +47,10 @@ impl Label {
     /// What a key must be.
     pub fn check_key(key: &str) -> Result<(), String> {
         let rest = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        match key.starts_with(|c: char| c.is_ascii_lowercase()) && key.chars().all(rest) && key.len() <= LONGEST_KEY {
-            true => Ok(()),
-            false => Err(format!("must be {KEY}")),
+        if key.starts_with(|c: char| c.is_ascii_lowercase()) && key.chars().all(rest) && key.len() <= LONGEST_KEY {
+            Ok(())
+        } else {
+            Err(format!("must be {KEY}"))
         }
     }
 }

@@ -114,9 +114,10 @@ pub(super) fn parameter_names<'a>(subjects: &'a [Subject]) -> BTreeSet<&'a str> 
 
 fn known_parameters(subjects: &[Subject]) -> String {
     let names = parameter_names(subjects);
-    match names.is_empty() {
-        true => "none of the chosen cases has it".to_string(),
-        false => format!("the chosen operations have {} only", names.into_iter().collect::<Vec<_>>().join(", ")),
+    if names.is_empty() {
+        "none of the chosen cases has it".to_string()
+    } else {
+        format!("the chosen operations have {} only", names.into_iter().collect::<Vec<_>>().join(", "))
     }
 }
 

@@ -32,8 +32,5 @@ pub fn tax(tax: &Tax) -> String {
 /// Facts come from files and may be long or have line ends.
 pub fn shortened(text: &str) -> String {
     const LONGEST: usize = 80;
-    match text.chars().count() > LONGEST {
-        true => text.chars().take(LONGEST).chain(['…']).collect(),
-        false => text.to_string(),
-    }
+    if text.chars().count() > LONGEST { text.chars().take(LONGEST).chain(['…']).collect() } else { text.to_string() }
 }

@@ -175,9 +175,10 @@ fn build_snippet(
         return Err(Failure::new(FailureKind::Unsupported, text));
     }
     let mut last = Failure::new(FailureKind::Start, "no form of the body");
-    let tool = match environment.compilers.is_empty() {
-        true => vec![program.into()],
-        false => environment.compiler().map_err(|e| unsupported(&e))?,
+    let tool = if environment.compilers.is_empty() {
+        vec![program.into()]
+    } else {
+        environment.compiler().map_err(|e| unsupported(&e))?
     };
     for form in forms(language, &case.operation) {
         let filled = fill(language, case, form);

@@ -105,10 +105,7 @@ impl Cache {
 }
 
 fn remove(path: &Path) -> std::io::Result<()> {
-    match fs::symlink_metadata(path)?.is_dir() {
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
-    }
+    if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
 /// The digest of `parts`, each with its length.

@@ -64,10 +64,7 @@ impl Session {
             return Ok(Passes::none(&environment.unverified.unwrap_or_else(|| NOT_ASKED.to_string())));
         }
         let alone = Planned { case: planned.case.alone(), ..planned.clone() };
-        let proof = match self.options.verify {
-            true => self.proof(&alone, means)?,
-            false => Proof::none(NOT_ASKED),
-        };
+        let proof = if self.options.verify { self.proof(&alone, means)? } else { Proof::none(NOT_ASKED) };
         let Effort { sampling, counting, .. } = means.effort;
         let counters = means.offer.as_ref().map(|offer| counters::count(&self.workers, &alone, offer, counting));
         let counters = counters.transpose()?;

@@ -22,9 +22,10 @@ pub enum Readiness {
 /// that boots any kernel, which images there are. Machines are not booted.
 pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Option<String>) {
     let case = Case { environment: environment.name.clone(), ..Case::native("call.empty_loop") };
-    let built = match environment.is_guest {
-        true => environment.check_needs().map_err(|error| format!("{error:#}")),
-        false => workers.prepare(&case).map_err(|failure| failure.message),
+    let built = if environment.is_guest {
+        environment.check_needs().map_err(|error| format!("{error:#}"))
+    } else {
+        workers.prepare(&case).map_err(|failure| failure.message)
     };
     if let Err(missing) = built {
         let prefix = format!("environment {}: ", environment.name);
@@ -52,8 +53,9 @@ fn images(environment: &Environment) -> (Readiness, Option<String>) {
     let all = Images::open().map(|images| images.all()).unwrap_or_default();
     let own = all.into_iter().filter(|(image, _)| Some(&image.architecture) == environment.machine.as_ref());
     let releases: Vec<String> = own.map(|(image, _)| image.release).collect();
-    match releases.is_empty() {
-        true => (Readiness::Missing, Some("no kernel image; 'syscost kernel fetch VERSION' gets one".to_string())),
-        false => (Readiness::Ready, Some(format!("kernel images: {}", releases.join(", ")))),
+    if releases.is_empty() {
+        (Readiness::Missing, Some("no kernel image; 'syscost kernel fetch VERSION' gets one".to_string()))
+    } else {
+        (Readiness::Ready, Some(format!("kernel images: {}", releases.join(", "))))
     }
 }

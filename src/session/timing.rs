@@ -64,9 +64,10 @@ impl Session {
         let target = if self.options.per_case.is_some() { 0.0 } else { config.precision_percent };
         let config = Config { precision_percent: target, ..config };
         let mut places = GuestLauncher::new(&mut self.workers, &job.planned);
-        let measured = match timed.is_empty() {
-            true => Vec::new(),
-            false => engine::measure(&timed, &mut places, &clock, &config, &mut recorder),
+        let measured = if timed.is_empty() {
+            Vec::new()
+        } else {
+            engine::measure(&timed, &mut places, &clock, &config, &mut recorder)
         };
         self.facts.extend(places.facts());
         guests::tell(&self.facts, &mut recorder.run.environments);

@@ -21,9 +21,10 @@ pub fn quantile(tail: f64, degrees: f64) -> f64 {
     }
     for _ in 0..80 {
         let middle = (low + high) / 2.0;
-        match upper_tail(middle, degrees) > tail {
-            true => low = middle,
-            false => high = middle,
+        if upper_tail(middle, degrees) > tail {
+            low = middle
+        } else {
+            high = middle
         }
         if high - low < 1e-10 * high {
             break;

@@ -245,8 +245,9 @@ pub(super) fn reason(error: &serde_json::Error) -> String {
 
 /// An error of reading `path`; `-` is standard input.
 pub fn from_file(path: &Path, kind: &'static FileKind, problem: Problem) -> StoreError {
-    match path == Path::new("-") {
-        true => StoreError::named("standard input", kind, problem),
-        false => StoreError::new(path, kind, problem),
+    if path == Path::new("-") {
+        StoreError::named("standard input", kind, problem)
+    } else {
+        StoreError::new(path, kind, problem)
     }
 }

@@ -42,10 +42,7 @@ fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Prob
     }
     bytes.reserve_exact(usize::try_from(expected).unwrap_or(0).saturating_sub(bytes.len()));
     source.read_to_end(&mut bytes).map_err(problem)?;
-    match bytes.len() as u64 > limit {
-        true => Err(Problem::TooLarge(limit)),
-        false => Ok(bytes),
-    }
+    if bytes.len() as u64 > limit { Err(Problem::TooLarge(limit)) } else { Ok(bytes) }
 }
 
 /// Whether a JSON value may begin so. Files of ours are objects; other values are read whole as well, because cut off they

@@ -65,9 +65,10 @@ fn explain<M, W: Wire<M>>(bytes: &[u8]) -> Problem {
 
 fn not_json(error: &serde_json::Error, bytes: &[u8]) -> Problem {
     let place = Location::of(error, None);
-    match error.is_eof() || ends_in_number(error, bytes) {
-        true => Problem::Truncated(place),
-        false => Problem::NotJson(place, error::reason(error)),
+    if error.is_eof() || ends_in_number(error, bytes) {
+        Problem::Truncated(place)
+    } else {
+        Problem::NotJson(place, error::reason(error))
     }
 }
 

@@ -12,9 +12,10 @@ const MOST: f64 = 18_446_744_073_709_551_616.0;
 
 /// Checks that a number is from 0 to 2^64, and not NaN. Errors: that it is not.
 pub fn positive(place: &str, number: f64) -> Checked {
-    match (0.0..=MOST).contains(&number) {
-        true => Ok(()),
-        false => wrong(place, &format!("is {number:?}, must be a number from 0 to 2^64")),
+    if (0.0..=MOST).contains(&number) {
+        Ok(())
+    } else {
+        wrong(place, &format!("is {number:?}, must be a number from 0 to 2^64"))
     }
 }
 

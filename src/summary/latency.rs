@@ -94,9 +94,10 @@ impl RowLatency {
 fn checked(calls: &SingleCalls) -> Result<Latency, NoLatency> {
     let median = calls.all.quantile_ns(0.5).ok_or(NoLatency::Failed { message: "no call was timed".into() })?;
     let (median_ns, timer_ns) = (Nanos(median) - calls.timer, calls.timer);
-    match median_ns.0 < DEARER * timer_ns.0 {
-        true => Err(NoLatency::TooShort { median_ns, timer_ns }),
-        false => Ok(latency(calls)),
+    if median_ns.0 < DEARER * timer_ns.0 {
+        Err(NoLatency::TooShort { median_ns, timer_ns })
+    } else {
+        Ok(latency(calls))
     }
 }
 

@@ -50,9 +50,10 @@ impl Summary {
     pub fn unit(&self, environment: &str) -> Unit {
         let counted = |row: &&Row| row.case.environment == environment && row.instructions().is_some();
         let facts = || self.environments.iter().find(|facts| facts.name == environment);
-        match self.rows.iter().chain(&self.baselines).any(|row| counted(&row)) {
-            true => Unit::Instructions,
-            false => facts().map_or(Unit::default(), |facts| facts.unit),
+        if self.rows.iter().chain(&self.baselines).any(|row| counted(&row)) {
+            Unit::Instructions
+        } else {
+            facts().map_or(Unit::default(), |facts| facts.unit)
         }
     }
 }

@@ -207,9 +207,10 @@ fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
         drawn.set_width(width);
     }
     // By default the table inspects standard output, and writes bold and empty sequences under NO_COLOR.
-    match screen.colour {
-        true => drawn.enforce_styling(),
-        false => drawn.force_no_tty(),
+    if screen.colour {
+        drawn.enforce_styling()
+    } else {
+        drawn.force_no_tty()
     };
     drawn.set_header(table.columns().iter().map(|c| cell(&c.title, Style::Heading, c.align)));
     for row in table.rows() {
@@ -220,9 +221,10 @@ fn draw(table: &Table, screen: Screen) -> comfy_table::Table {
     for (i, column) in drawn.column_iter_mut().enumerate() {
         let padding = if i + 1 == all.len() { 0 } else { 2 };
         // Names are broken only if no other column can be narrower.
-        column.set_constraint(match table.columns()[i].wraps || (i == 0 && narrow) {
-            true => ColumnConstraint::LowerBoundary(Width::Fixed((least(table, i) + padding) as u16)),
-            false => ColumnConstraint::ContentWidth,
+        column.set_constraint(if table.columns()[i].wraps || (i == 0 && narrow) {
+            ColumnConstraint::LowerBoundary(Width::Fixed((least(table, i) + padding) as u16))
+        } else {
+            ColumnConstraint::ContentWidth
         });
         column.set_padding((0, padding as u16));
     }

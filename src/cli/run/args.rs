@@ -219,10 +219,7 @@ fn latency_seconds(text: &str) -> Result<f64, String> {
 
 fn threads(text: &str) -> Result<Setting> {
     let setting: Setting = format!("{THREADS}={text}").parse()?;
-    match setting.values.contains(&0) {
-        true => Err(anyhow!("'{text}' holds 0: one thread is the fewest")),
-        false => Ok(setting),
-    }
+    if setting.values.contains(&0) { Err(anyhow!("'{text}' holds 0: one thread is the fewest")) } else { Ok(setting) }
 }
 
 /// Sizes below, between and above those of usual caches of one core, and 0: what timing single calls changes by itself.

@@ -212,9 +212,10 @@ impl Apt {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            let why = match self.interrupt.is_set() {
-                true => Some(anyhow!("interrupted")),
-                false => (Instant::now() > deadline).then(|| anyhow!("not done after {} s", LONGEST.as_secs())),
+            let why = if self.interrupt.is_set() {
+                Some(anyhow!("interrupted"))
+            } else {
+                (Instant::now() > deadline).then(|| anyhow!("not done after {} s", LONGEST.as_secs()))
             };
             if let Some(why) = why {
                 kill_group(child.id());

@@ -41,9 +41,10 @@ fn check_release(release: &str) -> Result<(), String> {
 }
 
 fn check_capabilities(sources: &Sources) -> Result<(), String> {
-    match sources.has(SYS_ADMIN) || (sources.has(BPF) && sources.has(PERFMON)) {
-        true => Ok(()),
-        false => Err("eBPF needs root or CAP_BPF and CAP_PERFMON".to_string()),
+    if sources.has(SYS_ADMIN) || (sources.has(BPF) && sources.has(PERFMON)) {
+        Ok(())
+    } else {
+        Err("eBPF needs root or CAP_BPF and CAP_PERFMON".to_string())
     }
 }
 

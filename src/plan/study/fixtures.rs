@@ -69,9 +69,10 @@ impl Template {
         let name = fill(&self.name);
         let [first, second] = [&self.amounts[0], &self.amounts[1]].map(|amount| parse_size(&fill(amount)).ok());
         let (first, second) = (first?, second?);
-        hole(&name).is_none().then_some(match self.is_file {
-            true => Fixture::File { name, size: first, line_length: second },
-            false => Fixture::Directory { name, entries: first, depth: second },
+        hole(&name).is_none().then_some(if self.is_file {
+            Fixture::File { name, size: first, line_length: second }
+        } else {
+            Fixture::Directory { name, entries: first, depth: second }
         })
     }
 }

@@ -46,9 +46,10 @@ pub fn study(name: &str, file: &str, text: &str) -> StudyResult<Study> {
         },
         cases: reader.cases,
     };
-    match study.patterns.is_empty() && study.cases.is_empty() {
-        true => Err(source.error(1, "the study names no case: it needs 'patterns' or [[case]]")),
-        false => Ok(study),
+    if study.patterns.is_empty() && study.cases.is_empty() {
+        Err(source.error(1, "the study names no case: it needs 'patterns' or [[case]]"))
+    } else {
+        Ok(study)
     }
 }
 
@@ -144,9 +145,10 @@ impl Reader<'_> {
     fn language(&self, name: &Spanned<String>) -> StudyResult<String> {
         let all = Language::all().map_err(|e| self.source.error(1, format!("{e:#}")))?;
         let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
-        match names.contains(&name.get_ref().as_str()) {
-            true => Ok(name.get_ref().clone()),
-            false => Err(self.source.unknown(self.line(name), "language", name.get_ref(), &names)),
+        if names.contains(&name.get_ref().as_str()) {
+            Ok(name.get_ref().clone())
+        } else {
+            Err(self.source.unknown(self.line(name), "language", name.get_ref(), &names))
         }
     }
 
@@ -160,9 +162,12 @@ impl Reader<'_> {
     }
 
     fn among<S: AsRef<str>>(&self, key: &str, names: &[Spanned<String>], allowed: &[S]) -> StudyResult<Vec<String>> {
-        let check = |name: &Spanned<String>| match allowed.iter().any(|a| a.as_ref() == name.get_ref()) {
-            true => Ok(name.get_ref().clone()),
-            false => Err(self.source.unknown(self.line(name), key, name.get_ref(), allowed)),
+        let check = |name: &Spanned<String>| {
+            if allowed.iter().any(|a| a.as_ref() == name.get_ref()) {
+                Ok(name.get_ref().clone())
+            } else {
+                Err(self.source.unknown(self.line(name), key, name.get_ref(), allowed))
+            }
         };
         names.iter().map(check).collect()
     }

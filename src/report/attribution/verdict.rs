@@ -132,9 +132,10 @@ fn undecided(wall: &Wall) -> String {
     let mut operations: Vec<&str> =
         wall.unpriced_waits.iter().filter_map(|wait| waits::operation(&wait.call)).collect();
     operations.dedup();
-    let measure = match operations.is_empty() {
-        true => "no operation is like them".to_string(),
-        false => format!("measure {} on both sides", operations.join(", ")),
+    let measure = if operations.is_empty() {
+        "no operation is like them".to_string()
+    } else {
+        format!("measure {} on both sides", operations.join(", "))
     };
     format!(
         "Wall time: {} s here as traced; it cannot be predicted without a unit cost of the waits in {calls}: {measure}.",
@@ -178,9 +179,10 @@ fn conclusion(change: Seconds) -> String {
         return format!("{range}: these calls do not explain a difference of minutes.");
     }
     let least = if change.low < 0.0 && change.high > 0.0 { 0.0 } else { change.low.abs().min(change.high.abs()) };
-    match least >= MINUTE {
-        true => format!("{range}: these calls explain a difference of minutes."),
-        false => format!("{range}: inconclusive whether these calls explain a difference of minutes."),
+    if least >= MINUTE {
+        format!("{range}: these calls explain a difference of minutes.")
+    } else {
+        format!("{range}: inconclusive whether these calls explain a difference of minutes.")
     }
 }
 

@@ -93,9 +93,10 @@ fn runs(comparison: &Comparison) -> Option<String> {
     let run = |column: &ColumnInfo| format!("{} {}", column.label, counted(column.runs, "run"));
     let each: Vec<String> = columns.iter().map(run).collect();
     let single = columns.iter().any(|column| column.runs == 1);
-    let rest = match single {
-        true => "against a single run, what moves a whole run is assumed",
-        false => "ratios rest on how these scatter",
+    let rest = if single {
+        "against a single run, what moves a whole run is assumed"
+    } else {
+        "ratios rest on how these scatter"
     };
     columns.iter().any(|column| column.runs > 1).then(|| format!("{}; {rest}", some(&each, MOST_NAMES)))
 }

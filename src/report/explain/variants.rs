@@ -48,9 +48,10 @@ fn several_environments(variants: &[Variant]) -> bool {
 
 /// `id.umask`, or `id.umask in m32` if there are several environments.
 fn name(variant: &Variant, among: &[Variant]) -> String {
-    match several_environments(among) {
-        true => format!("{} in {}", variant.operation, variant.environment),
-        false => variant.operation.clone(),
+    if several_environments(among) {
+        format!("{} in {}", variant.operation, variant.environment)
+    } else {
+        variant.operation.clone()
     }
 }
 

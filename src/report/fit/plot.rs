@@ -81,9 +81,10 @@ fn set(canvas: &mut [Vec<char>], column: usize, cell: usize, mark: char) {
 /// From the highest cost down, every fourth row with its cost.
 fn rows(canvas: &[Vec<char>], y: &LogAxis) -> Vec<String> {
     let line = |(cell, row): (usize, &Vec<char>)| {
-        let (label, tick) = match (HEIGHT - 1 - cell).is_multiple_of(4) || cell == 0 {
-            true => (format!("{} ns", nanoseconds(y.value(cell as f64 / (HEIGHT - 1) as f64))), '┤'),
-            false => (String::new(), '│'),
+        let (label, tick) = if (HEIGHT - 1 - cell).is_multiple_of(4) || cell == 0 {
+            (format!("{} ns", nanoseconds(y.value(cell as f64 / (HEIGHT - 1) as f64))), '┤')
+        } else {
+            (String::new(), '│')
         };
         format!("{label:>width$} {tick}{}", row.iter().collect::<String>().trim_end(), width = MARGIN - 2)
     };

@@ -48,10 +48,8 @@ pub fn write(html: &mut Markup, page: &Page) {
 
 fn of_file(html: &mut Markup, file: &Portrait, labelled: bool) {
     let Some(detail) = &file.detail else { return };
-    let caption = match labelled {
-        true => format!("Costs of {}, all figures", file.label()),
-        false => "Costs, all figures".to_string(),
-    };
+    let caption =
+        if labelled { format!("Costs of {}, all figures", file.label()) } else { "Costs, all figures".to_string() };
     html.raw("<div class=\"sortable\">");
     let areas: IndexSet<&str> = detail.summary.rows.iter().map(|row| area(&row.case)).collect();
     controls::write(html, areas.into_iter(), KINDS);

@@ -103,9 +103,12 @@ pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table
     let units: Vec<Vec<EnvironmentColumns>> = [Unit::Nanoseconds, Unit::Instructions].map(of_unit).into();
     let units: Vec<&Vec<EnvironmentColumns>> = units.iter().filter(|places| !places.is_empty()).collect();
     let last = units.len() - 1;
-    let tables = units.iter().enumerate().flat_map(|(i, places)| match groups.len() < places.len() {
-        true => by_environment(&groups, places, width),
-        false => by_case(&groups, places, i == last, width),
+    let tables = units.iter().enumerate().flat_map(|(i, places)| {
+        if groups.len() < places.len() {
+            by_environment(&groups, places, width)
+        } else {
+            by_case(&groups, places, i == last, width)
+        }
     });
     tables.collect()
 }

@@ -103,9 +103,10 @@ fn paired(summary: &Summary) -> Option<String> {
     let timed = summary.rows.iter().filter(|row| row.cost().is_some());
     let versus = timed.filter_map(|row| row.versus.as_ref()).next()?;
     let (first, by_run) = (&versus.environment, summary.runs() >= FEWEST_REPEATED);
-    let interval = match by_run {
-        true => "95% interval over the runs",
-        false => "interval over launches (about 93%; --runs 3 or more for 95%)",
+    let interval = if by_run {
+        "95% interval over the runs"
+    } else {
+        "interval over launches (about 93%; --runs 3 or more for 95%)"
     };
     Some(format!("'/ {first}': the cost divided by that in {first}, paired round by round, with its {interval}"))
 }

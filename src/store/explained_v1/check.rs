@@ -50,9 +50,10 @@ pub fn versus(file: &KernelVersus) -> Checked {
 }
 
 fn change(change: &Change) -> Checked {
-    match change.after.cast_signed() - change.before.cast_signed() == change.change {
-        true => Ok(()),
-        false => wrong("functions.change", &format!("is {}, not after minus before", change.change)),
+    if change.after.cast_signed() - change.before.cast_signed() == change.change {
+        Ok(())
+    } else {
+        wrong("functions.change", &format!("is {}, not after minus before", change.change))
     }
 }
 

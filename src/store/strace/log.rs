@@ -88,9 +88,10 @@ impl Log {
             return Err(Malformed::at(number, "'<... CALL resumed>'", rest));
         };
         let begun = self.pending.remove(&thread).unwrap_or_else(|| format!("{name}("));
-        match begun.split('(').next() == Some(name) {
-            true => Ok(format!("{begun}{end}")),
-            false => Err(Malformed::at(number, &format!("the end of '{begun}'"), rest)),
+        if begun.split('(').next() == Some(name) {
+            Ok(format!("{begun}{end}"))
+        } else {
+            Err(Malformed::at(number, &format!("the end of '{begun}'"), rest))
         }
     }
 

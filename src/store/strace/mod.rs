@@ -33,9 +33,10 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Profile, Malformed> {
     let text = String::from_utf8_lossy(bytes);
     let remark = |line: &str| line.starts_with("System call usage") || other_mode(line).is_some();
     let first = text.lines().find(|line| !line.trim().is_empty() && !remark(line));
-    let (kind, note, mut profile) = match first.is_some_and(is_header) {
-        true => ("strace -c", TABLE_NOTE, table(&text)?),
-        false => ("strace", log::NOTE, log::read(&text)?),
+    let (kind, note, mut profile) = if first.is_some_and(is_header) {
+        ("strace -c", TABLE_NOTE, table(&text)?)
+    } else {
+        ("strace", log::NOTE, log::read(&text)?)
     };
     (profile.tracer.kind, profile.tracer.adds_system_time) = (kind.into(), Some(false));
     profile.tool = Some(Tool::default());
@@ -63,9 +64,10 @@ fn table(text: &str) -> Result<Profile, Malformed> {
             tally.add_count("", row(number, line, gate)?);
         }
     }
-    match tally.is_empty() {
-        true => Err(Malformed::new(text.lines().count().max(1), "the table has no calls: trace again")),
-        false => Ok(tally.profile()),
+    if tally.is_empty() {
+        Err(Malformed::new(text.lines().count().max(1), "the table has no calls: trace again"))
+    } else {
+        Ok(tally.profile())
     }
 }
 

@@ -99,10 +99,7 @@ pub(super) fn samples(samples: &Measurement) -> Checked {
     }
     let slots = samples.blocks.iter().flat_map(|block| &block.slots);
     let count = slots.map(Vec::len).sum::<usize>() + samples.preempted_ns.len();
-    match count > MAX_SAMPLES {
-        true => wrong("samples", &format!("are {count}, more than {MAX_SAMPLES}")),
-        false => Ok(()),
-    }
+    if count > MAX_SAMPLES { wrong("samples", &format!("are {count}, more than {MAX_SAMPLES}")) } else { Ok(()) }
 }
 
 fn figure(figure: &Figure) -> Checked {

@@ -57,9 +57,10 @@ impl TreeAccount {
 
     /// The sums; unknown until the root has ended.
     pub fn usage(&self) -> Usage {
-        match self.root_ended {
-            true => Usage { peak_rss_kib: Some(self.peak_rss_kib), ..self.total.into() },
-            false => Usage::default(),
+        if self.root_ended {
+            Usage { peak_rss_kib: Some(self.peak_rss_kib), ..self.total.into() }
+        } else {
+            Usage::default()
         }
     }
 }

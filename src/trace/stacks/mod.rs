@@ -217,9 +217,10 @@ const AT_BASE: u64 = 7;
 const AT_ENTRY: u64 = 9;
 
 fn auxiliary(executed: &Executed, kind: u64, is_64_bit: bool) -> Option<u64> {
-    let halves: Vec<u64> = match is_64_bit {
-        true => executed.auxv.to_vec(),
-        false => executed.auxv.iter().flat_map(|word| [word & u64::from(u32::MAX), word >> 32]).collect(),
+    let halves: Vec<u64> = if is_64_bit {
+        executed.auxv.to_vec()
+    } else {
+        executed.auxv.iter().flat_map(|word| [word & u64::from(u32::MAX), word >> 32]).collect()
     };
     halves.chunks_exact(2).find(|pair| pair[0] == kind).map(|pair| pair[1]).filter(|value| *value > 0)
 }

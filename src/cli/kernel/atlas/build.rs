@@ -112,9 +112,10 @@ pub fn run(args: &BuildArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
     let planned = usage(planned(&usage(session(interrupt))?, &args.operations))?;
     let images = Images::open()?;
     let tell = |doing: &str| notes.tell(&doing);
-    let mut source = match args.fetched {
-        true => Source::fetched(&images),
-        false => Source::open(&images, &architectures, (interrupt, notes), &tell),
+    let mut source = if args.fetched {
+        Source::fetched(&images)
+    } else {
+        Source::open(&images, &architectures, (interrupt, notes), &tell)
     };
     let releases = Releases(args.kernels.clone());
     let offered = source.offered(&architectures, &releases);

@@ -94,9 +94,10 @@ pub fn run(args: &CheckArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
     let atlas = atlas::read(&args.directory)?;
     let images = Images::open()?;
     let tell = |doing: &str| notes.tell(&doing);
-    let source = match args.fetched {
-        true => Source::fetched(&images),
-        false => Source::open(&images, &architectures(&atlas.kernels), (interrupt, notes), &tell),
+    let source = if args.fetched {
+        Source::fetched(&images)
+    } else {
+        Source::open(&images, &architectures(&atlas.kernels), (interrupt, notes), &tell)
     };
     let planned = planned(&session(interrupt)?, &[])?;
     let chosen = chosen(&atlas.kernels, args.share, args.seed);

@@ -115,9 +115,10 @@ impl Block {
 }
 
 fn counted(count: &AtlasCount) -> Value {
-    match count.least == count.most {
-        true => number(count.mode),
-        false => json!([number(count.mode), number(count.least), number(count.most)]),
+    if count.least == count.most {
+        number(count.mode)
+    } else {
+        json!([number(count.mode), number(count.least), number(count.most)])
     }
 }
 

@@ -76,13 +76,15 @@ fn write_steps<'a>(html: &mut Markup, pair: &AtlasSteps, steps: impl Iterator<It
 fn kind(pair: &AtlasSteps, steps: usize, unchanged: usize) -> String {
     let (before, after) = (series(&pair.before), series(&pair.after));
     let each = if are_alike(&pair.before, &pair.after) { "" } else { " each way" };
-    let told = match steps > MOST_STEPS {
-        true => format!("; the {MOST_STEPS} that changed the most in proportion{each} are below"),
-        false => String::new(),
+    let told = if steps > MOST_STEPS {
+        format!("; the {MOST_STEPS} that changed the most in proportion{each} are below")
+    } else {
+        String::new()
     };
-    let place = match before == after {
-        true => format!("inside series {after}: a backport, a fix, or another build"),
-        false => format!("from series {before} to {after}"),
+    let place = if before == after {
+        format!("inside series {after}: a backport, a fix, or another build")
+    } else {
+        format!("from series {before} to {after}")
     };
     let first = format!("{} {place}{told}.", differ(steps, "operation"));
     match unchanged {
