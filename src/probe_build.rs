@@ -50,9 +50,7 @@ pub fn dynamic_probe(name: &'static str, probe: &str, sources: &[String], out: &
     let mut main = [words(MAIN), sources.to_vec()].concat();
     main.extend([format!("-L{out}"), "-lsyscost_cross".into(), "-Wl,-rpath,$ORIGIN".into()]);
     // All calls bound at start-up: otherwise every child of fork() looks up _exit() again, a fifth of its cost.
-    if cfg!(not(target_os = "macos")) {
-        main.push("-Wl,-z,now".into());
-    }
+    main.push("-Wl,-z,now".into());
     main.extend(words(LIBRARIES));
     vec![
         Program { name: "libsyscost_cross.so", arguments: library, optional: false, is_dynamic: true },

@@ -164,7 +164,7 @@ pub fn symbols(recording: &Recording) -> Symbols {
     symbols
 }
 
-#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
     use crate::kernel::affinity::Placement;

@@ -2,9 +2,11 @@
 
 use super::Sources;
 use super::cgroup;
-use super::linux::{CpuSet, sched_getaffinity, sched_setaffinity};
 use anyhow::{Result, bail};
 use nix::errno::Errno;
+use nix::sched::CpuSet;
+use nix::sched::sched_getaffinity;
+use nix::sched::sched_setaffinity;
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -6,10 +6,10 @@
 use super::Sources;
 use super::counters::{Offer, offer};
 use super::host::StealClock;
-use super::linux::ptrace;
 use super::output::output;
 use super::private;
 use super::taxes::tracing_directory;
+use nix::sys::ptrace;
 use nix::unistd::Pid;
 use std::fs;
 use std::path::Path;

@@ -7,12 +7,11 @@
 mod leave;
 
 use super::clock::process_cpu_ns;
-use super::linux;
-use super::linux::ptrace::{self, Options};
 use super::syscall_stop::{Call, SyscallStop, syscall_stop};
 use super::tracee::{self, Report, Resume, Whose};
 use crate::model::Ending;
 use nix::errno::Errno;
+use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -237,7 +236,7 @@ impl Follower {
     fn handle(&mut self, tid: i32, event: Report) -> Result<Option<Event>, Errno> {
         let done = match event {
             Report::Call => self.at_call(tid),
-            Report::Ptrace { event: linux::PTRACE_EVENT_STOP, signal } => self.at_stop(tid, signal),
+            Report::Ptrace { event: libc::PTRACE_EVENT_STOP, signal } => self.at_stop(tid, signal),
             Report::Ptrace { event, .. } => self.at_event(tid, event),
             Report::Signal(signal) => self.go_on(tid, signal).map(|()| None),
             Report::Ended(_) if self.leader == Some(tid) => {
@@ -284,14 +283,14 @@ impl Follower {
     fn at_event(&mut self, tid: i32, event: i32) -> Result<Option<Event>, Errno> {
         let number = || ptrace::getevent(Pid::from_raw(tid)).map(|number| number as i32);
         match event {
-            linux::PTRACE_EVENT_FORK | linux::PTRACE_EVENT_VFORK | linux::PTRACE_EVENT_CLONE => {
+            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
                 let child = number()?;
                 self.go_on(tid, 0)?;
                 // It may have been seen before, and may even have ended.
                 let seen = self.unannounced.remove(&child) || self.tracees.insert(child, 0).is_some();
                 Ok((!seen).then_some(Event::Started { tid: child, by: Some(tid) }))
             }
-            linux::PTRACE_EVENT_EXEC => {
+            libc::PTRACE_EVENT_EXEC => {
                 // Until it is taken, the kernel refuses requests to a tracee whose ID changed by this.
                 tracee::wait(Whose::One(tid), libc::WNOHANG)?;
                 let former = number()?;
@@ -300,7 +299,7 @@ impl Follower {
                 }
                 Ok(self.stop_at(tid, Event::Executed { former }))
             }
-            linux::PTRACE_EVENT_SECCOMP => match syscall_stop(tid)? {
+            libc::PTRACE_EVENT_SECCOMP => match syscall_stop(tid)? {
                 SyscallStop::Filter(call) => Ok(self.stop_at(tid, Event::Filtered(call))),
                 _ => self.go_on(tid, 0).map(|()| None),
             },

@@ -5,11 +5,11 @@
 //! in our process group, on our terminal, with our descriptors: job control works as with time(1). Called by
 //! `trace::run`.
 
-use super::linux::{pipe2, system_call};
 use super::pidfd;
 use super::process::{die_with_parent, is_ignored};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
+use nix::unistd::pipe2;
 use nix::unistd::{ForkResult, fork};
 use std::ffi::CString;
 use std::fs::File;
@@ -301,9 +301,9 @@ impl Plan<'_> {
         let Some(user) = &self.launch.user else { return true };
         // SAFETY: setgroups reads as many numbers as it is given; the others take numbers only.
         unsafe {
-            system_call!(SYS_setgroups, user.groups.len(), user.groups.as_ptr()) == 0
-                && system_call!(SYS_setgid, user.gid) == 0
-                && system_call!(SYS_setuid, user.uid) == 0
+            libc::syscall(libc::SYS_setgroups, user.groups.len(), user.groups.as_ptr()) == 0
+                && libc::syscall(libc::SYS_setgid, user.gid) == 0
+                && libc::syscall(libc::SYS_setuid, user.uid) == 0
         }
     }
 

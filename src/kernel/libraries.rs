@@ -40,7 +40,7 @@ fn loader<H: FileHeader<Endian = Endianness>>(elf: &ElfFile<'_, H>) -> Option<Pa
 
 /// Lets a static program look up users in /etc/passwd and /etc/group alone. What nsswitch.conf(5) asks for beyond these are shared
 /// libraries, which glibc would load even into a static program, and which must then be of its own version.
-#[cfg(all(target_os = "linux", target_env = "gnu", target_feature = "crt-static"))]
+#[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
 #[allow(unsafe_code)]
 pub fn look_up_users_in_files() {
     unsafe extern "C" {
@@ -54,7 +54,7 @@ pub fn look_up_users_in_files() {
 }
 
 /// Others look users up as the system is configured.
-#[cfg(not(all(target_os = "linux", target_env = "gnu", target_feature = "crt-static")))]
+#[cfg(not(all(target_env = "gnu", target_feature = "crt-static")))]
 pub fn look_up_users_in_files() {}
 
 #[cfg(test)]

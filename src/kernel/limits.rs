@@ -55,7 +55,6 @@ impl Limits {
     }
 }
 
-#[cfg(target_os = "linux")]
 #[allow(clippy::unnecessary_cast, reason = "the type differs by system")]
 const NO_LIMIT: u64 = nix::sys::resource::RLIM_INFINITY as u64;
 
@@ -70,14 +69,7 @@ fn set(soft: u64, hard: u64) -> nix::Result<()> {
     setrlimit(Resource::RLIMIT_NOFILE, soft as libc::rlim_t, hard as libc::rlim_t)
 }
 
-/// Not looked up elsewhere.
-#[cfg(not(target_os = "linux"))]
-fn of_user() -> Option<u64> {
-    None
-}
-
 /// The user's other processes count too, but cannot all be seen. Root has no such limit (setrlimit(2)).
-#[cfg(target_os = "linux")]
 fn of_user() -> Option<u64> {
     let (soft, _) = limit(Resource::RLIMIT_NPROC).ok()?;
     (super::owner::effective_user() != 0 && soft != NO_LIMIT).then_some(soft)

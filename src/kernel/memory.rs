@@ -49,7 +49,7 @@ fn out_of_memory() -> ! {
 /// each thread a stack for it, where it panics if there is no memory for that. A stack that overflows is still a SIGSEGV.
 #[used]
 #[allow(unsafe_code)]
-#[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
+#[unsafe(link_section = ".init_array")]
 static BEFORE_MAIN: extern "C" fn() = take_signals;
 
 #[allow(unsafe_code)]

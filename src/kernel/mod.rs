@@ -15,7 +15,6 @@ pub mod host;
 pub mod launch;
 pub mod libraries;
 pub mod limits;
-pub mod linux;
 pub mod lock;
 pub mod memory;
 pub mod neighbour;

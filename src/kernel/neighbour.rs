@@ -9,15 +9,8 @@
 use std::io::ErrorKind;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-#[cfg(target_os = "linux")]
 fn abstract_name(name: &str) -> Option<SocketAddr> {
     <SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(name).ok()
-}
-
-/// Only Linux has such names: elsewhere, runs do not see each other.
-#[cfg(not(target_os = "linux"))]
-fn abstract_name(_: &str) -> Option<SocketAddr> {
-    None
 }
 
 /// A claim to a CPU while this lives.

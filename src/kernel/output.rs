@@ -1,6 +1,7 @@
 //! What another program prints. Not `Command::output`, which panics where it cannot read one of two pipes: here both are files.
 
-use super::linux::{MFdFlags, memfd_create};
+use nix::sys::memfd::MFdFlags;
+use nix::sys::memfd::memfd_create;
 use std::fs::File;
 use std::io::{Read, Result, Seek};
 use std::process::{Command, Output};

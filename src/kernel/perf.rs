@@ -1,7 +1,6 @@
 //! Opens and controls events of perf (perf_event_open(2)), for `counters` and for the sampler in `bpf`.
 
 use super::Sources;
-use super::linux::system_call;
 use nix::errno::Errno;
 use std::fs::File;
 use std::io;
@@ -61,7 +60,8 @@ fn open_on(attributes: &Attributes, tid: i32, cpu: libc::c_int, group: libc::c_i
     // SAFETY: the kernel reads `size` bytes, the size of the structure; a result that is not negative is a new
     // descriptor, which nothing else owns.
     unsafe {
-        let fd = system_call!(SYS_perf_event_open, std::ptr::from_ref(attributes), tid, cpu, group, CLOSE_ON_EXEC,);
+        let fd =
+            libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attributes), tid, cpu, group, CLOSE_ON_EXEC);
         Ok(File::from_raw_fd(Errno::result(fd)? as i32))
     }
 }

@@ -3,7 +3,6 @@
 
 #![allow(unsafe_code)]
 
-use super::linux::system_call;
 use nix::errno::Errno;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
@@ -16,7 +15,7 @@ const NO_FLAGS: libc::c_uint = 0;
 /// `ESRCH` if there is none.
 pub fn open(pid: i32) -> Result<OwnedFd, Errno> {
     // SAFETY: the call takes two numbers and accesses none of our memory.
-    let fd = Errno::result(unsafe { system_call!(SYS_pidfd_open, pid, NO_FLAGS) })?;
+    let fd = Errno::result(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, NO_FLAGS) })?;
     // SAFETY: the kernel just created this descriptor, which nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
@@ -30,7 +29,7 @@ pub fn send_signal(process: &impl AsFd, signal: i32) -> Result<(), Errno> {
     let info = std::ptr::null::<libc::siginfo_t>();
     let fd = process.as_fd().as_raw_fd();
     // SAFETY: without a siginfo the kernel reads no memory of ours; the descriptor is open while `process` is borrowed.
-    Errno::result(unsafe { system_call!(SYS_pidfd_send_signal, fd, signal, info, NO_FLAGS) }).map(drop)
+    Errno::result(unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, info, NO_FLAGS) }).map(drop)
 }
 
 #[cfg(test)]

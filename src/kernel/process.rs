@@ -98,14 +98,9 @@ pub fn is_unknown_user(uid: u32) -> bool {
 
 /// Has this process killed when the thread that started it ends (prctl(2), PR_SET_PDEATHSIG); kept by execve, unless the program
 /// gains privileges. Async-signal-safe.
-#[cfg(target_os = "linux")]
 pub fn die_with_parent() {
     let _ = nix::sys::prctl::set_pdeathsig(Signal::SIGKILL);
 }
-
-/// Other systems do not offer it.
-#[cfg(not(target_os = "linux"))]
-pub fn die_with_parent() {}
 
 /// The other threads of a process, and all threads of the processes that it has started, directly or not; where the system
 /// does not list children (/proc/PID/task/TID/children), only the former.

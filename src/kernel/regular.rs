@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)]
 
-use super::linux::{O_PATH, system_call};
+use libc::O_PATH;
 use nix::errno::Errno;
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -53,7 +53,7 @@ pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File>
     };
     // SAFETY: path and structure outlive the call, the path ends with a 0, and the size passed is that of the structure.
     let fd = Errno::result(unsafe {
-        system_call!(SYS_openat2, root.as_raw_fd(), bytes.as_ptr(), &raw const how, size_of::<OpenHow>())
+        libc::syscall(libc::SYS_openat2, root.as_raw_fd(), bytes.as_ptr(), &raw const how, size_of::<OpenHow>())
     })?;
     // SAFETY: the kernel just created this descriptor, which nothing else owns.
     Ok(unsafe { File::from_raw_fd(fd as i32) })

@@ -5,22 +5,17 @@
 //! call fails with ENOSYS, so tracees must end with it (PTRACE_O_EXITKILL). `kernel::launch` installs it in the child.
 
 /// `BPF_RET | BPF_K` with SECCOMP_RET_TRACE: the whole program (linux/filter.h, linux/seccomp.h).
-#[cfg(target_os = "linux")]
 const TRACE_ALL: libc::sock_filter =
     libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: libc::SECCOMP_RET_TRACE };
 
 /// prctl(2) takes arguments of this width.
-#[cfg(target_os = "linux")]
 const FILTER_MODE: libc::c_ulong = libc::SECCOMP_MODE_FILTER as libc::c_ulong;
-#[cfg(target_os = "linux")]
 const ZERO: libc::c_ulong = 0;
-#[cfg(target_os = "linux")]
 const ONE: libc::c_ulong = 1;
 
 /// Installs the filter in the calling thread and everything that it will start. Async-signal-safe. False, with errno
 /// set, if the kernel refuses. Without CAP_SYS_ADMIN, set-user-ID programs then run without their privilege
 /// (PR_SET_NO_NEW_PRIVS).
-#[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 pub fn install() -> bool {
     let mut filter = [TRACE_ALL];
@@ -30,11 +25,4 @@ pub fn install() -> bool {
         let install = || libc::prctl(libc::PR_SET_SECCOMP, FILTER_MODE, &raw const program) == 0;
         install() || (libc::prctl(libc::PR_SET_NO_NEW_PRIVS, ONE, ZERO, ZERO, ZERO) == 0 && install())
     }
-}
-
-/// Other systems have no such filter.
-#[cfg(not(target_os = "linux"))]
-pub fn install() -> bool {
-    nix::errno::Errno::ENOSYS.set();
-    false
 }

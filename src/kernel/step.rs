@@ -5,10 +5,10 @@
 //! function. Rejected: stepping from the read of the request, which would step through the preparation too. This does
 //! not count system calls (`ptrace` does) or decode instructions (`explain` does). Called by `explain`.
 
-use super::linux::ptrace::{self, Options};
 use super::process::ending_text;
 use super::tracee::{self, Report, Whose};
 use nix::errno::Errno;
+use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
@@ -196,24 +196,24 @@ impl Stepper {
         Ok(if self.bits == Bits::B32 { word & 0xffff_ffff } else { word })
     }
 
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[cfg(target_arch = "x86_64")]
     fn position(&self) -> Result<Position, StepError> {
         let registers = ptrace::getregs(self.pid)?;
         Ok(Position { instruction: registers.rip, stack: registers.rsp })
     }
 
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[cfg(target_arch = "x86_64")]
     fn go_to(&self, address: u64) -> Result<(), StepError> {
         let registers = ptrace::getregs(self.pid)?;
         Ok(ptrace::setregs(self.pid, libc::user_regs_struct { rip: address, ..registers })?)
     }
 
-    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    #[cfg(not(target_arch = "x86_64"))]
     fn position(&self) -> Result<Position, StepError> {
         Err(StepError::Architecture)
     }
 
-    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    #[cfg(not(target_arch = "x86_64"))]
     fn go_to(&self, _: u64) -> Result<(), StepError> {
         Err(StepError::Architecture)
     }

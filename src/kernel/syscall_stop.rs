@@ -29,7 +29,6 @@ pub enum SyscallStop {
 }
 
 /// `struct ptrace_syscall_info` of linux/ptrace.h. What follows the stack pointer there is a union: eight words at most.
-#[cfg(target_os = "linux")]
 #[derive(Default)]
 #[repr(C)]
 struct Info {
@@ -42,14 +41,12 @@ struct Info {
 }
 
 /// PTRACE_SYSCALL_INFO_* of linux/ptrace.h.
-#[cfg(target_os = "linux")]
 mod op {
     pub const ENTRY: u8 = 1;
     pub const EXIT: u8 = 2;
     pub const SECCOMP: u8 = 3;
 }
 
-#[cfg(target_os = "linux")]
 impl Info {
     fn decode(&self) -> SyscallStop {
         let [number, arguments @ .., _] = self.words;
@@ -70,7 +67,6 @@ impl Info {
 ///
 /// # Errors
 /// `ESRCH` if it was killed.
-#[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 pub fn syscall_stop(pid: i32) -> Result<SyscallStop, Errno> {
     const GET_SYSCALL_INFO: u16 = 0x420e;
@@ -80,13 +76,7 @@ pub fn syscall_stop(pid: i32) -> Result<SyscallStop, Errno> {
     Ok(info.decode())
 }
 
-/// Only Linux reports that.
-#[cfg(not(target_os = "linux"))]
-pub fn syscall_stop(_: i32) -> Result<SyscallStop, Errno> {
-    Err(Errno::ENOSYS)
-}
-
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -5,7 +5,7 @@
 //! A named file is locked by its writer. One without a lock was left by a killed program, and the next write into that
 //! directory removes it. Rejected: one fixed name, which concurrent runs would share.
 
-use super::{linux, lock, owner};
+use super::{lock, owner};
 use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::unistd::linkat;
 use std::fs::{self, File, Permissions};
@@ -105,7 +105,7 @@ impl Temporary {
 /// A file without a name, if the file system supports it and /proc can give it one later.
 fn nameless(folder: &Path, mode: u32) -> Option<File> {
     let mut options = File::options();
-    options.read(true).write(true).mode(mode).custom_flags(linux::O_TMPFILE);
+    options.read(true).write(true).mode(mode).custom_flags(libc::O_TMPFILE);
     let file = options.open(folder).ok()?;
     fs::exists(format!("/proc/self/fd/{}", file.as_raw_fd())).is_ok_and(|there| there).then_some(file)
 }

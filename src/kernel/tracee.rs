@@ -2,17 +2,14 @@
 //!
 //! Waits do not use nix, which has no names for real-time signals and would lose the stop that reports one.
 
-use super::linux::ptrace::{self, Options};
-use super::linux::{self, system_call};
 use crate::model::Ending;
 use nix::errno::Errno;
+use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
-#[cfg(target_os = "linux")]
 use std::io::IoSliceMut;
 use std::io::Read;
 
 /// libc::ptrace is variadic: a bare 0 would be passed as an int, and the upper half of the pointer would be undefined.
-#[cfg(target_os = "linux")]
 const NO_ADDRESS: *mut libc::c_void = std::ptr::null_mut();
 const NO_SIGNAL: libc::c_int = 0;
 
@@ -58,7 +55,7 @@ pub enum Whose {
 /// # Errors
 /// `ECHILD` if there is nothing to wait for, `EINTR` after a signal.
 pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
-    wait_id(whose, libc::WEXITED | libc::WSTOPPED | linux::__WALL | linux::__WNOTHREAD | flags)
+    wait_id(whose, libc::WEXITED | libc::WSTOPPED | libc::__WALL | libc::__WNOTHREAD | flags)
 }
 
 /// Takes the report that `pid` has stopped, never that of its end; `None` if it was killed while it was stopped.
@@ -66,7 +63,7 @@ pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
 /// # Errors
 /// As `wait`.
 pub fn take_stop(pid: i32) -> Result<Option<Report>, Errno> {
-    let options = libc::WSTOPPED | libc::WNOHANG | linux::__WALL | linux::__WNOTHREAD;
+    let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
     Ok(wait_id(Whose::One(pid), options)?.map(|(_, event)| event))
 }
 
@@ -118,7 +115,7 @@ pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two given variables.
     unsafe {
         let (mut status, mut usage) = (0, std::mem::zeroed());
-        Errno::result(linux::wait4(pid, &raw mut status, linux::__WALL | linux::__WNOTHREAD, &raw mut usage))?;
+        Errno::result(libc::wait4(pid, &raw mut status, libc::__WALL | libc::__WNOTHREAD, &raw mut usage))?;
         Ok(usage)
     }
 }
@@ -136,7 +133,6 @@ pub enum Resume {
 ///
 /// # Errors
 /// `ESRCH` if it was killed.
-#[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
     let request = match how {
@@ -148,34 +144,21 @@ pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
     Errno::result(unsafe { libc::ptrace(request, pid, NO_ADDRESS, libc::c_long::from(signal)) }).map(drop)
 }
 
-/// Nothing is traced elsewhere.
-#[cfg(not(target_os = "linux"))]
-pub fn resume(_: i32, _: Resume, _: i32) -> Result<(), Errno> {
-    Err(Errno::ENOSYS)
-}
-
 /// Leaves a group-stopped tracee stopped, but reporting what wakes it (ptrace(2), PTRACE_LISTEN).
 ///
 /// # Errors
 /// `ESRCH` if it was killed.
-#[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 pub fn listen(pid: i32) -> Result<(), Errno> {
     // SAFETY: PTRACE_LISTEN takes no address and no data, and accesses none of our memory.
     Errno::result(unsafe { libc::ptrace(libc::PTRACE_LISTEN, pid, NO_ADDRESS, NO_ADDRESS) }).map(drop)
 }
 
-/// Nothing is traced elsewhere.
-#[cfg(not(target_os = "linux"))]
-pub fn listen(_: i32) -> Result<(), Errno> {
-    Err(Errno::ENOSYS)
-}
-
 /// Whether thread `tid` belongs to process `pid`; false if it has ended.
 #[allow(unsafe_code)]
 pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     // SAFETY: signal 0 only checks and sends nothing (kill(2)); tgkill(2) takes numbers only.
-    unsafe { system_call!(SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }
+    unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }
 }
 
 /// Reads the memory of `pid` from `address` to the end of its page, at most as much as `buffer` holds; returns the
@@ -183,19 +166,12 @@ pub fn is_thread_of(tid: i32, pid: i32) -> bool {
 ///
 /// # Errors
 /// `EFAULT` if that memory cannot be read.
-#[cfg(target_os = "linux")]
 pub fn read_page(pid: i32, address: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
     const PAGE: u64 = 4096;
     let rest = usize::try_from(PAGE - address % PAGE).unwrap_or(0).min(buffer.len());
     let base = usize::try_from(address).map_err(|_| Errno::EFAULT)?;
     let remote = [nix::sys::uio::RemoteIoVec { base, len: rest }];
     nix::sys::uio::process_vm_readv(Pid::from_raw(pid), &mut [IoSliceMut::new(&mut buffer[..rest])], &remote)
-}
-
-/// Nothing is traced elsewhere.
-#[cfg(not(target_os = "linux"))]
-pub fn read_page(_: i32, _: u64, _: &mut [u8]) -> Result<usize, Errno> {
-    Err(Errno::ENOSYS)
 }
 
 /// AUDIT_ARCH_* of the executable that `pid` runs, from the class and machine in its ELF header (elf.h); 0 if unknown.

@@ -2,7 +2,6 @@
 //! long or pointer that the kernel reads would be undefined.
 
 use std::path::{Path, PathBuf};
-use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 
 const VARIADIC: [&str; 5] = ["syscall", "ptrace", "prctl", "fcntl", "ioctl"];
@@ -22,19 +21,6 @@ impl<'ast> Visit<'ast> for BareNumbers {
             }
         }
         visit::visit_expr_call(self, call);
-    }
-
-    /// `kernel::linux::system_call!`, whose arguments go through syscall(2).
-    fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        if !call.path.is_ident("system_call") {
-            return;
-        }
-        let parser = Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
-        let arguments = call.parse_body_with(parser).expect("expressions");
-        self.calls += 1;
-        if arguments.iter().any(is_bare_number) {
-            self.found.push("system_call".to_string());
-        }
     }
 }
 
@@ -68,7 +54,6 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
 #[test]
 fn a_bare_number_is_found() {
     assert_eq!(check("fn f() { unsafe { libc::syscall(libc::SYS_close, fd, -1) }; }").found, ["syscall"]);
-    assert_eq!(check("fn f() { unsafe { system_call!(SYS_close, fd, -1) }; }").found, ["system_call"]);
     assert!(check("fn f() { unsafe { libc::syscall(libc::SYS_close, fd, FLAGS, 0u64) }; }").found.is_empty());
 }
 

@@ -1,9 +1,9 @@
 //! Wakes a thread that waits in waitid(2) when it is time to stop: a flag alone would not be checked before the next
 //! event. Used by `trace`.
 
-use super::linux::{gettid, system_call};
 use super::threads;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use nix::unistd::gettid;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +57,7 @@ impl Waker {
 #[allow(unsafe_code)]
 fn interrupt(tid: i32) {
     // SAFETY: tgkill(2) takes numbers only; the thread is one of our own process.
-    unsafe { system_call!(SYS_tgkill, std::process::id(), tid, SIGNAL as i32) };
+    unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), tid, SIGNAL as i32) };
 }
 
 impl Drop for Waker {

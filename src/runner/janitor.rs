@@ -5,9 +5,10 @@
 //! that would leave the directory behind).
 
 use super::files::JANITOR;
-use crate::kernel::linux::{MFdFlags, memfd_create};
 use crate::kernel::private::RUN_PREFIX;
 use anyhow::{Context, Result, bail};
+use nix::sys::memfd::MFdFlags;
+use nix::sys::memfd::memfd_create;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;

@@ -48,7 +48,7 @@ const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
 /// Which compiler to install, or what it says.
 pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     let (compiler, is_static) = match target {
-        None => (vec![c_compiler()?.display().to_string()], cfg!(target_os = "linux")),
+        None => (vec![c_compiler()?.display().to_string()], true),
         Some(target) => (cross_compiler(target)?, target.contains("linux")),
     };
     let run = RunDirectory::create()?;

@@ -7,11 +7,11 @@
 use super::cgroup::Hierarchies;
 use super::container;
 use crate::kernel::launch::{Identity, Launch, Step, ignored_signals};
-use crate::kernel::linux::getgrouplist;
 use crate::kernel::process::is_executable;
 use crate::kernel::tree::check_numbers;
 use anyhow::{Error, Result, anyhow, bail};
 use nix::errno::Errno;
+use nix::unistd::getgrouplist;
 use nix::unistd::{Group, Uid, User, geteuid};
 use std::collections::BTreeSet;
 use std::env;

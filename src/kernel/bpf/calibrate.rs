@@ -11,13 +11,15 @@
 
 use super::layout::{BUCKETS, bucket_ns, state};
 use super::load::Programs;
-use crate::kernel::linux::{self, CpuSet, pipe2, sched_setaffinity, system_call};
 use crate::kernel::pidfd;
 use crate::stats::Overhead;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::OFlag;
+use nix::sched::CpuSet;
+use nix::sched::sched_setaffinity;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
+use nix::unistd::pipe2;
 use nix::unistd::{ForkResult, Pid, fork, read, write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
@@ -184,7 +186,7 @@ impl Caller {
 
 /// Keeps a process on the CPU that this one is on, and returns that.
 fn pin(child: Pid) -> Option<u32> {
-    let cpu = linux::sched_getcpu().ok()?;
+    let cpu = nix::sched::sched_getcpu().ok()?;
     let mut set = CpuSet::new();
     set.set(cpu).ok()?;
     sched_setaffinity(child, &set).ok()?;
@@ -210,7 +212,7 @@ impl Drop for Caller {
 }
 
 /// The call without work. No other part of the child makes it.
-const BARE: i64 = linux::SYS_GETPPID;
+const BARE: i64 = libc::SYS_getppid;
 
 /// The child's loop. Allocates nothing.
 fn serve(go: &OwnedFd, answer: &OwnedFd) {
@@ -244,14 +246,15 @@ fn turns(zeros: i32) -> [f64; 3] {
     let mut sums = [0.0; 3];
     for turn in 0..TURNS_PER_BATCH {
         // SAFETY: none of the calls does more than write to the buffer, of its length.
-        sums[0] += timed(&mut memory, turn, || unsafe { system_call!(SYS_getuid) });
+        sums[0] += timed(&mut memory, turn, || unsafe { libc::syscall(libc::SYS_getuid) });
         // SAFETY: as above.
-        sums[1] +=
-            timed(&mut memory, turn, || unsafe { system_call!(SYS_pread64, zeros, buffer.as_mut_ptr(), 8usize, 0i64) });
+        sums[1] += timed(&mut memory, turn, || unsafe {
+            libc::syscall(libc::SYS_pread64, zeros, buffer.as_mut_ptr(), 8usize, 0i64)
+        });
         let path = c"/usr/lib/os-release";
         // SAFETY: as above; the path is constant.
         sums[2] += timed(&mut memory, turn, || unsafe {
-            system_call!(SYS_faccessat, libc::AT_FDCWD, path.as_ptr(), libc::F_OK)
+            libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, path.as_ptr(), libc::F_OK)
         });
     }
     sums
@@ -273,7 +276,7 @@ fn bare_ns() -> f64 {
     let start = Instant::now();
     for _ in 0..BARE_PER_BATCH {
         // SAFETY: getppid takes nothing and always succeeds.
-        unsafe { system_call!(SYS_getppid) };
+        unsafe { libc::syscall(libc::SYS_getppid) };
     }
     start.elapsed().as_nanos() as f64 / f64::from(BARE_PER_BATCH)
 }

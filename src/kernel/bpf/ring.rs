@@ -4,8 +4,8 @@
 #![allow(unsafe_code)]
 
 use super::maps::{self, MapSpec};
-use crate::kernel::linux::MmapAdvise;
 use anyhow::{Context, Result, ensure};
+use nix::sys::mman::MmapAdvise;
 use nix::sys::mman::{MapFlags, ProtFlags, madvise, mmap, munmap};
 use std::ffi::c_void;
 use std::num::NonZeroUsize;

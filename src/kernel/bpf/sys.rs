@@ -7,7 +7,6 @@
 )]
 #![allow(unsafe_code)]
 
-use crate::kernel::linux::system_call;
 use nix::errno::Errno;
 use std::ffi::CStr;
 use std::mem::size_of;
@@ -199,6 +198,6 @@ pub(super) unsafe fn call_for_fd<T>(command: i32, request: &mut T) -> Result<Own
 /// which the kernel may write where the command says so.
 pub(super) unsafe fn call<T>(command: i32, request: &mut T) -> Result<i32, Errno> {
     // SAFETY: guaranteed by the caller; the size passed is that of the structure.
-    let result = unsafe { system_call!(SYS_bpf, command, std::ptr::from_mut(request), size_of::<T>()) };
+    let result = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(request), size_of::<T>()) };
     Errno::result(result).map(|result| result as i32)
 }

@@ -1,9 +1,9 @@
 //! Leaving a tree that has not ended: tracees are detached, or killed if they cannot run without the tracer.
 
 use super::{Follower, Stops};
-use crate::kernel::linux::ptrace;
 use crate::kernel::tracee::{self, Report, Resume, Whose};
 use nix::errno::Errno;
+use nix::sys::ptrace;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};

@@ -37,15 +37,8 @@ pub fn file_system(path: &Path) -> Option<String> {
     magic(path).map(name)
 }
 
-#[cfg(target_os = "linux")]
 fn magic(path: &Path) -> Option<u32> {
     Some(nix::sys::statfs::statfs(path).ok()?.filesystem_type().0 as u32)
-}
-
-/// Numbers of file systems are Linux's.
-#[cfg(not(target_os = "linux"))]
-fn magic(_: &Path) -> Option<u32> {
-    None
 }
 
 /// The type with that magic number, as `statfs` reports it; `None` for a number that is none.

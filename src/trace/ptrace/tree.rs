@@ -6,7 +6,6 @@ use super::descriptors::Descriptors;
 use super::tally::{Key, Tally};
 use crate::kernel::clock::{ThreadClock, ThreadTime};
 use crate::kernel::follow::End;
-use crate::kernel::linux;
 use crate::kernel::syscall_stop::Call;
 use crate::kernel::tracee::{executable_architecture, is_thread_of, read_page};
 use crate::kernel::usage::Used;
@@ -172,7 +171,7 @@ impl Tree {
         let process = self.processes.get_mut(&task.process)?;
         let known = &self.tally.calls[inside.key.call];
         process.descriptors.note(known.effect, inside.argument, result);
-        if known.name.starts_with("prctl") && inside.argument == linux::PR_SET_NAME && task.process == tid {
+        if known.name.starts_with("prctl") && inside.argument == libc::PR_SET_NAME && task.process == tid {
             process.name = self.tally.process(Some(process.name), &name_of(tid));
         }
         Some(inside)
@@ -264,8 +263,8 @@ fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
 }
 
 /// The relevant flags of clone(2).
-const CLONE_FILES: u64 = linux::CLONE_FILES as u64;
-const CLONE_THREAD: u64 = linux::CLONE_THREAD as u64;
+const CLONE_FILES: u64 = libc::CLONE_FILES as u64;
+const CLONE_THREAD: u64 = libc::CLONE_THREAD as u64;
 
 /// Whether a call starts a process that shares descriptors with its parent.
 fn shares_descriptors(tid: i32, name: &str, call: &Call) -> bool {
