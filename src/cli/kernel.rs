@@ -2,19 +2,15 @@
 
 mod atlas;
 
-#[cfg(test)]
-pub use atlas::AtlasCheck;
-
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
+use super::output::tables;
 use super::terminal;
 use crate::guest::images::{ARCHITECTURES, Architecture, Facts, Image, Images, Mirror, Package};
-use crate::report::{Cell, Format, JsonDocument, Spec, Style, Table, write_answer};
+use crate::report::{Cell, Format, Spec, Style, Table, write_table};
 use crate::runner::Interrupt;
 use anyhow::{Context, Result};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -80,7 +76,7 @@ struct ForArgs {
     #[arg(long = "arch", value_name = "ARCHITECTURE")]
     architecture: Option<String>,
     /// Output format.
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, value_parser = tables(), default_value = "text")]
     format: Format,
 }
 
@@ -153,18 +149,8 @@ fn remove(args: &RemoveArgs) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// What `kernel list` and `kernel fetch` print as JSON.
-#[derive(Serialize, JsonSchema)]
-pub struct KernelList {
-    kernels: Vec<Kernel>,
-}
-
-impl JsonDocument for KernelList {
-    const SCHEMA: &'static str = "syscost.kernels/1";
-}
-
 /// A kernel that was fetched or can be.
-#[derive(Clone, Default, Serialize, JsonSchema)]
+#[derive(Clone, Default)]
 struct Kernel {
     /// As `uname -r` shows it.
     release: String,
@@ -230,7 +216,6 @@ fn fetched_kernels(images: &Images) -> Vec<Kernel> {
 }
 
 fn write(kernels: Vec<Kernel>, format: Format, out: &mut dyn Write) -> Result<Exit> {
-    let list = KernelList { kernels };
     let text = |value: &Option<String>| Cell::from(value.clone().unwrap_or_default());
     let specs = [
         Spec::left("release", |k: &Kernel| k.release.clone().into()).text("release", |k| k.release.clone()),
@@ -245,9 +230,7 @@ fn write(kernels: Vec<Kernel>, format: Format, out: &mut dyn Write) -> Result<Ex
             .text("path", |k| Some(k.path.as_ref()?.display().to_string()))
             .text("error", |k| k.error.clone()),
     ];
-    let none =
-        list.kernels.is_empty().then(|| "no kernel was fetched: 'syscost kernel fetch 6.1' gets one".to_string());
-    let table = || Table::of(&specs, &list.kernels).noted(none.into_iter().collect());
-    write_answer(&list, table, (format, terminal::screen()), out)?;
+    let none = kernels.is_empty().then(|| "no kernel was fetched: 'syscost kernel fetch 6.1' gets one".to_string());
+    write_table(&Table::of(&specs, &kernels).noted(none.into_iter().collect()), format, terminal::screen(), out)?;
     Ok(Exit::Success)
 }

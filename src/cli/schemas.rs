@@ -1,7 +1,6 @@
 //! JSON Schemas of what is written, into target/documents/schema/KIND-VERSION.json: whole-program tests check output against them, and
 //! `.ci/release` packs them. They are made by a test, so that the program need not contain what makes them.
 
-use crate::cli::kernel::{AtlasCheck, KernelList};
 use crate::cli::list::environments::EnvironmentList;
 use crate::cli::list::{LanguageList, OperationList, StudyList};
 use crate::compare::{Comparison, ProfileComparison, RaceFound};
@@ -27,8 +26,6 @@ fn all() -> Vec<(&'static str, Value)> {
         ("profile-summary", json_schema::<ProfileDocument>()),
         ("attribution", json_schema::<AttributionDocument>()),
         ("list", json_schema::<OperationList>()),
-        ("kernels", json_schema::<KernelList>()),
-        ("atlas-check", json_schema::<AtlasCheck>()),
         ("atlas-kernel", schemars::schema_for!(AtlasKernel).to_value()),
         ("atlas-steps", schemars::schema_for!(AtlasSteps).to_value()),
         ("explain-kernel", store::schema::<KernelExplanation>()),

@@ -18,7 +18,7 @@ pub fn paired_difference(a: &Measurement, b: &Measurement) -> Option<Ranged> {
     over_launches(by_launch(a, rounds(a, b, |a, b| Some(a / of_a - b / of_b))))
 }
 
-/// a / b: the same of ln a - ln b. Even so it missed 1 for 13 of 184 cases against themselves (`bench/groups aa`).
+/// a / b: the same of ln a - ln b.
 pub fn paired_ratio(a: &Measurement, b: &Measurement) -> Option<Ranged> {
     over_launches(launch_ratios(a, b)).map(Ranged::exp)
 }

@@ -1,6 +1,6 @@
 //! `syscost kernel atlas` with two kernels that were fetched: built, interrupted and continued, checked.
 
-use crate::common::{EMULATOR, Place, expect_valid, json, skip, stderr, stdout, wait_for};
+use crate::common::{EMULATOR, Place, expect_valid, skip, stderr, stdout, wait_for};
 use nix::sys::signal::{Signal, kill};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -107,12 +107,10 @@ fn an_atlas_is_built_continued_and_checked() {
 
 /// All counts repeat; one that was changed is found.
 fn check(place: &Place) {
-    let arguments = ["kernel", "atlas", "check", "atlas", "--fetched", "--share", "1", "--format", "json"];
+    let arguments = ["kernel", "atlas", "check", "atlas", "--fetched", "--share", "1"];
     let output = place.run(&arguments);
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
-    let found = json(&output);
-    expect_valid("atlas-check-1", &found);
-    assert_eq!((&found["counted"], &found["differ"]), (&4.into(), &serde_json::json!([])));
+    assert!(stdout(&output).starts_with("0 of 4 counts differ from the atlas"), "{}", stdout(&output));
     let directory = place.path().join("atlas");
     let mut kernel = atlas::read(&directory).unwrap().kernels.remove(0);
     let count = kernel.cells[0].count.as_mut().unwrap();
@@ -121,9 +119,8 @@ fn check(place: &Place) {
     atlas::write_kernel(&path, &kernel).unwrap();
     let output = place.run(&arguments);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let found = json(&output);
-    assert_eq!(found["differ"].as_array().unwrap().len(), 1, "{found}");
-    assert_eq!(found["differ"][0]["operation"], kernel.cells[0].operation.as_str());
+    let found = stdout(&output);
+    assert!(found.starts_with("1 of 4 counts differ") && found.contains(&kernel.cells[0].operation), "{found}");
 }
 
 #[test]

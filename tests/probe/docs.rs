@@ -2,9 +2,8 @@
 //! today's output, and what CONTRIBUTING.md tells people to write compiles and runs.
 
 mod samples;
-mod worked;
 
-use crate::common::{Place, json, root, skip, stderr, stdout};
+use crate::common::{Place, json, root, stderr, stdout};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -190,27 +189,11 @@ fn the_worked_example_of_an_operation_compiles() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A price, added to a copy of the project.
-#[test]
-fn the_worked_examples_in_rust_compile() {
-    let Ok(folder) = worked::copy(root()) else {
-        return skip("the_worked_examples_in_rust_compile", "the target directory cannot be written");
-    };
-    let page = page("CONTRIBUTING.md");
-    let examples = blocks(&page, "rust");
-    assert!(!examples.is_empty(), "{page}");
-    for example in examples {
-        worked::apply(&folder, example);
-    }
-    let output = worked::check(&folder).output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-}
-
 #[test]
 fn the_worked_example_of_a_study_runs() {
     let place = Place::new();
     let page = page("CONTRIBUTING.md");
-    fs::write(place.path().join("study.toml"), worked::file(&blocks(&page, "toml"), "studies/")).unwrap();
+    fs::write(place.path().join("study.toml"), block_of(&blocks(&page, "toml"), "studies/")).unwrap();
     let arguments =
         ["run", "--study", "study.toml", "--time", "0.3", "--precision", "100", "--quiet", "--format", "json"];
     let output = place.run(&arguments);
@@ -222,7 +205,7 @@ fn the_worked_example_of_a_study_runs() {
 #[test]
 fn the_worked_example_of_an_environment_builds() {
     let page = page("CONTRIBUTING.md");
-    let environment: Environment = toml::from_str(worked::file(&blocks(&page, "toml"), "environments/")).unwrap();
+    let environment: Environment = toml::from_str(block_of(&blocks(&page, "toml"), "environments/")).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("empty.c");
     fs::write(&source, "int main(void) { return 0; }\n").unwrap();
@@ -236,9 +219,15 @@ fn the_worked_example_of_an_environment_builds() {
 #[test]
 fn the_worked_example_of_a_language_is_one() {
     let page = page("CONTRIBUTING.md");
-    let language: Language = toml::from_str(worked::file(&blocks(&page, "toml"), "languages/")).unwrap();
+    let language: Language = toml::from_str(block_of(&blocks(&page, "toml"), "languages/")).unwrap();
     let loop_text = fs::read_to_string(root().join("languages/lua").join(&language.template)).unwrap();
     let keeper = language.expression.unwrap().replace("{{body}}", "").replace('=', "");
     assert!(loop_text.contains(&format!("local {}\n", keeper.trim())), "{keeper}");
     assert!(language.run.iter().chain(language.build.iter().flatten()).any(|word| word.contains("{source}")));
+}
+
+/// The block that is a file below `folder`.
+fn block_of<'a>(blocks: &[&'a str], folder: &str) -> &'a str {
+    let heading = format!("# {folder}");
+    blocks.iter().find(|block| block.starts_with(&heading)).unwrap_or_else(|| panic!("no block begins '{heading}'"))
 }

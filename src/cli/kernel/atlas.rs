@@ -8,9 +8,6 @@ mod machine;
 mod parallel;
 mod source;
 
-#[cfg(test)]
-pub use check::AtlasCheck;
-
 use super::Notes;
 use crate::cli::exit::Exit;
 use crate::runner::Interrupt;

@@ -7,18 +7,17 @@ use crate::atlas;
 use crate::cli::complete;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
+use crate::cli::output::tables;
 use crate::cli::terminal;
 use crate::guest::images::{Architecture, Facts, Images};
 use crate::model::Planned;
 use crate::model::atlas::{AtlasCell, AtlasKernel};
-use crate::report::{Cell, Format, JsonDocument, Spec, Table, write_answer};
+use crate::report::{Cell, Format, Spec, Table, write_table};
 use crate::runner::Interrupt;
 use anyhow::Result;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
@@ -47,23 +46,23 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// Output format.
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, value_parser = tables(), default_value = "text")]
     format: Format,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   syscost kernel atlas check atlas
-  syscost kernel atlas check atlas --share 1 --format json";
+  syscost kernel atlas check atlas --share 1 --format csv";
 
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= 1.0);
     share.ok_or_else(|| format!("'{text}' is not a share above 0 and up to 1"))
 }
 
-/// What `kernel atlas check` prints as JSON.
-#[derive(Default, Serialize, JsonSchema)]
-pub struct AtlasCheck {
+/// What was counted again.
+#[derive(Default)]
+struct AtlasCheck {
     /// Counts that were counted again.
     counted: usize,
     /// Kernels that were counted with another emulator or probe than the atlas names: of their counts only steps differ.
@@ -72,12 +71,8 @@ pub struct AtlasCheck {
     differ: Vec<Differs>,
 }
 
-impl JsonDocument for AtlasCheck {
-    const SCHEMA: &'static str = "syscost.atlas-check/1";
-}
-
 /// A count that is not what the atlas says.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Default)]
 struct Differs {
     release: String,
     operation: String,
@@ -114,7 +109,7 @@ pub fn run(args: &CheckArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
         found
     });
     let found = together(checked);
-    write_answer(&found, || table(&found), (args.format, terminal::screen()), out)?;
+    write_table(&table(&found), args.format, terminal::screen(), out)?;
     let exit = if found.differ.is_empty() { Exit::Success } else { Exit::CostGrown };
     Ok(if interrupt.is_set() { Exit::Interrupted } else { exit })
 }
