@@ -12,7 +12,6 @@ mod exit;
 pub mod explain;
 mod help;
 mod kernel;
-mod labels;
 mod list;
 mod manual;
 mod messages;

@@ -9,7 +9,7 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
-use super::{labels, messages, terminal};
+use super::{messages, terminal};
 use crate::attribute::needs::{Needs, needs};
 use crate::model::{COLD, Outcome, Profile, Run, THREADS};
 use crate::plan::{
@@ -260,7 +260,7 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let progress = Progress::new(notes.quiet);
     usage(args.check_cold())?;
     let keep = args.keep()?;
-    let labels = labels::of_run(&args.labels)?;
+    let labels = args.labels.iter().map(|label| (label.key.clone(), label.value.clone())).collect();
     let profile = args.profile()?;
     let study = usage(args.study())?;
     usage(args.check_trust(study.as_ref()))?;

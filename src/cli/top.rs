@@ -51,9 +51,6 @@ pub struct TopArgs {
     /// Sample the CPUs and count no call: shares of CPU time by call, for less than 1% of it.
     #[arg(long, conflicts_with_all = ["counts", "listen"])]
     sampled: bool,
-    /// Print tables one after another, as is done where standard output is no terminal.
-    #[arg(long)]
-    plain: bool,
     /// Output format: a table, or one JSON document a line.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -162,7 +159,7 @@ impl TopArgs {
         let terminal = std::io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         Ok(if nothing {
             Show::Nothing
-        } else if terminal && !self.plain && self.count != Some(1) && self.format == Format::Text {
+        } else if terminal && self.count != Some(1) && self.format == Format::Text {
             Show::Live(Box::new(Live::new(view, scope)))
         } else {
             Show::Plain(Box::new(Plain::open(view, self.format == Format::Json, self.rows, scope)?))

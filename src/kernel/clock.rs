@@ -13,8 +13,7 @@ use std::os::unix::fs::FileExt;
 /// `EINVAL` if the process has ended.
 pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
     // A process's CPU clock as in clock_getcpuclockid(3): the inverted PID, and 2 for scheduler time.
-    #[allow(clippy::unnecessary_cast, reason = "the type differs by system")]
-    let clock = ClockId::from_raw(((!pid << 3) | 2) as libc::clockid_t);
+    let clock = ClockId::from_raw((!pid << 3) | 2);
     let time = clock_gettime(clock)?;
     Ok(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }

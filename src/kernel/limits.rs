@@ -4,7 +4,7 @@
 use super::Sources;
 use super::cgroup;
 use anyhow::{Context, Result, bail};
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -28,7 +28,7 @@ pub struct Limits {
 
 impl Limits {
     pub fn here(sources: &Sources) -> Limits {
-        let hard = limit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
+        let hard = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
         Limits { descriptors: hard, processes: [of_user(), of_group(sources)].into_iter().flatten().min() }
     }
 
@@ -55,24 +55,15 @@ impl Limits {
     }
 }
 
-#[allow(clippy::unnecessary_cast, reason = "the type differs by system")]
-const NO_LIMIT: u64 = nix::sys::resource::RLIM_INFINITY as u64;
-
-/// Soft and hard. Some systems count in signed numbers.
-#[allow(clippy::unnecessary_cast, reason = "the type differs by system")]
-fn limit(resource: Resource) -> nix::Result<(u64, u64)> {
-    getrlimit(resource).map(|(soft, hard)| (soft as u64, hard as u64))
-}
-
 /// Sets the limits of open files.
 fn set(soft: u64, hard: u64) -> nix::Result<()> {
-    setrlimit(Resource::RLIMIT_NOFILE, soft as libc::rlim_t, hard as libc::rlim_t)
+    setrlimit(Resource::RLIMIT_NOFILE, soft, hard)
 }
 
 /// The user's other processes count too, but cannot all be seen. Root has no such limit (setrlimit(2)).
 fn of_user() -> Option<u64> {
-    let (soft, _) = limit(Resource::RLIMIT_NPROC).ok()?;
-    (super::owner::effective_user() != 0 && soft != NO_LIMIT).then_some(soft)
+    let (soft, _) = getrlimit(Resource::RLIMIT_NPROC).ok()?;
+    (super::owner::effective_user() != 0 && soft != RLIM_INFINITY).then_some(soft)
 }
 
 /// What the tightest control group leaves.
@@ -100,7 +91,7 @@ pub struct Raised {
 /// # Errors
 /// If the kernel refuses.
 pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
-    let (soft, hard) = limit(Resource::RLIMIT_NOFILE).context("getrlimit")?;
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).context("getrlimit")?;
     if soft >= descriptors {
         return Ok(None);
     }

@@ -21,11 +21,8 @@ pub struct Used {
 }
 
 impl From<&libc::rusage> for Used {
-    #[allow(clippy::useless_conversion, reason = "the type differs by system")]
     fn from(usage: &libc::rusage) -> Used {
-        let ns = |time: libc::timeval| {
-            time.tv_sec.unsigned_abs() * 1_000_000_000 + u64::from(time.tv_usec.unsigned_abs()) * 1000
-        };
+        let ns = |time: libc::timeval| time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1000;
         Used {
             user_ns: ns(usage.ru_utime),
             system_ns: ns(usage.ru_stime),

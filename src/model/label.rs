@@ -19,16 +19,6 @@ pub struct Label {
 }
 
 impl Label {
-    /// The label of `key`.
-    ///
-    /// # Errors
-    /// What a key or a value must be.
-    pub fn new(key: &str, value: &str) -> Result<Label, String> {
-        Label::check_key(key).map_err(|what| format!("the key {what}, e.g. instance_type"))?;
-        Label::check_value(value)?;
-        Ok(Label { key: key.to_string(), value: value.to_string() })
-    }
-
     /// Checks the length of a value.
     ///
     /// # Errors
@@ -60,7 +50,9 @@ impl FromStr for Label {
 
     fn from_str(text: &str) -> Result<Label, String> {
         let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE, e.g. pool=web")?;
-        Label::new(key, value)
+        Label::check_key(key).map_err(|what| format!("the key {what}, e.g. instance_type"))?;
+        Label::check_value(value)?;
+        Ok(Label { key: key.to_string(), value: value.to_string() })
     }
 }
 

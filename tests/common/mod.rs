@@ -97,6 +97,11 @@ pub fn overwriting() -> bool {
     std::env::var("SNAPSHOTS").is_ok_and(|action| action == "overwrite")
 }
 
+/// The same words, borrowed.
+pub fn words(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
 /// A directory of its own for one run of the program, which uses it as TMPDIR. Anybody may write into it, as into /tmp.
 pub struct Place {
     directory: tempfile::TempDir,
@@ -114,6 +119,15 @@ impl Place {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         }
         place
+    }
+
+    /// What shows the rows of all result files in a directory, as a shell names them.
+    pub fn rows_of(&self, directory: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path().join(directory)).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = entries.map(|name| format!("{directory}/{}", name.to_str().unwrap()));
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(".json")).collect();
+        names.sort();
+        ["show", "--format", "rows"].map(str::to_string).into_iter().chain(names).collect()
     }
 
     /// With a directory `d` of three hosts' runs, each with a label of its own.

@@ -1,22 +1,13 @@
 //! Many result files: what is said of those that cannot be read, and that they are read where no thread can be started.
 
-use crate::common::{Place, skip, stderr, stdout};
+use crate::common::{Place, skip, stderr, stdout, words};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
-/// Shows the rows of all files in the directory `d`, as a shell names them.
-fn reader(place: &Place) -> Vec<String> {
-    let entries = fs::read_dir(place.path().join("d")).unwrap().map(|entry| entry.unwrap().file_name());
-    let mut names: Vec<String> = entries.map(|name| format!("d/{}", name.to_str().unwrap())).collect();
-    names.sort();
-    let words = ["show", "--format", "rows"].map(str::to_string);
-    words.into_iter().chain(names).collect()
-}
-
 fn read(place: &Place) -> Output {
-    place.run(&reader(place).iter().map(String::as_str).collect::<Vec<_>>())
+    place.run(&words(&place.rows_of("d")))
 }
 
 /// What stands in the middle of a good directory's output must stand in the same of one with bad entries, too.
@@ -82,8 +73,7 @@ fn files_without_permission_are_told() {
     let place = Place::with_hosts();
     mode(&place, "d/a.json", 0);
     mode(&place, "d/c.json", 0);
-    let done =
-        place.command_as_nobody(&reader(&place).iter().map(String::as_str).collect::<Vec<_>>()).output().unwrap();
+    let done = place.command_as_nobody(&words(&place.rows_of("d"))).output().unwrap();
     said(&done, &["a.json and 1 more: cannot be opened (permission denied)"]);
 }
 
@@ -94,9 +84,8 @@ fn readers_need_no_thread() {
     }
     let place = Place::with_hosts();
     let (compare, report) = (["compare", "d/a.json", "d/b.json"], ["report", "d/a.json", "d/b.json", "-o", "-"]);
-    let rows = reader(&place);
-    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-    for words in [&rows[..], &compare, &report] {
+    let rows = place.rows_of("d");
+    for words in [&words(&rows)[..], &compare, &report] {
         let free = place.command_as_nobody(words);
         let mut limited = Command::new("prlimit");
         limited.args(["--nproc=1", "--"]).arg(free.get_program()).args(free.get_args()).current_dir(place.path());

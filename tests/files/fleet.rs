@@ -1,7 +1,7 @@
 //! contrib/fleet: the SQL files over rows of many hosts, with the engines that are installed, and the templates of launchers
 //! with launchers that start everything here.
 
-use crate::common::{Place, root, skip, stderr, stdout};
+use crate::common::{Place, root, skip, stderr, words};
 use clap::CommandFactory;
 use serde_json::{Value, json};
 use std::fs;
@@ -172,10 +172,7 @@ fn a_node_that_fails_keeps_its_own_words() {
         let shared = place.path().join("shared");
         assert_eq!(fs::read_to_string(shared.join("nodes.txt")).unwrap(), "n1\nn2\nn3\n", "{template}");
         assert_eq!(fs::read_to_string(shared.join("nodes/n3.stderr")).unwrap(), "no room here\n", "{template}");
-        let files = fs::read_dir(&shared).unwrap().map(|entry| entry.unwrap().path().display().to_string());
-        let files: Vec<String> = files.filter(|name| name.ends_with(".json")).collect();
-        let words = ["show", "--format", "rows"].into_iter().chain(files.iter().map(String::as_str));
-        let rows = stdout(&place.run(&words.collect::<Vec<_>>()));
+        let rows = place.printed(&words(&place.rows_of("shared")));
         let node = |line: &str| serde_json::from_str::<Value>(line).unwrap()["label_node"].clone();
         let mut nodes: Vec<Value> = rows.lines().map(node).collect();
         nodes.sort_by_key(Value::to_string);

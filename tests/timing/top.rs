@@ -98,11 +98,11 @@ fn a_command_is_started_without_output_and_ends_with_it() {
     assert_eq!(intervals[0]["scope"], format!("{} endless", tree.display()));
     assert!(wait_for(PATIENCE, || place.processes().is_empty().then_some(())).is_some(), "{:?}", place.processes());
     // One that ends by itself ends the table; its status is not ours.
-    let ended = place.run(&["top", "--plain", "sh", "-c", "echo out; echo err >&2; sleep 0.2; exit 3"]);
+    let ended = place.run(&["top", "sh", "-c", "echo out; echo err >&2; sleep 0.2; exit 3"]);
     assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
     assert!(stdout(&ended).contains("sleep") && !stdout(&ended).contains("out\n"), "{}", stdout(&ended));
     assert!(!stderr(&ended).contains("err"), "{}", stderr(&ended));
-    let missing = place.run(&["top", "--plain", "nosuch"]);
+    let missing = place.run(&["top", "nosuch"]);
     assert_eq!(missing.status.code(), Some(127), "{}", stderr(&missing));
 }
 
@@ -111,7 +111,7 @@ fn a_target_that_ends_ends_the_table() {
     let Some(_alone) = alone_with_bpf("a target that ends") else { return };
     let place = Place::new();
     let mut sleep = Command::new("sleep").arg("1").spawn().unwrap();
-    let output = place.run(&["top", "-p", &sleep.id().to_string(), "--interval", "30", "--plain"]);
+    let output = place.run(&["top", "-p", &sleep.id().to_string(), "--interval", "30"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("clock_nanosleep") || stdout(&output).contains("process "), "{}", stdout(&output));
     sleep.wait().unwrap();
@@ -123,7 +123,7 @@ fn signals_end_it_with_success_and_a_last_table() {
     let place = Place::new();
     let busy = Busy::start(&place);
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "60", "--plain"]);
+        let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "60"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut introduced = String::new();
         let mut said = BufReader::new(child.stderr.take().unwrap());
@@ -204,6 +204,14 @@ fn the_whole_system_has_what_starts_later() {
     assert!(null_calls(&document, &name) >= 3000, "{document:#}");
 }
 
+/// The IDs of the BPF programs that a process holds file descriptors of.
+fn programs_of(pid: u32) -> Vec<u32> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
+    let texts = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok());
+    let number = |text: String| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok());
+    texts.filter_map(number).collect::<std::collections::BTreeSet<u32>>().into_iter().collect()
+}
+
 #[test]
 fn a_kill_leaves_no_program() {
     let Some(_alone) = alone_with_bpf("top and kill -9") else { return };
@@ -212,7 +220,7 @@ fn a_kill_leaves_no_program() {
     let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "0.1", "--format", "json"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
-    let programs = syscost::kernel::bpf::programs_of(child.id());
+    let programs = programs_of(child.id());
     let loaded = || programs.iter().filter(|id| syscost::kernel::bpf::is_loaded(**id)).count();
     assert!(!programs.is_empty() && loaded() == programs.len(), "{programs:?}");
     child.kill().unwrap();

@@ -142,8 +142,7 @@ pub struct RunArgs {
     pub out: Option<PathBuf>,
     /// Keep this with the run: a commit, a pool.
     ///
-    /// Labels are shown with it, and become columns of 'syscost show --format rows'. Repeatable; also from the environment,
-    /// SYSCOST_LABEL_KEY=VALUE.
+    /// Labels are shown with it, and become columns of 'syscost show --format rows'. Repeatable.
     #[arg(long = "label", value_name = "KEY=VALUE", help_heading = SHOW, hide_short_help = true)]
     pub labels: Vec<Label>,
     /// Time single calls too, for this long per case: their percentiles [default: 0.2].

@@ -232,9 +232,9 @@ impl Terminal {
             restore(&mut stdout());
             before(panic);
         }));
-        enable_raw_mode().context("top: the terminal cannot be set up; try --plain")?;
+        enable_raw_mode().context("top: the terminal cannot be set up; try `| cat`")?;
         let terminal = Terminal;
-        execute!(stdout(), EnterAlternateScreen, Hide).context("top: the terminal cannot be set up; try --plain")?;
+        execute!(stdout(), EnterAlternateScreen, Hide).context("top: the terminal cannot be set up; try `| cat`")?;
         Ok(terminal)
     }
 }

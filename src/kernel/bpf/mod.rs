@@ -41,11 +41,3 @@ pub use rows::{Durations, Group, Raw};
 pub fn is_loaded(id: u32) -> bool {
     sys::program_by_id(id).is_some()
 }
-
-/// The IDs of the BPF programs that a process holds file descriptors of.
-pub fn programs_of(pid: u32) -> Vec<u32> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
-    let texts = entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
-    let number = |text: String| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok());
-    texts.filter_map(number).collect::<std::collections::BTreeSet<u32>>().into_iter().collect()
-}
