@@ -69,7 +69,8 @@ fn clock_gettime_is_answered_by_the_vdso() {
 fn each_way_is_named() {
     let (none, getpid) = (json!({}), json!({"getpid": 1}));
     let int80 = json!({"getpid(i386)": 1});
-    let ways: [(&str, &str, &Value, &[(&str, &str)]); 4] = [
+    type Way<'a> = (&'a str, &'a str, &'a Value, &'a [(&'a str, &'a str)]);
+    let ways: [Way; 4] = [
         ("call.cached_pid", "program", &none, &[]),
         ("mem.fault_anonymous", "page_faults", &none, &[]),
         ("call.int80", "kernel", &int80, &[("int 0x80", "run_int80")]),
