@@ -27,7 +27,7 @@ const ALLOWED: u32 = 9;
 /// The permutations of a series are always the same, so reading the same files twice gives the same result.
 const SEED: u64 = 1;
 
-/// The indices at which a new state begins, ascending; none of fewer than [`FEWEST_RUNS`] points, or if one is not finite.
+/// The indices at which a new state begins, ascending; none of fewer than `FEWEST_RUNS` points, or if one is not finite.
 pub fn change_points(series: &[f64]) -> Vec<usize> {
     if series.len() < FEWEST_RUNS || series.iter().any(|value| !value.is_finite()) {
         return Vec::new();
