@@ -178,7 +178,7 @@ fn check(args: &ExplainArgs) -> Result<()> {
     if args.format == Format::Csv && !is_table(args) {
         bail!("--format csv is for tables; for one operation without --variants or --env use text, markdown or json");
     }
-    if args.format == Format::Json && is_table(args) {
+    if args.format == Format::Json && is_table(args) && emulated.is_none() {
         bail!("--format json is for one operation; tables are text, markdown or csv");
     }
     if args.variants && args.operations.len() > 1 {

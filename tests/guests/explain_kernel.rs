@@ -80,13 +80,15 @@ fn kernels_for_arm64_are_explained_too() {
     let getppid = laboratory.explain(&mut guest, "id.getppid").unwrap();
     assert_eq!(getppid.instructions as f64, getppid.counted.unwrap());
     for (id, function, within) in [
-        ("file.fstat", "__arm64_sys_newfstatat", "el0_svc"),
-        ("mem.fault_anonymous", "handle_mm_fault", "do_mem_abort"),
-        ("ipc.pipe", "pipe_write", "__arm64_sys_write"),
+        // The C library decides which.
+        ("file.fstat", ["__arm64_sys_newfstatat", "__arm64_sys_newfstat"], "el0_svc"),
+        ("mem.fault_anonymous", ["handle_mm_fault"; 2], "do_mem_abort"),
+        ("ipc.pipe", ["pipe_write"; 2], "__arm64_sys_write"),
     ] {
         let explained = laboratory.explain(&mut guest, id).unwrap();
         let outer = find(&explained.tree, within).unwrap_or_else(|| panic!("{id}: no {within}"));
-        assert!(find(outer, function).is_some(), "{id}: no {function} below {within}");
+        let found = function.iter().any(|function| find(outer, function).is_some());
+        assert!(found, "{id}: none of {function:?} below {within}");
         assert!(!names(&explained.tree).contains(&"[unknown]"), "{id}");
         let functions: u64 = explained.functions.iter().map(|f| f.own).sum();
         assert_eq!(functions, explained.instructions, "{id}");

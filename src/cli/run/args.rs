@@ -240,7 +240,7 @@ impl TypedValueParser for EnvironmentName {
         match value.to_str().map(|name| (name, Environment::find(name))) {
             Some((name, Ok(_))) => Ok(name.to_string()),
             // What is wrong with the file.
-            Some((name, Err(error))) if name.contains(':') => {
+            Some((name, Err(error))) if name.contains([':', ' ']) => {
                 let text = format!("environment {name}: {error:#}\n");
                 Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, text))
             }
