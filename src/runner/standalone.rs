@@ -82,7 +82,7 @@ fn compile(command: &mut Command, compiler: &[String], target: Option<&str>) -> 
 /// Replaces `file` only by a whole program.
 fn place(made: &Path, file: &Path) -> Result<()> {
     let contents = fs::read(made).context("the compiler wrote no program")?;
-    temporary::put(file, 0o755, &contents).with_context(|| format!("-o {}: cannot be written", file.display()))
+    temporary::put(file, 0o755, &contents).with_context(|| format!("--out {}: cannot be written", file.display()))
 }
 
 /// The first of zig, zig from PyPI and a distribution's cross compiler.

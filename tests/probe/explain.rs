@@ -103,7 +103,8 @@ fn the_riddle_of_getpid_is_answered_by_its_variants() {
     let expected = ["call.cached_pid", "call.getpid", "call.syscall_getpid", "call.inline_getpid", "call.int80"];
     assert_eq!(ids, expected);
     assert!(rows.iter().all(|row| row["answered_by"].is_empty() != row["error"].is_empty()));
-    let text = stdout(&explain(&["call.getpid", "--variants", "--time", "0.05"])).replace('\n', " ");
+    let text = stdout(&explain(&["call.getpid", "--variants", "--time", "0.05"]));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("call.cached_pid is answered in user space"), "{text}");
 }
 
@@ -135,6 +136,7 @@ fn an_explanation_that_was_kept_is_shown() {
     let place = Place::new();
     fs::write(place.path().join("getpid.json"), document.to_string()).unwrap();
     let shown = place.printed(&["show", "getpid.json"]);
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains(document["verdict"]["text"].as_str().unwrap()), "{shown}");
     place.printed(&["report", "getpid.json", "-o", "page.html"]);
     let page = fs::read_to_string(place.path().join("page.html")).unwrap();
@@ -196,18 +198,18 @@ fn every_operation_has_an_answer() {
 }
 
 fn assert_answered(ids: &[&str]) {
-    let rows = document(&[ids, &["--env", "native"]].concat()).unwrap();
-    let rows = rows["variants"].as_array().unwrap();
-    assert_eq!(rows.iter().map(|row| row["operation"].as_str().unwrap()).collect::<Vec<_>>(), ids);
+    let rows = rows(&[ids, &["--env", "native"]].concat());
+    assert_eq!(rows.iter().map(|row| row["operation"].as_str()).collect::<Vec<_>>(), ids);
     for row in rows {
-        let explanation = &row["explanation"];
-        let Some(text) = explanation["verdict"]["text"].as_str() else {
-            assert!(row["failure"].as_str().is_some_and(|reason| reason.contains(": ")), "{row:#}");
-            continue;
-        };
-        assert!(!text.is_empty() && !text.contains("unmapped"), "{row:#}");
+        assert!(!row["answered_by"].is_empty() || row["error"].contains(": "), "{row:?}");
+    }
+    // What the table leaves out, of some of them.
+    for id in ids.iter().step_by(12) {
+        let Some(explanation) = explained(id) else { continue };
+        let text = explanation["verdict"]["text"].as_str().unwrap();
+        assert!(!text.is_empty() && !text.contains("unmapped"), "{explanation:#}");
         let resolved = explanation["code"]["resolved"].as_array().is_some_and(|lines| !lines.is_empty());
-        assert!(resolved || explanation["notes"][0].is_string(), "{row:#}");
-        assert!(!explanation["verdict"]["remarks"].to_string().contains("disagree"), "{row:#}");
+        assert!(resolved || explanation["notes"][0].is_string(), "{explanation:#}");
+        assert!(!explanation["verdict"]["remarks"].to_string().contains("disagree"), "{explanation:#}");
     }
 }

@@ -12,7 +12,10 @@ const FAILING: [(&str, &[&str], u32); 5] = [
     ("getdents64", &["EIO", "ENOMEM"], 2),
     ("clone3", &["EAGAIN"], 2),
 ];
-const READERS: [&[&str]; 2] = [&["show", "d", "--format", "rows"], &["report", "d/a.json", "d/b.json", "-o", "-"]];
+const READERS: [&[&str]; 2] = [
+    &["show", "--format", "rows", "d/a.json", "d/b.json", "d/c.json", "d/link.json"],
+    &["report", "d/a.json", "d/b.json", "-o", "-"],
+];
 
 fn place() -> Place {
     let place = Place::with_hosts();

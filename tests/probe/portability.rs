@@ -51,7 +51,7 @@ fn what_cannot_be_built_is_told_with_what_to_install() {
     let said = stderr(&unknown);
     assert!(said.contains("install zig") || said.contains("syscost probe list-targets"), "{said}");
     let nowhere = place.run(&["probe", "build", "-o", "/no/such/directory/x"]);
-    assert_eq!(stderr(&nowhere).trim(), "syscost: -o /no/such/directory/x: not a file in an existing directory");
+    assert_eq!(stderr(&nowhere).trim(), "syscost: --out /no/such/directory/x: not a file in an existing directory");
     // Without any compiler.
     let none = place
         .command(&["probe", "build", "--target", "x86_64-freebsd", "-o", &file])
