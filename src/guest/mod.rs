@@ -9,8 +9,7 @@
 //! ```no_run
 //! # use syscost::guest::{Guest, Options};
 //! # fn example(workers: &syscost::runner::Workers) -> Result<(), syscost::model::Failure> {
-//! let options = Options { append: "audit=1".into(), ..Options::default() };
-//! let guest = Guest::boot(workers, "linux-6.1", &options)?;
+//! let guest = Guest::boot(workers, "linux-6.1 audit=1", &Options::default())?;
 //! let mut getppid = guest.channel("op id.getppid")?;
 //! let instructions = getppid.request(1000, 1, workers.timeout)?.batches[0].ns;
 //! let entries = guest.traced("op id.getppid")?.request(1000, workers.timeout)?;
