@@ -1,6 +1,6 @@
 //! The result of one row in one column. Plain data.
 
-use crate::model::{Entries, Failure, OrError, Record};
+use crate::model::{Entries, EntriesStatus, Failure, OrError, Record};
 use crate::stats::Launches;
 use crate::summary::{Instructions, Row, RowCost, RowFigure};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Cell {
     #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
     pub figure: Result<RowFigure, Failure>,
-    /// `None` if they are not known.
+    /// `None` if they are not proven.
     pub entries: Option<Entries>,
     /// Whether the cost depends on changes to the file system before the run.
     #[serde(skip)]
@@ -28,7 +28,7 @@ impl Cell {
         Cell {
             figure: shown.figure.clone(),
             runs,
-            entries: record.entries.clone(),
+            entries: record.entries.clone().filter(|_| record.entries_status == EntriesStatus::Verified),
             depends_on_history: shown.depends_on_history(),
         }
     }

@@ -107,7 +107,7 @@ fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
 }
 
 fn entries_unknown(rows: usize, labels: &str) -> String {
-    format!("kernel entries are unknown for {} ({labels}): nothing proves that they do the same work", count(rows))
+    format!("kernel entries are unproven (?) for {} ({labels}): nothing proves that they do the same work", count(rows))
 }
 
 fn unsought(records: usize, most: usize) -> String {
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(told[1], "interrupted: results rest on fewer samples: b");
         let moved = "the reference call id.getppid itself costs x1.500 (1.42 .. 1.59), work in user mode x1.00, in b";
         assert!(told[2].starts_with(moved) && told[2].ends_with(RELATIVE), "{told:?}");
-        assert!(told[3].starts_with("kernel entries are unknown for 3 rows (a, b)"), "{told:?}");
+        assert!(told[3].starts_with("kernel entries are unproven (?) for 3 rows (a, b)"), "{told:?}");
     }
 
     #[test]

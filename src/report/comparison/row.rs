@@ -38,8 +38,8 @@ pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Sc
     comparison.study.as_ref()?.scale(&row.key.label)
 }
 
-/// The figure in `column`: a time, scaled or in nanoseconds, with `~` in front if it depends on the file
-/// system's history, or a number of instructions, with its unit beside times; a dash if it failed, empty if the run lacks it.
+/// The figure in `column`: a time, scaled or in nanoseconds, with `~` in front if it depends on the file system's history and `?`
+/// behind if nothing proves its kernel entries, or a number of instructions, with its unit beside times; a dash if it failed, empty if the run lacks it.
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     match row.cells[column].as_deref() {
         None => Cell::default(),
@@ -48,9 +48,11 @@ pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
             let unit = if row.is_in_instructions() { "" } else { " instr" };
             Cell::number(format!("{}{unit}", instructions(count.per_operation)), count.per_operation)
         }
-        Some(compare::Cell { figure: Ok(RowFigure::Time(cost)), depends_on_history, .. }) => {
+        Some(compare::Cell { figure: Ok(RowFigure::Time(cost)), depends_on_history, entries, .. }) => {
             let cell = time(cost.median.0, scale);
-            if *depends_on_history { Cell { text: format!("~{}", cell.text), ..cell } } else { cell }
+            let (history, unproven) =
+                (if *depends_on_history { "~" } else { "" }, entries.as_ref().map_or("?", |_| ""));
+            Cell { text: format!("{history}{}{unproven}", cell.text), ..cell }
         }
     }
 }

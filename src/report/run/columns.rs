@@ -321,10 +321,12 @@ fn time(ns: Option<f64>) -> Cell {
     ns.map_or(Cell::default(), |ns| Cell::number(nanoseconds(ns), ns))
 }
 
-/// A record's cost, with `~` in front if it depends on the file system's history.
+/// A record's cost, with `~` in front if it depends on the file system's history, and `?` behind if nothing proves its kernel
+/// entries.
 fn cost_cell(row: &Row, figure: &RowCost) -> Cell {
-    let doubt = if row.depends_on_history() { "~" } else { "" };
-    Cell::number(format!("{doubt}{}", nanoseconds(figure.median.0)), figure.median.0)
+    let history = if row.depends_on_history() { "~" } else { "" };
+    let unproven = if row.entries_status == EntriesStatus::Verified { "" } else { "?" };
+    Cell::number(format!("{history}{}{unproven}", nanoseconds(figure.median.0)), figure.median.0)
 }
 
 fn per_second(figure: &RowCost) -> f64 {

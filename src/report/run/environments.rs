@@ -202,21 +202,21 @@ fn precision(line: &Line) -> Cell {
     line.failure().map_or_else(|| line.precision.clone(), |_| Cell::default())
 }
 
-/// The entries once if they are the same in all environments that they are proven in, else those of each. Where they are not
-/// proven a note says so.
+/// The entries once if they are the same in all environments, else those of each, and where nothing proves any.
 fn entries_cell(group: &Group) -> Cell {
-    let told = || group.iter().filter(|line| line.failure().is_none());
-    let mut cells: Vec<(&str, Cell)> =
-        told().filter(|line| line.is_proven()).map(|line| (line.environment, line.entries.clone())).collect();
-    if cells.is_empty() {
-        cells = told().map(|line| (line.environment, line.entries.clone())).collect();
+    let told: Vec<&&Line> = group.iter().filter(|line| line.failure().is_none()).collect();
+    let mut places: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for line in told.iter().filter(|line| line.is_proven()) {
+        places.entry(&line.entries.text).or_default().push(line.environment);
     }
-    match cells.first() {
+    let unproven = told.iter().any(|line| !line.is_proven());
+    match told.first() {
         None => Cell::default(),
-        Some((_, first)) if cells.iter().all(|(_, cell)| cell == first) => first.clone(),
+        Some(first) if places.len() + usize::from(unproven) == 1 => first.entries.clone(),
         Some(_) => {
-            let each = cells.iter().map(|(environment, cell)| format!("{environment}: {}", cell.text));
-            Cell::from(each.collect::<Vec<_>>().join("; "))
+            let each = places.iter().map(|(entries, names)| format!("{}: {entries}", some(names, MOST_NAMES)));
+            let elsewhere = unproven.then(|| "elsewhere unverified".to_string());
+            Cell::from(each.chain(elsewhere).collect::<Vec<_>>().join("; "))
         }
     }
 }
@@ -264,7 +264,7 @@ fn added(cost: f64, versus: &Versus) -> String {
 mod tests {
     use super::*;
     use crate::model::fixtures::{entering, run};
-    use crate::model::{Failure, FailureKind, Outcome, Record};
+    use crate::model::{EntriesStatus, Failure, FailureKind, Outcome, Record};
     use crate::report::run::columns::lines;
     use crate::summary::summarize;
 
@@ -300,6 +300,16 @@ mod tests {
         assert_eq!(text, ["call.getpid", "100.0", "7.9%", "100.0", "7.9%", "failed", "", entries]);
         assert_eq!(table.columns()[5].title, "m32 ns/op");
         assert_eq!(failures(&rows, true), ["failed: call.getpid in m32: no compiler"]);
+        let mut unproven = record("macos", &[]);
+        unproven.entries_status = EntriesStatus::Unverified("no ptrace".into());
+        let far =
+            summarize(&run(vec![record("native", &[("getpid", 1.0)]), record("static", &[("getpid", 1.0)]), unproven]));
+        let table = environment_table(&far, &lines(&far, &far.rows.iter().collect::<Vec<&Row>>()));
+        let text = |title: &str| {
+            table.columns().iter().position(|column| column.title == title).map(|i| &table.rows()[0][i].text)
+        };
+        assert_eq!(text("macos ns/op").map(String::as_str), Some("100.0?"));
+        assert_eq!(text("kernel entries").map(String::as_str), Some("native, static: getpid x1; elsewhere unverified"));
         let same = summarize(&run(vec![record("native", &[]), record("static", &[])]));
         let rows: Vec<&Row> = same.rows.iter().collect();
         let table = environment_table(&same, &lines(&same, &rows));

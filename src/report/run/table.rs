@@ -160,14 +160,14 @@ fn warned(summary: &Summary, environments: usize) -> (Vec<String>, Vec<String>) 
     for (row, warning) in summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |w| (row, w))) {
         let detail = warnings::detail(warning);
         let detail = if detail.is_empty() { detail } else { format!(" ({detail})") };
-        by_text.entry(marked(warning)).or_default().push(format!(
+        by_text.entry(marked(row, warning)).or_default().push(format!(
             "{}{place}{detail}",
             row.case,
             place = place(environments, row)
         ));
     }
     let lines = by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES)));
-    lines.partition(|note| note.starts_with('~'))
+    lines.partition(|note| note.starts_with(['~', '?']))
 }
 
 /// What the figures are, beside their marks.
@@ -206,9 +206,10 @@ fn next_run(summary: &Summary) -> Option<String> {
 }
 
 /// The text that rows with this warning share, preceded by the mark of their cells if they have one.
-fn marked(warning: &Warning) -> Cow<'_, str> {
+fn marked<'a>(row: &Row, warning: &'a Warning) -> Cow<'a, str> {
     match warning {
         Warning::DependsOnHistory => Cow::Owned(format!("~: {}", warnings::text(warning))),
+        Warning::Unverified { .. } if row.cost().is_some() => Cow::Owned(format!("?: {}", warnings::text(warning))),
         _ => warnings::text(warning),
     }
 }
