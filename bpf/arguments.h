@@ -61,6 +61,21 @@ INLINE u64 argument_of(struct pt_regs *regs, u32 gate, u32 position)
 }
 #endif
 
+/* The call that a task is in or returns from, and its gate. An execve changes what the registers and the task's flags show,
+ * so that what was noted of the call counts. A return from a signal handler leaves no number: of 32-bit programs, all count
+ * as rt_sigreturn. */
+INLINE u32 call_of(struct task *task, struct task_struct *of, struct pt_regs *regs, u32 *gate)
+{
+	u32 number, none = 0;
+	if (task->inside) {
+		*gate = task->gate;
+		return task->number;
+	}
+	number = number_of(regs);
+	*gate = gate_of(of, number == (u32)-1 ? &none : &number);
+	return number == (u32)-1 ? config.sigreturn[*gate & 1] : number;
+}
+
 INLINE int is_exec(u32 number, u32 gate)
 {
 	gate &= 1;

@@ -129,13 +129,15 @@ struct task {
 	u8 off;
 	/* 1 if a call was to be restarted when it last returned: its key is in `again`. */
 	u8 restarts;
-	/* The call that it is in, and, of a call whose argument is gone when it returns, the class. */
+	/* The call that it is in, and, of a call whose argument is gone when it returns, the class. Where entries are not seen: of
+	 * an execve, and of a call that it was in when tracing began. */
 	u32 number;
 	u8 kind;
 	u8 value;
 	/* enum run. */
 	u8 run;
-	u8 unused;
+	/* Of the call that it is in, or was in last. */
+	u8 gate;
 	/* When the call was entered. */
 	u64 start;
 	/* Since when it is off the CPU within a call, for the reason `off`; 0 while it is on one. */

@@ -35,12 +35,13 @@ int syscost_enter(u64 *ctx)
 		if (task->state == STATE_BORN) task->state = STATE_LIVE;
 		else if (!is_exec(number, GATE_OWN)) return 0;
 	}
+	u32 gate = gate_of(current, &number);
 	task->inside = INSIDE;
 	task->restarts = 0;
 	task->number = number;
-	if (number == config.close[0] || number == config.close[1]) {
-		u32 gate = gate_of(current, &number);
-		if (number == config.close[gate & 1]) task->kind = descriptor_kind(current, argument_of(regs, gate, 0));
+	task->gate = gate;
+	if (number == config.close[gate & 1]) {
+		task->kind = descriptor_kind(current, argument_of(regs, gate, 0));
 		if (config.descriptors) {
 			struct window *w = this_window();
 			task->object = w ? note_descriptor(w, current, argument_of(regs, gate, 0)) : 0;
@@ -56,9 +57,9 @@ int syscost_enter(u64 *ctx)
 /* The words of a call's key, from the registers of the task, and the bytes that it moved. If the call has not returned,
  * the task is not the running one. */
 INLINE void classify(struct window *w, struct task *task, struct task_struct *current, struct pt_regs *regs, u32 number,
-		     s64 result, int returned, struct call *call)
+		     u32 gate, s64 result, int returned, struct call *call)
 {
-	u32 gate = gate_of(current, &number), error = 0, kind = 0, value = 0, operation = 0;
+	u32 error = 0, kind = 0, value = 0, operation = 0;
 	if (UNLIKELY(result < 0 && result >= -ERRNO_MAX)) {
 		error = -result;
 		result = 0;
@@ -125,7 +126,7 @@ int syscost_exit(u64 *ctx)
 	if (config.times) now = ktime_get_ns();
 	w = this_window();
 	if (!w) return 0;
-	u32 number = config.enters && task->inside ? task->number : number_of(regs);
+	u32 gate, number = call_of(task, current, regs, &gate);
 	if (UNLIKELY(task->state != STATE_LIVE)) {
 		if (task->state == STATE_BORN) {
 			task->state = STATE_LIVE;
@@ -137,10 +138,10 @@ int syscost_exit(u64 *ctx)
 			return 0;
 		}
 	}
-	if (UNLIKELY(number == (u32)-1)) number = config.sigreturn[0];
 	if (config.times && task->inside) divide(task, now, &call);
 	task->inside = OUTSIDE;
-	classify(w, task, current, regs, number, result, 1, &call);
+	task->gate = gate;
+	classify(w, task, current, regs, number, gate, result, 1, &call);
 	if (UNLIKELY(result <= -ERRNO_RESTART && result >= -ERRNO_MAX)) {
 		((u64 *)&task->again)[0] = call.first;
 		((u64 *)&task->again)[1] = call.second;
@@ -233,6 +234,7 @@ int syscost_fork(u64 *ctx)
 	/* A new task's accounting is all zeros, as the base is. */
 	task->state = config.sampled ? STATE_LIVE : STATE_BORN;
 	task->group = parent->group;
+	task->gate = parent->gate;
 	task->from = parent->from;
 	task->depth = parent->depth;
 	task->fresh = 1;
@@ -262,31 +264,36 @@ int syscost_exec(u64 *ctx)
 	task->value = names_in(w, length);
 	/* A path relative to a descriptor is not known as such here. */
 	if (config.paths) task->object = program->fdpath ? 0 : note_path(w, current, current->fs->pwd.dentry, length);
+	if (!config.enters && !config.sampled) {
+		/* A descriptor of a directory has only execveat. */
+		task->number = config.exec[task->gate & 1][program->fdpath != 0];
+		task->inside = INSIDE;
+	}
 	number_group(task, current);
 	if (config.stacks) note_program(current);
 	return 0;
 }
 
-/* The call that an ending task is in and never returns from: -1 if there is none. Without programs at entries, only
- * exit and exit_group can be: of all others, a signal that kills is preceded by their return. */
-INLINE s64 last_call(struct task *task, struct task_struct *current, struct pt_regs *regs)
+/* Whether an ending task is in a call that it never returns from, and in which. Without programs at entries, only exit and
+ * exit_group can be: of all others, a signal that kills is preceded by their return. */
+INLINE int is_in_last(struct task *task, struct task_struct *current, struct pt_regs *regs, u32 *number, u32 *gate)
 {
-	if (config.enters) return task->inside ? (s64)task->number : -1;
-	u32 number = number_of(regs), bare = number, gate = gate_of(current, &bare) & 1;
-	return bare == config.exit[gate][0] || bare == config.exit[gate][1] ? (s64)number : -1;
+	if (config.enters && !task->inside) return 0;
+	*number = call_of(task, current, regs, gate);
+	const volatile u16 *exits = config.exit[*gate & 1];
+	return config.enters || *number == exits[0] || *number == exits[1];
 }
 
 /* A task ends: the call that it is in never returns, nor does one that was to be restarted. */
 INLINE void end_call(struct task *task, struct task_struct *current, u64 now)
 {
 	struct pt_regs *regs = config.has_registers ? task_pt_regs(current) : 0;
-	s64 number = last_call(task, current, regs);
+	u32 number, gate;
 	struct window *w = this_window();
 	struct call call = {.unfinished = 1};
 	if (!w) return;
-	if (number >= 0) {
-		u32 bare = number, gate = gate_of(current, &bare);
-		call.first = first_word(task->group, bare < NUMBER_UNKNOWN ? bare : NUMBER_UNKNOWN, 0);
+	if (is_in_last(task, current, regs, &number, &gate)) {
+		call.first = first_word(task->group, number < NUMBER_UNKNOWN ? number : NUMBER_UNKNOWN, 0);
 		call.second = second_word(0, gate, 0, 0);
 		if (config.times) divide(task, now, &call);
 		count(w, &call);
@@ -382,7 +389,9 @@ INLINE void begin_there(struct task_struct *of, struct pt_regs *regs, u64 now)
 		leave(task, of, now);
 		return;
 	}
-	task->number = number_of(regs);
+	u32 number = number_of(regs);
+	task->gate = gate_of(of, &number);
+	task->number = number;
 	task->start = task->off_since = now;
 	task->inside = INSIDE_BEFORE;
 }
@@ -404,7 +413,8 @@ INLINE void list(void *seq, struct task *task, struct task_struct *of, struct pt
 			call.first = ((u64 *)&task->again)[0];
 			call.second = ((u64 *)&task->again)[1];
 		} else {
-			classify(w, task, of, regs, config.enters ? task->number : number_of(regs), 0, 0, &call);
+			u32 gate, number = call_of(task, of, regs, &gate);
+			classify(w, task, of, regs, number, gate, 0, 0, &call);
 		}
 		*(u64 *)&live.key = call.first;
 		*((u64 *)&live.key + 1) = call.second;

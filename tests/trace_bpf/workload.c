@@ -21,6 +21,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#ifndef SYS_newfstatat
+#define SYS_newfstatat SYS_fstatat64
+#endif
 
 static void check(int good, const char *what) {
     if (!good) {
@@ -156,6 +159,29 @@ static void killed(void) {
     waitpid(pid, NULL, 0);
 }
 
+static void nothing(int number) { (void)number; }
+
+// Replaces the program by another, found by the descriptor of a directory if that is asked for.
+static const char *other;
+static int by_directory;
+static void *replaces(void *unused) {
+    char *const words[] = {(char *)other, "leaf", "10", NULL};
+    usleep(50000);
+    if (by_directory) syscall(SYS_execveat, open("/", O_PATH | O_DIRECTORY), other + 1, words, environ, 0);
+    else execv(other, words);
+    check(0, other);
+    return unused;
+}
+
+// Handles 8 signals, then waits until one of its threads is another program.
+static void replaced(void) {
+    pthread_t made;
+    signal(SIGUSR1, nothing);
+    for (int i = 0; i < 8; i++) raise(SIGUSR1);
+    check(!pthread_create(&made, NULL, replaces, NULL), "pthread_create");
+    for (;;) pause();
+}
+
 static void forks(long n) {
     for (long i = 0; i < n; i++) {
         pid_t pid = child();
@@ -289,6 +315,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "classes")) classes();
     else if (!strcmp(what, "blocked")) blocked();
     else if (!strcmp(what, "killed")) killed();
+    else if (!strcmp(what, "replaced")) other = argv[2], by_directory = argc > 3, replaced();
     else if (!strcmp(what, "forks")) forks(n);
     else if (!strcmp(what, "names")) names(n);
     else if (!strcmp(what, "wide")) wide(n);

@@ -134,17 +134,53 @@ fn calls_by_the_32_bit_gate_are_named_so() {
     assert_eq!((count(&collected, "getppid(i386)"), count(&collected, "getppid")), (30, 10));
 }
 
+/// The workload as a program of 64 bits and of 32.
+#[cfg(target_arch = "x86_64")]
+fn both_widths(test: &str) -> Option<[String; 2]> {
+    static BUILT: std::sync::Once = std::sync::Once::new();
+    let wide = workload()?;
+    let narrow = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-bpf-32");
+    let library = narrow.with_extension("so").display().to_string();
+    let works = Command::new("cc").args(["-m32", "-shared", "-o", &library, "-x", "c", "/dev/null"]).output().unwrap();
+    if !works.status.success() {
+        skip(test, "cc -m32 does not work here");
+        return None;
+    }
+    BUILT.call_once(|| assert!(compile(&narrow, &["-m32"])));
+    Some([wide, &narrow].map(|program| program.to_str().unwrap().to_string()))
+}
+
+/// An execve that leads to a program of the other width is named as the one that made it; so are returns from handlers.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn calls_around_a_change_of_width_have_their_names() {
+    let Some([wide, narrow]) = both_widths("calls_around_a_change_of_width_have_their_names") else { return };
+    for (from, to) in [(&wide, &narrow), (&narrow, &wide), (&narrow, &narrow)] {
+        let details = [Detail::Times, Detail::Counts];
+        for (detail, by_directory) in details.into_iter().flat_map(|detail| [(detail, false), (detail, true)]) {
+            let directory = by_directory.then_some("directory");
+            let command: Vec<&str> = [from, "replaced", to].into_iter().chain(directory).collect();
+            let collected = traced(&command, detail);
+            let of = |call| (count(&collected, call), count(&collected, &format!("{call}(i386)")));
+            let (plain, at) = if by_directory { (1, 1) } else { (2, 0) };
+            let case = format!("{command:?} {detail:?}");
+            assert_eq!((of("execve"), of("execveat")), ((plain, 0), (at, 0)), "{case}");
+            let odd = ["oldolduname", "chmod", "fork", "bind", "mount_setattr"].map(of);
+            assert_eq!(odd, [(0, 0); 5], "{case}");
+            // Without programs at entries, both returns from handlers have one name.
+            let returns = ["sigreturn", "rt_sigreturn"].map(|call| count(&collected, call)).into_iter().sum::<u64>();
+            assert_eq!((returns, count(&collected, "getppid")), (8, 10), "{case}");
+            let paused = rows(&collected, "pause").map(|row| (row.calls, row.unfinished)).collect::<Vec<_>>();
+            assert_eq!(paused, [(1, 1)], "{case}: the thread that waits is ended by the execve");
+        }
+    }
+}
+
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_32_bit_program_has_plain_names_and_a_warning() {
-    if workload().is_none() {
-        return;
-    }
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-bpf-32");
-    if !compile(&program, &["-m32"]) {
-        return skip("a_32_bit_program_has_plain_names_and_a_warning", "cc -m32 does not work here");
-    }
-    let collected = traced(&[program.to_str().unwrap(), "tree"], Detail::Times);
+    let Some([_, program]) = both_widths("a_32_bit_program_has_plain_names_and_a_warning") else { return };
+    let collected = traced(&[&program, "tree"], Detail::Times);
     assert_eq!(count(&collected, "getppid"), 20_000);
     assert!(collected.warnings.iter().any(|warning| warning.contains("i386")), "{:?}", collected.warnings);
 }

@@ -139,7 +139,7 @@ pub struct Task {
     pub kind: u8,
     pub value: u8,
     pub run: u8,
-    pub unused: u8,
+    pub gate: u8,
     pub start: u64,
     pub off_since: u64,
     pub blocked: u64,

@@ -79,15 +79,24 @@ pub(super) fn process_name(groups: &BTreeMap<u32, Group>, number: u32) -> String
 /// started them was made by another program.
 pub(super) fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
     let keys = || raw.calls.iter().map(|(key, _)| key);
-    let own = |key: &&Key| key.gate == gate::OWN && !names::name(key.number, key.gate).starts_with("exec");
+    let own = |key: &&Key| key.gate == gate::OWN && !is_exec(key);
     let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.group).collect();
-    keys().filter(|key| key.gate == gate::COMPAT && !mixed.contains(&key.group)).map(|key| key.group).collect()
+    keys().filter(|key| is_compat(key) && !mixed.contains(&key.group)).map(|key| key.group).collect()
+}
+
+fn is_exec(key: &Key) -> bool {
+    names::name(key.number, key.gate).starts_with("exec")
+}
+
+/// Whether it is a 32-bit call of the program itself.
+fn is_compat(key: &Key) -> bool {
+    key.gate == gate::COMPAT && !is_exec(key)
 }
 
 pub(super) fn call_name(key: &Key, plain: bool) -> String {
     let name = names::name(key.number, key.gate);
     match name.strip_suffix(names::COMPAT) {
-        Some(bare) if plain && key.gate == gate::COMPAT => bare.to_string(),
+        Some(bare) if key.gate == gate::COMPAT && (plain || is_exec(key)) => bare.to_string(),
         _ => name,
     }
 }
@@ -189,7 +198,7 @@ pub(super) fn group(
 
 /// Histograms by call. They are not kept per process: 32-bit calls get plain names if all processes that made any do.
 fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
-    let mut compat = raw.calls.iter().filter(|(key, _)| key.gate == gate::COMPAT);
+    let mut compat = raw.calls.iter().filter(|(key, _)| is_compat(key));
     let plain = compat.all(|(key, _)| plain.contains(&key.group));
     let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
     for row in &raw.durations {
@@ -306,12 +315,13 @@ mod tests {
             (key(libc::SYS_execve, gate::OWN, 0, 0, 2, 1), once),
             (key(20, gate::COMPAT, 0, 0, 0, 2), once),
             (key(libc::SYS_getppid, gate::OWN, 0, 0, 0, 2), once),
+            (key(11, gate::COMPAT, 0, 0, 2, 2), once),
         ];
         let raw = Raw { calls, groups: named(&[(1, "old"), (2, "mixed")]), ..Raw::default() };
         let collected = decoded(&raw, Detail::Times);
         let names =
             |group: usize| -> Vec<&str> { collected.groups[group].calls.iter().map(|c| c.call.as_str()).collect() };
-        assert_eq!((names(1), names(0)), (vec!["getpid(i386)", "getppid"], vec!["execve", "getpid"]));
+        assert_eq!((names(1), names(0)), (vec!["execve", "getpid(i386)", "getppid"], vec!["execve", "getpid"]));
         let warning = &collected.warnings[0];
         assert!(warning.contains("i386") && warning.contains("old"), "{warning}");
     }

@@ -27,7 +27,7 @@ fn programs_have_the_same_types() {
         Key "key": group, number, error, operation, gate, kind, value, unused;
         Counted "counted": calls, unfinished, on_cpu, blocked, woken, preempted, stalled, bytes;
         Entry "entry": key, counted;
-        Task "task": owner, group, state, inside, off, restarts, number, kind, value, run, unused, start,
+        Task "task": owner, group, state, inside, off, restarts, number, kind, value, run, gate, start,
             off_since, blocked, woken, preempted, stalled, ran, on_since, object, from, fresh, depth, again, base;
         Window "window": flushes, peak_pages, histogram_of, histograms_used, scratch, stranger, entries,
             histograms, path, frames;
