@@ -26,6 +26,7 @@ typedef long long s64;
 #define MAP_NUMBER(name, value) int (*name)[value]
 #define MAP_TYPE(name, type) type *name
 enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_RING = 27, MAP_TASK_STORAGE = 29 };
+enum { MAP_MAPPABLE = 1 << 10 };
 enum { RING_NO_WAKEUP = 1, RING_FORCE_WAKEUP = 2 };
 enum { UPDATE_ANY = 0, UPDATE_NOEXIST = 1 };
 
@@ -86,7 +87,7 @@ struct file {
 	struct path f_path;
 };
 struct mm_context {
-	u64 vdso;
+	void *vdso;
 };
 struct mm_struct {
 	u64 start_stack, saved_auxv[32];

@@ -11,6 +11,7 @@ struct globals globals SEC(".bss");
 struct {
 	MAP_NUMBER(type, MAP_ARRAY);
 	MAP_NUMBER(max_entries, 1);
+	MAP_NUMBER(map_flags, MAP_MAPPABLE);
 	MAP_TYPE(key, u32);
 	MAP_TYPE(value, struct task);
 } tasks SEC(".maps");
@@ -19,6 +20,7 @@ struct {
 struct {
 	MAP_NUMBER(type, MAP_ARRAY);
 	MAP_NUMBER(max_entries, 1);
+	MAP_NUMBER(map_flags, MAP_MAPPABLE);
 	MAP_TYPE(key, u32);
 	MAP_TYPE(value, struct window);
 } windows SEC(".maps");
@@ -100,6 +102,7 @@ struct {
 struct {
 	MAP_NUMBER(type, MAP_ARRAY);
 	MAP_NUMBER(max_entries, 1);
+	MAP_NUMBER(map_flags, MAP_MAPPABLE);
 	MAP_TYPE(key, u32);
 	MAP_TYPE(value, struct details);
 } details SEC(".maps");

@@ -186,7 +186,7 @@ INLINE void send_stack(struct task_struct *current, struct pt_regs *regs, struct
 	s->sp = regs->sp;
 	s->fp = FRAME_POINTER(regs);
 	s->lr = LINK(regs);
-	s->vdso = current->mm->context.vdso;
+	s->vdso = (u64)current->mm->context.vdso;
 	s->slow = slow;
 	u64 length = copy_stack(to->stack, s->sp, end);
 	if (length > STACK_BYTES) return;

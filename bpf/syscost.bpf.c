@@ -341,7 +341,7 @@ int syscost_end(u64 *ctx)
 
 /* A CPU's clock interrupted it: what it was in counts. It does not interrupt the other programs that write to windows, which
  * run with interrupts disabled if CPUs are sampled. */
-SEC("perf_event/sample")
+SEC("perf_event")
 int syscost_sample(struct sampled_registers *interrupted)
 {
 	struct task_struct *current = get_current_task_btf();
@@ -430,7 +430,7 @@ INLINE void list(void *seq, struct task *task, struct task_struct *of, struct pt
 }
 
 /* These two are called for each task of the system when user space reads. */
-SEC("iter/task.begin")
+SEC("iter/task")
 int syscost_begin(struct bpf_iter__task *ctx)
 {
 	struct task_struct *of = ctx->task;
@@ -438,7 +438,7 @@ int syscost_begin(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-SEC("iter/task.list")
+SEC("iter/task")
 int syscost_list(struct bpf_iter__task *ctx)
 {
 	struct task_struct *of = ctx->task;

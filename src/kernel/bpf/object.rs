@@ -5,7 +5,7 @@ use super::btf::{Btf, Step, TypeKind};
 use super::sys::Attachment;
 use object::elf::{R_BPF_64_32, R_BPF_64_64};
 use object::read::elf::ElfFile64;
-use object::{LittleEndian, Object as _, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
+use object::{LittleEndian, Object as _, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolKind};
 
 /// The programs for this architecture. Built by `bpf/build`, and embedded so that users need no compiler.
 #[cfg(target_arch = "aarch64")]
@@ -13,9 +13,9 @@ pub const BYTES: &[u8] = include_bytes!("../../../bpf/syscost.arm64.o");
 #[cfg(not(target_arch = "aarch64"))]
 pub const BYTES: &[u8] = include_bytes!("../../../bpf/syscost.x86.o");
 
-/// Sections of programs: what follows is the kernel's name of what they attach to.
+/// Sections of programs, as libbpf names them: what follows is the kernel's name of what they attach to.
 const SECTIONS: [(&str, Attachment); 3] =
-    [("tp_btf/", Attachment::Tracepoint), ("iter/", Attachment::Iterator), ("perf_event/", Attachment::Event)];
+    [("tp_btf/", Attachment::Tracepoint), ("iter/", Attachment::Iterator), ("perf_event", Attachment::Event)];
 
 /// Programs and maps.
 #[derive(Debug)]
@@ -84,13 +84,8 @@ impl Object {
         let btf = Btf::parse(types, &[(TypeKind::Section, ".maps")])?;
         let maps = maps(&btf).ok_or("the definition of a map is malformed")?;
         let accesses = accesses(&btf, extensions).ok_or("the relocations by types are malformed")?;
-        let of = |section: &str| -> Vec<Access> {
-            accesses.iter().filter(|(name, _)| *name == section).map(|(_, access)| access.clone()).collect()
-        };
-        let programs = elf.sections().filter_map(|section| {
-            let name = section.name().ok()?;
-            SECTIONS.iter().any(|(start, _)| name.starts_with(start)).then(|| program(&elf, &section, of(name)))
-        });
+        let programs = elf.symbols().filter(|symbol| symbol.is_global() && symbol.kind() == SymbolKind::Text);
+        let programs = programs.map(|symbol| program(&elf, &symbol, &accesses));
         Ok(Object { programs: programs.collect::<Result<_, _>>()?, maps })
     }
 
@@ -104,34 +99,40 @@ pub(super) fn section<'a>(elf: &Elf<'a>, name: &str) -> Result<&'a [u8], String>
     section.data().map_err(|error| format!("section {name}: {error}"))
 }
 
-fn program<'a>(elf: &Elf<'a>, section: &impl ObjectSection<'a>, accesses: Vec<Access>) -> Result<Program, String> {
-    let target = section.name().unwrap_or_default();
-    let kind = SECTIONS.iter().find_map(|(start, kind)| Some((*kind, target.strip_prefix(start)?)));
-    let (attachment, target) = kind.ok_or_else(|| format!("section {target} is of no known kind"))?;
-    let broken = |why: &str| format!("program {target}: {why}");
-    let inside = |symbol: &object::read::elf::ElfSymbol64<'_, '_, LittleEndian>| {
-        symbol.section_index() == Some(section.index()) && symbol.is_global()
+/// The program of a symbol: a part of its section, as are the relocations.
+fn program<'a>(elf: &Elf<'a>, symbol: &impl ObjectSymbol<'a>, all: &[(&str, Access)]) -> Result<Program, String> {
+    let name = symbol.name().map_err(|error| format!("the name of a program: {error}"))?.to_string();
+    let broken = |why: &str| format!("program {name}: {why}");
+    let section = symbol.section_index().and_then(|index| elf.section_by_index(index).ok());
+    let section = section.ok_or_else(|| broken("it is in no section"))?;
+    let place = section.name().unwrap_or_default();
+    let kind = SECTIONS.iter().find_map(|(start, kind)| Some((*kind, place.strip_prefix(start)?.to_string())));
+    let (attachment, target) = kind.ok_or_else(|| broken(&format!("section {place} is of no known kind")))?;
+    let bytes = section.data_range(symbol.address(), symbol.size()).map_err(|error| broken(&error.to_string()))?;
+    let bytes = bytes.ok_or_else(|| broken("it is not in its section"))?;
+    let code: Vec<_> =
+        bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
+    let first = symbol.address() as usize / 8;
+    let own = |at: usize| at.checked_sub(first).filter(|at| *at < code.len());
+    let access = |(_, access): &(&str, Access)| {
+        Some(Access { instruction: own(access.instruction)?, ..access.clone() })
     };
-    let name = elf.symbols().find(inside).and_then(|symbol| symbol.name().ok().map(str::to_string));
-    let bytes = section.data().map_err(|error| broken(&error.to_string()))?;
-    let code = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
+    let accesses = all.iter().filter(|(section, _)| *section == place).filter_map(access).collect();
     let (mut addresses, mut calls) = (Vec::new(), Vec::new());
     for (offset, relocation) in section.relocations() {
+        let Some(at) = own(offset as usize / 8) else { continue };
         let RelocationTarget::Symbol(index) = relocation.target() else {
             return Err(broken("a relocation by section"));
         };
         let symbol = elf.symbol_by_index(index).and_then(|symbol| symbol.name().map(str::to_string));
-        let entry = (offset as usize / 8, symbol.map_err(|error| broken(&error.to_string()))?);
+        let entry = (at, symbol.map_err(|error| broken(&error.to_string()))?);
         match relocation.flags() {
             RelocationFlags::Elf { r_type: R_BPF_64_64 } => addresses.push(entry),
             RelocationFlags::Elf { r_type: R_BPF_64_32 } => calls.push(entry),
             _ => return Err(broken("an unknown relocation")),
         }
     }
-    // What follows a dot tells programs for the same target apart.
-    let target = target.split('.').next().unwrap_or(target).to_string();
-    let name = name.ok_or_else(|| format!("program {target} has no name"))?;
-    Ok(Program { name, attachment, target, code: code.collect(), addresses, calls, accesses })
+    Ok(Program { name, attachment, target, code, addresses, calls, accesses })
 }
 
 /// The maps in section `.maps`: structs whose members are pointers to arrays, whose length is a number, or to types.

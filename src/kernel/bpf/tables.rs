@@ -53,9 +53,9 @@ impl Tables {
             anyhow::Ok(MapSpec { max_entries: if wanted { spec.max_entries } else { 1 }, ..spec })
         };
         let with_objects = settings.paths + settings.descriptors > 0;
-        let details = MapSpec { max_entries: possible_cpus()?, flags: MAPPABLE, ..defined(object, "details")? };
-        let windows = MapSpec { max_entries: possible_cpus()?, flags: MAPPABLE, ..defined(object, "windows")? };
-        let tasks = MapSpec { max_entries: settings.task_mask + 1, flags: MAPPABLE, ..defined(object, "tasks")? };
+        let details = MapSpec { max_entries: possible_cpus()?, ..defined(object, "details")? };
+        let windows = MapSpec { max_entries: possible_cpus()?, ..defined(object, "windows")? };
+        let tasks = MapSpec { max_entries: settings.task_mask + 1, ..defined(object, "tasks")? };
         let samplers = if settings.stacks > 0 { possible_cpus()? } else { 1 };
         let samples = MapSpec { max_entries: samplers, ..defined(object, "samples")? };
         let tables = Tables {

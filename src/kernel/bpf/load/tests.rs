@@ -52,3 +52,16 @@ fn the_verifier_takes_every_variant() {
         }
     }
 }
+
+/// libbpf has a list of names of sections, and maps what has the flag for that.
+#[test]
+fn the_object_leaves_nothing_to_its_loader_that_libbpf_does_not_do() {
+    let object = Object::parse(object::BYTES).unwrap();
+    let of = |target: &str| object.programs.iter().filter(|program| program.target == target).count();
+    assert_eq!((of("task"), of(""), of("sys_enter"), object.programs.len()), (2, 1, 1, 11));
+    const EXIT: u64 = 0x95;
+    assert!(object.programs.iter().all(|program| program.code.contains(&EXIT)), "each has its own part of a section");
+    for name in ["tasks", "windows", "details"] {
+        assert_eq!(object.map(name).unwrap().flags, crate::kernel::bpf::maps::MAPPABLE, "{name}");
+    }
+}
