@@ -31,6 +31,7 @@ pub mod regular;
 pub mod seccomp;
 pub mod sources;
 pub mod standard_output;
+pub(crate) mod status;
 pub mod step;
 pub mod syscall_stop;
 pub mod taxes;

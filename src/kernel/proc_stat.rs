@@ -1,6 +1,5 @@
 //! The stat file of a process or task (proc_pid_stat(5)). No `unsafe`.
 
-use std::fs;
 use std::path::Path;
 
 /// A stat file's fields after the name, which may contain spaces and parentheses.
@@ -49,7 +48,12 @@ impl<'a> ProcStat<'a> {
 
 /// The stat file of process `pid`; empty if it has ended.
 pub(crate) fn text(pid: u32) -> String {
-    fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).unwrap_or_default()
+    read(format!("/proc/{pid}/stat")).unwrap_or_default()
+}
+
+/// A file of /proc as text: the names of processes and files in it need be none.
+pub(crate) fn read(path: impl AsRef<Path>) -> std::io::Result<String> {
+    Ok(String::from_utf8_lossy(&std::fs::read(path)?).into_owned())
 }
 
 /// The unit of times in stat files, in nanoseconds: usually 10 ms.

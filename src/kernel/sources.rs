@@ -2,6 +2,7 @@
 //!
 //! A file that is missing, unreadable or empty is `None`: an unknown fact is an answer, never an error.
 
+use super::status::Status;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -54,9 +55,7 @@ impl Sources {
     }
 
     pub fn status(&self, field: &str) -> Option<String> {
-        let text = self.text("proc/self/status")?;
-        let value = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
-        Some(value.trim().to_string())
+        Status::parse(self.text("proc/self/status")?).field(field).map(str::to_string)
     }
 
     /// A file that holds a list of CPUs.

@@ -276,7 +276,7 @@ impl Memory {
     /// # Errors
     /// If /proc/PID/maps or /proc/PID/mem cannot be opened.
     pub fn read(&mut self, pid: u32, addresses: impl Iterator<Item = u64>) -> std::io::Result<()> {
-        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
+        let maps = super::proc_stat::read(format!("/proc/{pid}/maps"))?;
         let memory = std::fs::File::open(format!("/proc/{pid}/mem"))?;
         self.mappings = maps.lines().filter_map(parse_mapping).collect();
         for address in addresses.filter(|address| !VSYSCALL.contains(address)) {

@@ -3,6 +3,7 @@
 //! Not here: processes that have ended, which only a tracer knows. Called by `trace::bpf`.
 
 use super::proc_stat::{self, ProcStat};
+use super::status::Status;
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -14,7 +15,7 @@ use std::fs;
 pub fn check_numbers() -> Result<(), String> {
     const ADVICE: &str =
         "mount one for this namespace, as 'mount -t proc proc /proc' or 'unshare --pid --fork --mount-proc' do";
-    let status = fs::read_to_string("/proc/self/status").map_err(|_| format!("/proc does not show us: {ADVICE}"))?;
+    let status = Status::read("/proc/self/status").ok_or_else(|| format!("/proc does not show us: {ADVICE}"))?;
     if shows_other_numbers(&status) {
         return Err(format!("/proc shows another PID namespace: {ADVICE}"));
     }
@@ -23,9 +24,8 @@ pub fn check_numbers() -> Result<(), String> {
 
 /// NSpid lists our PID in each namespace from that of /proc to our own: more than one if they differ. Kernels before
 /// 4.1 do not have it.
-fn shows_other_numbers(status: &str) -> bool {
-    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
-    numbers.is_some_and(|numbers| numbers.split_whitespace().count() > 1)
+fn shows_other_numbers(status: &Status) -> bool {
+    status.numbers::<u32>("NSpid").count() > 1
 }
 
 /// `root` and its running descendants, without orphans that were reparented to another process.
@@ -36,11 +36,7 @@ pub fn processes(root: u32) -> Vec<u32> {
 
 /// The largest resident set of a process and its descendants so far, in KiB; 0 if it is not known.
 pub fn peak_rss_kib(root: u32) -> u64 {
-    let peak = |pid| {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse().ok())
-    };
-    processes(root).into_iter().filter_map(peak).max().unwrap_or(0)
+    processes(root).into_iter().filter_map(|pid| Status::of(pid).number("VmHWM")).max().unwrap_or(0)
 }
 
 fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
@@ -78,8 +74,9 @@ mod tests {
 
     #[test]
     fn a_proc_of_an_outer_namespace_is_known_by_its_two_numbers() {
-        assert!(shows_other_numbers("Name:\ta\nNSpid:\t812\t4\n"));
-        assert!(!shows_other_numbers("Name:\ta\nNSpid:\t4\n") && !shows_other_numbers("Name:\ta\n"));
+        let shows = |text: &str| shows_other_numbers(&Status::parse(text.to_string()));
+        assert!(shows("Name:\ta\nNSpid:\t812\t4\n"));
+        assert!(!shows("Name:\ta\nNSpid:\t4\n") && !shows("Name:\ta\n"));
     }
 
     #[test]

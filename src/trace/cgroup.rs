@@ -3,6 +3,8 @@
 //! Not here: what runs in them, and asking container managers for IDs (`container`). Reads directories below one root,
 //! so that tests can lay out a machine. Called by `trace::target`.
 
+use super::mounts::mount;
+use crate::kernel::proc_stat;
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,17 +31,16 @@ pub fn id(directory: &Path) -> Result<u64> {
     Ok(facts.ino())
 }
 
+const MOUNTS: &str = "proc/self/mountinfo";
 const INSTEAD: &str = "name processes instead: -p PID[,PID...]";
 
 impl Hierarchies {
-    /// Those that /proc/self/mounts below `root` lists.
+    /// Those that /proc/self/mountinfo below `root` lists.
     pub fn below(root: &Path) -> Hierarchies {
-        let mounts = fs::read_to_string(root.join("proc/self/mounts")).unwrap_or_default();
-        let of_type = |wanted: &str| {
-            let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-            let mounted =
-                fields.filter(|fields| fields.get(2) == Some(&wanted)).filter_map(|f| Some(PathBuf::from(*f.get(1)?)));
-            mounted.collect::<Vec<_>>()
+        let text = proc_stat::read(root.join(MOUNTS)).unwrap_or_default();
+        let mounts: Vec<_> = text.lines().filter_map(mount).collect();
+        let of_type = |wanted: &str| -> Vec<PathBuf> {
+            mounts.iter().filter(|mount| mount.kind == wanted).map(|mount| PathBuf::from(&mount.place)).collect()
         };
         Hierarchies { root: root.to_path_buf(), unified: of_type("cgroup2").into_iter().next(), old: of_type("cgroup") }
     }
@@ -56,7 +57,7 @@ impl Hierarchies {
                 old.display()
             ),
             (None, None) => {
-                bail!("no control groups are mounted here (/proc/self/mounts has no cgroup2): {INSTEAD}")
+                bail!("no control groups are mounted here (/{MOUNTS} has no cgroup2): {INSTEAD}")
             }
         }
     }
@@ -160,11 +161,11 @@ pub(super) mod tests {
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
-    /// A machine whose /proc/self/mounts is `mounts`, with these groups.
+    /// A machine whose /proc/self/mountinfo is `mounts`, with these groups.
     pub fn machine(mounts: &str, groups: &[&str]) -> (TempDir, Hierarchies) {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("proc/self")).unwrap();
-        fs::write(root.path().join("proc/self/mounts"), mounts).unwrap();
+        fs::write(root.path().join(MOUNTS), mounts).unwrap();
         for group in groups {
             fs::create_dir_all(root.path().join(group.trim_start_matches('/'))).unwrap();
         }
@@ -172,9 +173,10 @@ pub(super) mod tests {
         (root, hierarchies)
     }
 
-    pub const UNIFIED: &str = "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n";
-    const HYBRID: &str = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n\
-                          cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+    pub const UNIFIED: &str = "22 1 0:21 / /proc rw - proc proc rw\n24 1 0:23 / /sys/fs/cgroup rw - cgroup2 none rw\n";
+    const HYBRID: &str = "22 1 0:21 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
+                          23 22 0:22 / /sys/fs/cgroup/cpu rw shared:4 - cgroup cgroup rw,cpu\n\
+                          24 22 0:23 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n";
 
     fn refused(found: Result<PathBuf>) -> String {
         found.unwrap_err().to_string()
@@ -199,6 +201,12 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_hierarchy_may_be_mounted_at_a_path_with_spaces() {
+        let (_root, machine) = machine("24 1 0:23 / /a\\040b rw - cgroup2 none rw\n", &["/a b/c"]);
+        assert_eq!(machine.find(Path::new("c")).unwrap(), Path::new("/a b/c"));
+    }
+
+    #[test]
     fn a_missing_group_is_reported_with_the_places_searched() {
         let (_root, machine) = machine(UNIFIED, &["/sys/fs/cgroup/a", "/tmp/plain"]);
         let missing = refused(machine.find(Path::new("/a/b")));
@@ -215,9 +223,10 @@ pub(super) mod tests {
         assert_eq!(hybrid.find(Path::new("b")).unwrap(), Path::new("/sys/fs/cgroup/unified/b"));
         let old = refused(hybrid.find(Path::new("/sys/fs/cgroup/cpu/docker")));
         assert!(old.contains("-p $(paste -sd, /sys/fs/cgroup/cpu/docker/cgroup.procs)"), "{old}");
-        let (_root, alone) = machine("cgroup /sys/fs/cgroup/cpu cgroup rw 0 0\n", &["/sys/fs/cgroup/cpu/a"]);
+        let old = "23 1 0:22 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n";
+        let (_root, alone) = machine(old, &["/sys/fs/cgroup/cpu/a"]);
         assert!(refused(alone.find(Path::new("a"))).contains("this system has version 1 alone (/sys/fs/cgroup/cpu)"));
-        let (_root, none) = machine("proc /proc proc rw 0 0\n", &[]);
+        let (_root, none) = machine("", &[]);
         assert!(refused(none.find(Path::new("a"))).contains("no control groups are mounted here"));
     }
 }

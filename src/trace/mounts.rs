@@ -1,5 +1,6 @@
 //! Where file systems are mounted: lines of proc_pid_mountinfo(5). Pure but for reading those of this process.
 
+use crate::kernel::proc_stat;
 use std::collections::BTreeMap;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -10,11 +11,13 @@ pub struct Mount<'a> {
     /// What of the file system is mounted.
     pub root: String,
     pub place: String,
+    /// The kind of file system.
+    pub kind: &'a str,
 }
 
 /// The mounts that this process sees, as text; empty where /proc does not show them.
 pub fn read() -> String {
-    std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
+    proc_stat::read("/proc/self/mountinfo").unwrap_or_default()
 }
 
 pub fn mount(line: &str) -> Option<Mount<'_>> {
@@ -23,8 +26,23 @@ pub fn mount(line: &str) -> Option<Mount<'_>> {
     let id = words.next()?;
     let (major, minor) = words.nth(1)?.split_once(':')?;
     let device = major.parse::<u32>().ok()? << MINOR_BITS | minor.parse::<u32>().ok()?;
-    let plain = |word: &str| word.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\");
-    Some(Mount { id, device, root: plain(words.next()?), place: plain(words.next()?) })
+    let (root, place) = (plain(words.next()?), plain(words.next()?));
+    // After a number of optional fields.
+    let kind = words.skip_while(|word| *word != "-").nth(1)?;
+    Some(Mount { id, device, root, place, kind })
+}
+
+/// Characters that would end a word, and backslashes, are three octal digits after a backslash.
+fn plain(word: &str) -> String {
+    let mut parts = word.split('\\');
+    let mut text = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        match part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => text.extend(std::iter::once(byte).chain(part.bytes().skip(3))),
+            None => text.extend(std::iter::once(b'\\').chain(part.bytes())),
+        }
+    }
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Where each device is mounted from its root; of several places, the first.
@@ -39,9 +57,24 @@ mod tests {
 
     #[test]
     fn mounts_have_a_device_a_root_and_a_place() {
-        let found = mount("24 22 8:1 /part /a\\040b rw,noatime - ext4 /dev/sda1 rw").unwrap();
-        assert_eq!(found, Mount { id: "24", device: 8 << 20 | 1, root: "/part".into(), place: "/a b".into() });
-        assert_eq!(["", "24 22", "24 22 8 / /"].map(mount), [None, None, None]);
+        let found = mount("24 22 8:1 /part /a\\040b rw,noatime shared:1 master:2 - ext4 /dev/sda1 rw").unwrap();
+        let (root, place) = ("/part".to_string(), "/a b".to_string());
+        assert_eq!(found, Mount { id: "24", device: 8 << 20 | 1, root, place, kind: "ext4" });
+        assert_eq!(["", "24 22", "24 22 8 / /", "24 22 8:1 / / rw"].map(mount), [const { None }; 4]);
+    }
+
+    /// Each character once: what is left of a backslash begins no other one.
+    #[test]
+    fn all_characters_that_are_written_by_number_come_back() {
+        let words = [
+            ("\\040\\011\\012\\134\\043", " \t\n\\#"),
+            ("\\134040", "\\040"),
+            ("a\\", "a\\"),
+            ("\\9b\\400", "\\9b\\400"),
+        ];
+        for (word, text) in words {
+            assert_eq!(plain(word), text);
+        }
     }
 
     #[test]

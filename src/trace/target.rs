@@ -8,6 +8,7 @@ use super::cgroup::Hierarchies;
 use super::container;
 use crate::kernel::launch::{Identity, Launch, Step, ignored_signals};
 use crate::kernel::process::is_executable;
+use crate::kernel::status::Status;
 use crate::kernel::tree::check_numbers;
 use anyhow::{Error, Result, anyhow, bail};
 use nix::errno::Errno;
@@ -90,12 +91,11 @@ impl Target {
 }
 
 fn check_process(pid: u32) -> Result<()> {
-    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else {
+    let Some(status) = Status::read(format!("/proc/{pid}/status")) else {
         check_numbers().map_err(Error::msg)?;
         bail!("-p {pid}: no such process; 'ps -e' lists those that run");
     };
-    let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    match (of("Tgid:").and_then(|text| text.parse::<u32>().ok()), of("State:")) {
+    match (status.number::<u32>("Tgid"), status.field("State")) {
         (Some(process), _) if process != pid => {
             bail!("-p {pid}: a thread of process {process}: trace all its threads with -p {process}")
         }

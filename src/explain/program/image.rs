@@ -1,6 +1,7 @@
 //! What a guest needs to run a command: its files, and memory. And why it cannot run there. Called by `explain::program`.
 
 use crate::guest::{CommandFile, CommandFiles, Contents, FileFacts};
+use crate::kernel::Sources;
 use crate::trace::gather::{Entry, Gathered, Kind, Peer, check_size};
 use anyhow::{Result, bail, ensure};
 use nix::unistd::{getgid, getuid};
@@ -111,9 +112,7 @@ fn file(path: &Path, entry: &Entry) -> Option<CommandFile> {
 /// That of this process, which the command inherits here.
 fn umask() -> u32 {
     const USUAL: u32 = 0o022;
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(USUAL)
+    Sources::default().status("Umask").and_then(|mask| u32::from_str_radix(&mask, 8).ok()).unwrap_or(USUAL)
 }
 
 #[cfg(test)]

@@ -114,9 +114,8 @@ fn program<'a>(elf: &Elf<'a>, symbol: &impl ObjectSymbol<'a>, all: &[(&str, Acce
         bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
     let first = symbol.address() as usize / 8;
     let own = |at: usize| at.checked_sub(first).filter(|at| *at < code.len());
-    let access = |(_, access): &(&str, Access)| {
-        Some(Access { instruction: own(access.instruction)?, ..access.clone() })
-    };
+    let access =
+        |(_, access): &(&str, Access)| Some(Access { instruction: own(access.instruction)?, ..access.clone() });
     let accesses = all.iter().filter(|(section, _)| *section == place).filter_map(access).collect();
     let (mut addresses, mut calls) = (Vec::new(), Vec::new());
     for (offset, relocation) in section.relocations() {

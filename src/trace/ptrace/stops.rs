@@ -5,6 +5,7 @@ use super::tally::Outcome;
 use super::tree::{Inside, Tree};
 use crate::kernel::clock::ThreadTime;
 use crate::kernel::follow::{End, Event, Follower, Notice, Stops};
+use crate::kernel::status::Status;
 use crate::kernel::syscall_stop::Call;
 use crate::kernel::wake::Waker;
 use crate::model::{Ending, Profile, TracerFacts};
@@ -218,11 +219,10 @@ impl PtraceTracer {
 
 /// Why a process cannot be traced, and what to do.
 fn refused(pid: i32, errno: Errno) -> anyhow::Error {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).map_or("0", str::trim);
+    let tracer = Status::of(pid).number("TracerPid").unwrap_or(0u32);
     match errno {
         Errno::ESRCH => anyhow!("no process {pid}"),
-        Errno::EPERM if tracer != "0" => {
+        Errno::EPERM if tracer != 0 => {
             let name = std::fs::read_to_string(format!("/proc/{tracer}/comm")).unwrap_or_default();
             anyhow!("process {pid} is traced already, by process {tracer} ({}): end that first", name.trim())
         }

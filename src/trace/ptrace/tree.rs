@@ -6,6 +6,7 @@ use super::descriptors::Descriptors;
 use super::tally::{Key, Tally};
 use crate::kernel::clock::{ThreadClock, ThreadTime};
 use crate::kernel::follow::End;
+use crate::kernel::status::Status;
 use crate::kernel::syscall_stop::Call;
 use crate::kernel::tracee::{executable_architecture, is_thread_of, read_page};
 use crate::kernel::usage::Used;
@@ -86,10 +87,9 @@ impl Tree {
 
     /// The process that a task belongs to, and its parent, if both are traced.
     fn identify(&self, tid: i32) -> (i32, Option<i32>) {
-        let status = std::fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
-        let number = |name: &str| status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<i32>().ok();
-        let process = number("Tgid:").filter(|process| self.processes.contains_key(process)).unwrap_or(tid);
-        (process, number("PPid:").filter(|parent| self.processes.contains_key(parent)))
+        let status = Status::of(tid);
+        let known = |name| status.number::<i32>(name).filter(|process| self.processes.contains_key(process));
+        (known("Tgid").unwrap_or(tid), known("PPid"))
     }
 
     fn add_process(&mut self, pid: i32, parent: Option<i32>) {

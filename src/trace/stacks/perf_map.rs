@@ -4,7 +4,8 @@
 
 use super::functions::Functions;
 use crate::kernel::regular::{self, Links};
-use std::fs::{self, File};
+use crate::kernel::status::Status;
+use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
@@ -28,13 +29,9 @@ impl MapLocation {
         // What is found through this is of one process, even if its PID is reused meanwhile.
         let process = regular::place(Path::new(&format!("/proc/{pid}"))).ok()?;
         let inside = |name: &str| format!("/proc/self/fd/{}/{name}", process.as_raw_fd());
-        let status = fs::read_to_string(inside("status")).ok()?;
-        let words = |start: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(start));
-            line.map(|line| line.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<u32>>())
-        };
-        let user = *words("Uid:")?.get(1)?;
-        let pid = words("NSpid:").and_then(|pids| pids.last().copied()).unwrap_or(pid);
+        let status = Status::read(inside("status"))?;
+        let user = status.numbers("Uid").nth(1)?;
+        let pid = status.numbers("NSpid").next_back().unwrap_or(pid);
         Some(MapLocation { root: regular::place(Path::new(&inside("root"))).ok()?, user, pid })
     }
 
@@ -55,6 +52,7 @@ impl MapLocation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::{chown, symlink};
 
     #[test]

@@ -3,8 +3,8 @@
 use super::files::{self, Files};
 use super::image::{Frames, Image};
 use crate::kernel::bpf::Sample;
+use crate::kernel::proc_stat;
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder};
-use std::fs;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -92,7 +92,7 @@ impl Process {
         }
         self.read = Some(Instant::now());
         // One that has ended and is not reaped has no lines.
-        let text = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let text = proc_stat::read(format!("/proc/{pid}/maps")).unwrap_or_default();
         for line in text.lines().filter_map(files::line) {
             if self.at(line.start).is_none_or(|known| known.end != line.end) {
                 let image = files.of_line(pid, &line);
