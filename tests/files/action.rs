@@ -59,15 +59,19 @@ fn it_measures_and_compares_and_only_the_gate_fails_it() {
     assert_eq!(output, "verdict=failed\n");
     assert!(text.contains("file.open_close"), "{text}");
 
-    let refused =
-        step(&place, "compare", &[("SYSCOST_ACTION_BASE", "base.json"), ("SYSCOST_ACTION_GATE", "--no-such-flag")]);
-    assert_eq!(refused.status.code(), Some(2));
+    for gate in ["--no-such-flag", "--fail-over 10%'", "--fail-over \"10%", "--fail-over ten"] {
+        let _ = fs::remove_file(place.path().join("output"));
+        let refused = step(&place, "compare", &[("SYSCOST_ACTION_BASE", "base.json"), ("SYSCOST_ACTION_GATE", gate)]);
+        assert_eq!(refused.status.code(), Some(2), "{gate}");
+        assert!(!place.path().join("output").exists(), "{gate}: a verdict");
+    }
 }
 
 #[test]
 fn what_is_asked_for_is_never_executed() {
     let place = Place::new();
-    let run = "'$(touch made)' `touch made` ;touch made";
-    assert!(!step(&place, "measure", &[("SYSCOST_ACTION_RUN", run)]).status.success());
+    for run in ["'$(touch made)' `touch made` ;touch made", "id.getppid 'time.time"] {
+        assert!(!step(&place, "measure", &[("SYSCOST_ACTION_RUN", run)]).status.success(), "{run}");
+    }
     assert!(!place.path().join("made").exists());
 }
