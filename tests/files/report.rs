@@ -184,6 +184,23 @@ fn answers_name_what_they_rest_on() {
     }
 }
 
+/// Costs may fall while the rows rise relative to the machine: one sentence has both.
+#[test]
+fn the_mean_of_a_comparison_says_what_the_machine_did() {
+    let place = Place::new();
+    let mut faster = golden();
+    for record in faster["records"].as_array_mut().unwrap().iter_mut().filter(|record| !record["samples"].is_null()) {
+        *record = scaled(record, 0.8);
+    }
+    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &faster));
+    let html = page(&place, &[&one, &two, "--label", "before", "--label", "after"]);
+    let said = html.split("the cost of before").nth(1).unwrap_or_else(|| panic!("{html}"));
+    assert!(
+        said.starts_with(" relative to the machine, which as a whole was 20.0% faster: the geometric mean over "),
+        "{said:.120}"
+    );
+}
+
 #[test]
 fn cautions_stand_before_the_ratios_and_name_a_column_that_is_there() {
     let place = Place::new();

@@ -1,6 +1,6 @@
 //! The lines below the tables of a comparison: what the terms mean, what was left out, why there are no ratios.
 
-use crate::compare::{ColumnInfo, Comparison, LeftOut, Verdict};
+use crate::compare::{ColumnInfo, Comparison, LeftOut, MachineChange, Verdict};
 use crate::prose::{counted, some};
 use crate::report::comparison::row::{Names, different_work, share};
 use crate::report::conditions;
@@ -73,8 +73,6 @@ fn machines(comparison: &Comparison) -> Vec<String> {
 fn machine(comparison: &Comparison, column: usize) -> Option<String> {
     let change = comparison.machine.get(column)?.as_ref()?;
     let percent = |ratio: f64| format!("{:+.1}%", 100.0 * (ratio - 1.0));
-    let all = 100.0 * (change.ratio - 1.0).abs();
-    let word = if change.ratio < 1.0 { "faster" } else { "slower" };
     let (low, high) = (percent(change.low), percent(change.high));
     let then = match change.rows_are_relative {
         true => "ratios are relative to that".to_string(),
@@ -84,7 +82,13 @@ fn machine(comparison: &Comparison, column: usize) -> Option<String> {
             percent(change.kernel_mode)
         ),
     };
-    Some(format!("the machine as a whole was {all:.1}% {word} ({low} .. {high}); {then}"))
+    Some(format!("the machine as a whole was {} ({low} .. {high}); {then}", speed(change)))
+}
+
+/// `12.5% faster`
+pub fn speed(change: &MachineChange) -> String {
+    let word = if change.ratio < 1.0 { "faster" } else { "slower" };
+    format!("{:.1}% {word}", 100.0 * (change.ratio - 1.0).abs())
 }
 
 /// How many runs each column is over; `None` if each is a single one.
