@@ -152,7 +152,8 @@ fn named(versus: &Versus) -> Vec<String> {
     versus.changed().iter().filter_map(fell_or_rose).collect()
 }
 
-/// ` Because of system calls: openat fell from 4,168 to 110 (depth 2). Those that differ take 31.0 ms of the 42.1 ms (41.0 to 43.2).`
+/// ` Because of system calls: openat fell from 4,168 to 110 (depth 2). Calls differ by 31.0 ms, as traced, the commands by
+/// 42.1 ms (41.0 to 43.2).`
 fn cause(versus: &Versus) -> String {
     let (named, faults) = (named(versus), faults(versus));
     let Some([difference, low, high]) = versus.difference else { return String::new() };
@@ -170,7 +171,7 @@ fn cause(versus: &Versus) -> String {
     let time = unit.with_name(explained.seconds.abs());
     let text = match explained.seconds / difference {
         share if share >= CAUSE => {
-            format!(" Because of system calls: {calls}. Those that differ take {time} of the {whole}, {how}.")
+            format!(" Because of system calls: {calls}. Calls differ by {time}, {how}, the commands by {whole}.")
         }
         share if share > 0.0 => {
             let share = percent(100.0 * share);
