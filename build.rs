@@ -17,8 +17,17 @@ const WITHOUT_PROBE: &str = "SYSCOST_WITHOUT_PROBE";
 const DYNAMIC_CC: &str = "SYSCOST_DYNAMIC_CC";
 
 /// All files that are embedded, some of them empty.
-const NAMES: [&str; 8] =
-    ["probe", "probe-dynamic", "libsyscost_cross.so", "tiny-static", "bare", "tiny-dynamic", "janitor", "confine"];
+const NAMES: [&str; 9] = [
+    "probe",
+    "probe-dynamic",
+    "libsyscost_cross.so",
+    "tiny-static",
+    "bare",
+    "tiny-dynamic",
+    "janitor",
+    "confine",
+    "launch",
+];
 
 fn main() {
     for watched in ["probe", "languages", "environments", "studies", "published", "atlas", "src/probe_build.rs"] {
@@ -64,7 +73,7 @@ fn all_programs(out: &Path, is_static: bool) -> Vec<Program> {
         // Not every C library can be linked both ways.
         all.iter_mut().filter(|program| program.is_dynamic).for_each(|program| program.optional = true);
     }
-    all.extend([janitor(), confine()]);
+    all.extend([janitor(), confine(), launch()]);
     all
 }
 
@@ -80,6 +89,18 @@ fn confine() -> Program {
     let extra = ["confine", "filters", "landlock", "agent"].map(|name| format!("probe/extra/{name}.c")).join(" ");
     let arguments = words(&format!("-std=c11 -O2 -Wall -s {extra} probe/ground.c"));
     Program { name: "confine", arguments, optional: false, is_dynamic: false }
+}
+
+/// What starts traced commands: without a C library where it makes its calls itself.
+fn launch() -> Program {
+    let architecture = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    let bare = if matches!(architecture.as_str(), "x86_64" | "aarch64") {
+        " -nostdlib -static -fno-stack-protector"
+    } else {
+        ""
+    };
+    let arguments = words(&format!("-std=c11 -O2 -Wall -s{bare} probe/extra/launch.c"));
+    Program { name: "launch", arguments, optional: false, is_dynamic: false }
 }
 
 fn sources() -> Vec<String> {

@@ -7,6 +7,7 @@ pub mod cgroup;
 pub mod checks;
 pub mod clock;
 pub mod counters;
+pub mod embedded;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod follow;

@@ -96,12 +96,6 @@ pub fn is_unknown_user(uid: u32) -> bool {
     !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
-/// Has this process killed when the thread that started it ends (prctl(2), PR_SET_PDEATHSIG); kept by execve, unless the program
-/// gains privileges. Async-signal-safe.
-pub fn die_with_parent() {
-    let _ = nix::sys::prctl::set_pdeathsig(Signal::SIGKILL);
-}
-
 /// The other threads of a process, and all threads of the processes that it has started, directly or not; where the system
 /// does not list children (/proc/PID/task/TID/children), only the former.
 pub fn descendants(process: i32) -> Vec<i32> {

@@ -63,10 +63,10 @@ impl Used {
     }
 }
 
-/// All children that were waited for so far, and those that they waited for.
+/// All children that were waited for so far, and those that they waited for. Not their peak memory: of several, the kernel knows
+/// only whose was the largest.
 pub fn of_children() -> Usage {
-    let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return Usage::default() };
-    Usage { peak_rss_kib: Some(usage.max_rss().unsigned_abs()), ..Used::from(usage.as_ref()).into() }
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or_else(|_| Usage::default(), |usage| Used::from(usage.as_ref()).into())
 }
 
 fn cpu_ns(who: UsageWho) -> u64 {

@@ -1,7 +1,7 @@
 //! One execution of a command, timed.
 
 use super::site::Site;
-use crate::kernel::launch::{Launch, Started, hold_null_calls};
+use crate::kernel::launch::{Launch, Started, Step};
 use crate::kernel::tracee::{reap, wait_for_end};
 use crate::kernel::usage::Used;
 use crate::model::{Ending, TimedRun};
@@ -28,7 +28,7 @@ pub fn time(
     site: Option<&Site>,
     interrupt: &Interrupt,
 ) -> Result<Option<TimedRun>> {
-    let held = launch.hold().context("cannot start a process")?;
+    let held = launch.hold().map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
     let pid = i32::try_from(held.pid)?;
     let mut begun = Instant::now();
     let mut started = held.release(false).context("the held command has ended")?;
@@ -108,12 +108,12 @@ fn status(ending: Ending) -> i32 {
     }
 }
 
-/// The memory that a process of ours has before it executes anything: the kernel counts it for the command as well.
+/// The memory that a process has that is to become a command: the kernel counts it for the command as well.
 ///
 /// # Errors
 /// If no process can be started.
 pub fn least_rss_kib() -> Result<u64> {
-    let held = hold_null_calls(0).context("cannot start a process")?;
+    let held = Launch::default().hold().context("cannot start a process")?;
     let pid = i32::try_from(held.pid)?;
     held.release(false).context("the held process has ended")?;
     Ok(reap(pid)?.ru_maxrss.unsigned_abs())

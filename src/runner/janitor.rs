@@ -5,17 +5,17 @@
 //! that would leave the directory behind).
 
 use super::files::JANITOR;
+use crate::kernel::embedded::Embedded;
 use crate::kernel::private::RUN_PREFIX;
 use anyhow::{Context, Result, bail};
-use nix::sys::memfd::MFdFlags;
-use nix::sys::memfd::memfd_create;
-use std::fs::{File, OpenOptions, Permissions};
-use std::io::{BufRead, BufReader, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::ffi::CStr;
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+
+const NAME: &CStr = c"syscost-janitor";
 
 pub struct Janitor {
     process: Child,
@@ -28,7 +28,10 @@ impl Janitor {
     /// # Errors
     /// What it could not do, or why it could not be started.
     pub fn start(parent: &Path) -> Result<(Janitor, String)> {
-        let mut process = from_memory(parent).or_else(|_| from_file(parent)).context("cannot start the janitor")?;
+        let start = |program: io::Result<Embedded>| spawn(&program?.path(), parent);
+        let started = start(Embedded::in_memory(NAME, JANITOR));
+        let started = started.or_else(|_| start(Embedded::in_file(NAME, JANITOR, parent)));
+        let mut process = started.context("cannot start the janitor")?;
         let mut line = String::new();
         if let Some(output) = process.stdout.take() {
             BufReader::new(output).read_line(&mut line)?;
@@ -56,27 +59,10 @@ impl Janitor {
     }
 }
 
-/// From memory, so that nothing is left behind if this process is killed meanwhile.
-fn from_memory(parent: &Path) -> Result<Child> {
-    let mut program = File::from(memfd_create(c"syscost-janitor", MFdFlags::MFD_CLOEXEC)?);
-    program.write_all(JANITOR)?;
-    spawn(Path::new(&format!("/proc/self/fd/{}", program.as_raw_fd())), parent)
-}
-
-/// From a file, removed at once, for systems that cannot execute programs from memory.
-fn from_file(parent: &Path) -> Result<Child> {
-    let private = Permissions::from_mode(0o700);
-    let mut file =
-        tempfile::Builder::new().prefix("syscost-janitor-").permissions(private.clone()).tempfile_in(parent)?;
-    file.as_file().set_permissions(private)?;
-    file.write_all(JANITOR)?;
-    spawn(&file.into_temp_path(), parent)
-}
-
-fn spawn(program: &Path, parent: &Path) -> Result<Child> {
+fn spawn(program: &Path, parent: &Path) -> io::Result<Child> {
     let mut command = Command::new(program);
-    command.arg0("syscost-janitor").arg(parent).current_dir("/").process_group(0);
+    command.arg0(NAME.to_string_lossy().as_ref()).arg(parent).current_dir("/").process_group(0);
     // A bare root has no /dev/null.
     let silence = OpenOptions::new().write(true).open("/dev/null").map_or_else(|_| Stdio::inherit(), Stdio::from);
-    Ok(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(silence).spawn()?)
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(silence).spawn()
 }

@@ -7,7 +7,7 @@ use super::target::{Command, LaunchError, Target};
 use super::{Root, TraceOptions, Tracer, Until};
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
-use crate::kernel::launch::Launch;
+use crate::kernel::launch::{Launch, Step};
 use crate::kernel::tree::check_numbers;
 use crate::kernel::usage::{of_children, of_process};
 use crate::model::{Ending, Host, Profile, Tool, Usage};
@@ -107,8 +107,8 @@ impl Start<'_> {
 }
 
 fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, follow: Follow) -> Result<Profile> {
+    let held = launch.hold().map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
     let before = of_children();
-    let held = launch.hold().context("cannot start a process")?;
     tracer.attach(Root::Held(held.pid))?;
     let until = Until::default();
     let begun = Instant::now();

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use crate::common::{Place, skip, stderr, stdout, write_program};
+use crate::common::{Place, has_bpf, skip, stderr, stdout, write_program};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -107,6 +107,22 @@ fn the_exit_status_is_the_commands() {
     let script = place.path().join("script");
     write_program(&script, "exit 5\n");
     assert_eq!(status(&[script.to_str().unwrap()]), Some(5));
+}
+
+#[test]
+fn the_peak_memory_is_that_of_the_command_alone() {
+    let place = Place::new();
+    let Some(program) = build(&place, "tree-static", &["-static"]) else {
+        return skip("the_peak_memory_is_that_of_the_command_alone", "cc builds no static program");
+    };
+    let words = [program.to_str().unwrap(), "leaf", "5"];
+    let bpf: &[&[&str]] = if has_bpf("the peak memory by bpf") { &[&["--tracer", "bpf"]] } else { &[] };
+    for options in TRACERS.iter().chain(bpf) {
+        let (output, document) = trace(&place, options, &words);
+        let kib = document["usage"]["peak_rss_kib"].as_u64().unwrap_or(0);
+        // The program takes about 600; a fork of syscost, some thousands.
+        assert!((1..1500).contains(&kib), "{options:?}: {kib} KiB, {}", stderr(&output));
+    }
 }
 
 #[test]
