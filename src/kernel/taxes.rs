@@ -8,7 +8,7 @@ mod descriptors;
 mod tax;
 mod tracing;
 
-pub use tax::kind;
+pub use tax::{is_passing, kind};
 pub use tracing::directory as tracing_directory;
 
 use tax::{processes, tax, who};

@@ -8,6 +8,7 @@ use super::options::Watch;
 use super::passes::{Passed, Passes};
 use crate::engine::{Measured, Observer};
 use crate::kernel::Sources;
+use crate::kernel::taxes::is_passing;
 use crate::model::{Case, Facts, Failure, Host, Outcome, Record, Run};
 use crate::proof::Proof;
 use crate::runner::Interrupt;
@@ -90,8 +91,10 @@ impl Recorder<'_> {
         run.host.busy_cpus = clocks.busy.as_ref().and_then(|busy| busy.cpus_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
         if !self.interrupt.is_set() {
-            // Runs right after it show too little of what tomorrow's do; a disturbed one shows nothing about quiet ones.
-            let teaches = self.first && self.company.warnings().is_empty();
+            // Runs right after it show too little of what tomorrow's do; a disturbed one, or one that somebody traced, shows nothing
+            // about quiet ones.
+            let is_taxed = run.host.taxes.iter().any(is_passing);
+            let teaches = self.first && !is_taxed && self.company.warnings().is_empty();
             learn::learn(&mut run, teaches);
         }
         let written = self.write(&run);

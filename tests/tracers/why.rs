@@ -1,7 +1,8 @@
 //! Where the time of a program goes, in one command.
 
-use crate::common::{Place, expect_valid, json, stderr, stdout};
-use std::process::Output;
+use crate::common::{Place, expect_valid, json, skip, stderr, stdout, wait_for};
+use std::process::{Command, Output};
+use std::time::Duration;
 
 /// One system call for each byte.
 const READS: [&str; 5] = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=20000"];
@@ -30,8 +31,10 @@ fn a_program_is_explained_on_one_screen_and_its_unit_costs_are_kept() {
     let page = place.run(&["report", "p.json", "-o", "p.html"]);
     assert!(page.status.success(), "{}", stderr(&page));
 
-    let second = why(&place, &[&["--report", "-", "--format", "json", "--"], &READS[..]].concat());
-    assert!(stderr(&second).contains(KEPT), "{}", stderr(&second));
+    // Nothing is kept while another test traces the system.
+    let again = || why(&place, &[&["--report", "-", "--format", "json", "--"], &READS[..]].concat());
+    let kept = || Some(again()).filter(|second| stderr(second).contains(KEPT));
+    let second = wait_for(Duration::from_secs(600), kept).expect("unit costs are kept");
     expect_valid("attribution-3", &stdout(&second));
     let calls = |name: &str| {
         let rows = json(&second)["here"]["calls"].as_array().unwrap().clone();
@@ -43,6 +46,28 @@ fn a_program_is_explained_on_one_screen_and_its_unit_costs_are_kept() {
     let third =
         why(&place, &["--report", "-", "--", "sh", "-c", "i=0; while [ $i -lt 3000 ]; do cd /; i=$((i+1)); done"]);
     assert!(third.status.success() && !stderr(&third).contains(KEPT), "{}", stderr(&third));
+}
+
+/// Those of calls that somebody traces would price the calls of later programs that nobody traces.
+#[test]
+fn unit_costs_that_were_measured_under_a_tracer_are_not_kept() {
+    let place = Place::new();
+    let program = place.command(&[]).get_program().to_owned();
+    let mut strace = Command::new("strace");
+    strace
+        .args(["-o", "/dev/null"])
+        .arg(program)
+        .args(["why", "--time", "1", "--"])
+        .args(READS)
+        .current_dir(place.path());
+    strace.env("TMPDIR", place.tmp()).env("XDG_STATE_HOME", place.path().join("state"));
+    let Ok(done) = strace.output() else {
+        return skip("unit_costs_that_were_measured_under_a_tracer_are_not_kept", "no strace");
+    };
+    assert!(done.status.success() && stderr(&done).contains("What could be saved"), "{}", stderr(&done));
+    let kept = std::fs::read_dir(place.path().join("state/syscost/unit-costs")).into_iter().flatten();
+    assert_eq!(kept.count(), 0, "{}", stderr(&done));
+    assert!(!stderr(&why(&place, &[&["--"], &READS[..]].concat())).contains(KEPT));
 }
 
 #[test]

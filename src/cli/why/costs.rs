@@ -4,8 +4,10 @@
 use crate::attribute::needs::{Needs, needs};
 use crate::cli::messages::Notes;
 use crate::cli::run::{Measured, RunArgs, measure, threads_of};
+use crate::kernel::host::facts;
+use crate::kernel::taxes::is_passing;
 use crate::kernel::{Sources, private};
-use crate::model::{Need, Profile, Run};
+use crate::model::{Host, Need, Profile, Run};
 use crate::runner::state_directory;
 use crate::store;
 use anyhow::Result;
@@ -36,11 +38,15 @@ pub struct Wanted<'a> {
 impl Wanted<'_> {
     /// Errors: why they cannot be measured.
     pub fn costs(&self, fresh: bool, notes: Notes) -> Result<Run> {
-        if let Some(run) = (!fresh).then(|| self.kept(notes)).flatten() {
+        let folder = self.folder();
+        if let Some(run) = folder.as_ref().filter(|_| !fresh).and_then(|folder| self.kept_in(folder, notes)) {
             return Ok(run);
         }
         let Measured { run, .. } = measure(&self.arguments()?, notes)?;
-        if let Some(folder) = self.folder().filter(|_| run.complete) {
+        // A tracer may have come or gone meanwhile.
+        let clean = |host: &Host| !host.taxes.iter().any(is_passing);
+        let after = facts(&Sources::default(), None);
+        if let Some(folder) = folder.filter(|_| run.complete && clean(&run.host) && clean(&after)) {
             folder.keep(&run);
         }
         Ok(run)
@@ -48,8 +54,12 @@ impl Wanted<'_> {
 
     /// Those of an earlier time, if they price the profile.
     pub fn kept(&self, notes: Notes) -> Option<Run> {
+        self.kept_in(&self.folder()?, notes)
+    }
+
+    fn kept_in(&self, folder: &Folder, notes: Notes) -> Option<Run> {
         let needs = needs(self.profile, None);
-        let run = self.folder()?.runs().find(|run| self.is_priced_by(run, &needs))?;
+        let run = folder.runs().find(|run| self.is_priced_by(run, &needs))?;
         notes.tell(&"unit costs: measured earlier, since the machine booted; 'why --fresh' measures them again");
         Some(run)
     }
@@ -67,11 +77,14 @@ impl Wanted<'_> {
         Ok(RunArgs { traced: Some(self.profile.clone()), ..RunArgs::from_words(words)? })
     }
 
-    /// Unit costs that were measured in another file system, with other threads or for another time are not the ones that a new
-    /// run would give.
+    /// Unit costs that were measured in another file system, with other threads, for another time, on other CPUs, or where
+    /// something else is added to each call, are not the ones that a new run would give.
     fn conditions(&self, needs: &Needs) -> u64 {
+        let host = facts(&Sources::default(), None);
+        let taxes: Vec<_> = host.taxes.iter().map(|tax| (&tax.kind, &tax.detail)).collect();
+        let of_host = (&host.container, &host.cpu, host.cpus_allowed, taxes);
         let mut hasher = DefaultHasher::new();
-        (std::env::var_os("TMPDIR"), threads_of(needs), self.time.map(f64::to_bits)).hash(&mut hasher);
+        (std::env::var_os("TMPDIR"), threads_of(needs), self.time.map(f64::to_bits), of_host).hash(&mut hasher);
         hasher.finish()
     }
 

@@ -31,6 +31,11 @@ pub mod kind {
     pub const LOCK_DEBUGGING: &str = "lock debugging";
 }
 
+/// Whether a tax of this kind comes and goes with what others do: a cost with it says nothing of a later one.
+pub fn is_passing(tax: &Tax) -> bool {
+    ![kind::SECCOMP, kind::AUDIT, kind::CONTEXT_TRACKING, kind::LOCK_DEBUGGING].contains(&tax.kind.as_str())
+}
+
 pub fn tax(kind: &str, detail: String) -> Tax {
     Tax { kind: kind.to_string(), detail }
 }
