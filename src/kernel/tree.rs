@@ -28,9 +28,11 @@ fn shows_other_numbers(status: &Status) -> bool {
     status.numbers::<u32>("NSpid").count() > 1
 }
 
-/// `root` and its running descendants, without orphans that were reparented to another process.
+/// `root` and its running descendants, without orphans that were reparented to another process, and without this process and its
+/// children: of the shell that started us, it is not us who are looked at.
 pub fn processes(root: u32) -> Vec<u32> {
-    let parents: Vec<(u32, u32)> = numbers("/proc").into_iter().filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let others = numbers("/proc").into_iter().filter(|pid| *pid != std::process::id());
+    let parents: Vec<(u32, u32)> = others.filter_map(|pid| Some((pid, parent(pid)?))).collect();
     descendants(root, &parents)
 }
 
@@ -83,5 +85,6 @@ mod tests {
     fn this_process_is_in_its_own_tree() {
         let this = std::process::id();
         assert!(processes(this).contains(&this) && peak_rss_kib(this) > 0);
+        assert!(!processes(std::os::unix::process::parent_id()).contains(&this));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-use crate::common::{Job, Place, is_traced, json, skip, stderr, stdout, wait_for, write_program};
+use crate::common::{Job, Place, has_bpf, is_traced, json, skip, stderr, stdout, wait_for, write_program};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, geteuid};
 use std::fs;
@@ -88,6 +88,22 @@ fn a_target_that_is_not_there_is_told_with_what_was_tried() {
     write_program(&docker, "#!/bin/sh\necho 'error: no such object: nosuch' >&2\nexit 1\n");
     let container = refused(&["--container", "nosuch"]);
     assert_eq!(container.contains("docker: error: no such object: nosuch;"), mounted, "{container}");
+}
+
+#[test]
+fn of_the_shell_that_starts_it_the_tracer_is_no_part() {
+    if !has_bpf("of_the_shell_that_starts_it_the_tracer_is_no_part") {
+        return;
+    }
+    let place = Place::new();
+    let trace = place.command(&["trace", "--tracer", "bpf", "--for", "0.5", "--format", "json", "--report", "r.json"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "\"$@\" -p $$; :", "sh"]).arg(trace.get_program()).args(trace.get_args());
+    let done = shell.current_dir(place.path()).output().unwrap();
+    assert!(done.status.success(), "{}", stderr(&done));
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(place.path().join("r.json")).unwrap()).unwrap();
+    let calls: Vec<_> = document["calls"].as_array().unwrap().iter().map(|call| call["name"].as_str()).collect();
+    assert_eq!(calls, [Some("wait4")], "the shell only waits: {document:#}");
 }
 
 #[test]
