@@ -136,15 +136,16 @@ static const char *size_text(uint64_t size, char text[24]) {
     return text;
 }
 
-static _Noreturn void refuse(const char *name, uint64_t least, uint64_t most, const char *why) {
-    char line[160], from[24], to[24];
-    snprintf(line, sizeof line, "parameter %s: from %s to %s%s", name, size_text(least, from), size_text(most, to), why);
+static _Noreturn void refuse(const char *name, const char *least, const char *most, const char *why) {
+    char line[160];
+    snprintf(line, sizeof line, "parameter %s: from %s to %s%s", name, least, most, why);
     fail(EINVAL, line);
 }
 
 uint64_t param_within(const char *name, uint64_t least, uint64_t most) {
     uint64_t value = param(name);
-    if (value < least || value > most) refuse(name, least, most, "");
+    char from[24], to[24];
+    if (value < least || value > most) refuse(name, size_text(least, from), size_text(most, to), "");
     return value;
 }
 
@@ -156,6 +157,10 @@ static uint64_t half_of_memory(void) {
 
 size_t param_memory(const char *name, uint64_t unit, uint64_t copies) {
     uint64_t most = half_of_memory() / unit / copies;
-    if (param(name) > most) refuse(name, 0, most, ", half of this machine's memory");
+    if (param(name) > most) {
+        char to[24]; /* in other units, 4K would seem to be 4 KiB */
+        snprintf(to, sizeof to, "%llu", (unsigned long long)most);
+        refuse(name, "0", unit == 1 ? size_text(most, to) : to, ", half of this machine's memory");
+    }
     return (size_t)(param(name) * unit);
 }

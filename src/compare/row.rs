@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::verdict::Verdict;
-use crate::model::{Case, Size};
+use crate::model::{Case, parameter_value};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,7 +91,7 @@ impl ComparedRow {
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.title)?;
-        self.asked.iter().try_for_each(|(name, value)| write!(f, " {name}={}", Size(*value)))
+        self.asked.iter().try_for_each(|(name, value)| write!(f, " {name}={}", parameter_value(name, *value)))
     }
 }
 

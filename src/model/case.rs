@@ -1,6 +1,6 @@
 //! What a row of a table is.
 
-use super::Size;
+use super::parameter_value;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -171,7 +171,7 @@ impl fmt::Display for Case {
             (None, Some(language)) => write!(f, "{language}:{}", one_line(&self.operation))?,
         }
         for (name, value) in &self.params {
-            write!(f, " {name}={}", Size(*value))?;
+            write!(f, " {name}={}", parameter_value(name, *value))?;
         }
         Ok(())
     }
@@ -197,5 +197,7 @@ mod tests {
             case.params.insert("size".into(), value);
             assert_eq!(case.to_string(), format!("io.read_zero size={text}"));
         }
+        case.params = [("rss".into(), 4096), ("size".into(), 4096)].into();
+        assert_eq!(case.to_string(), "io.read_zero rss=4096 size=4K", "4096 MiB are not 4 KiB");
     }
 }

@@ -54,7 +54,7 @@ pub use record::{
 pub use reply::{Batch, Facts, Reply};
 pub use returned::Returned;
 pub use selector::{SELECTORS, Selector, selector};
-pub use size::{Size, parse_size};
+pub use size::{Size, has_larger_unit, parameter_value, parse_size};
 pub use study::{Combination, Derived, Scale, StudyView};
 pub use totals::{By, Total};
 pub use units::{Nanos, Unit};

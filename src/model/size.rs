@@ -17,6 +17,19 @@ impl fmt::Display for Size {
     }
 }
 
+/// Parameters that count KiB or MiB, and not bytes or things.
+const LARGER_UNITS: [&str; 3] = ["mib", "rss", "ws"];
+
+/// Whether K would seem to be KiB in a value of parameter `name`, and is not.
+pub fn has_larger_unit(name: &str) -> bool {
+    LARGER_UNITS.contains(&name)
+}
+
+/// The value of parameter `name`: `size=4K`, and `rss=4096`, which is in MiB.
+pub fn parameter_value(name: &str, value: u64) -> String {
+    if has_larger_unit(name) { value.to_string() } else { Size(value).to_string() }
+}
+
 /// Parses a whole number with an optional suffix K, M or G for powers of 1024.
 ///
 /// # Errors

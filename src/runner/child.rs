@@ -13,6 +13,7 @@ use super::interrupt::Interrupt;
 use super::noise::Noise;
 use super::protocol::{add_line, expect, failure_in, parse_facts, parse_ready, parse_sampled};
 use super::single_calls::Singles;
+use crate::kernel::clock::ThreadClock;
 use crate::kernel::libraries;
 use crate::kernel::limits;
 use crate::kernel::private::RUN_VARIABLE;
@@ -60,7 +61,7 @@ const ECHO: &str =
 /// What a worker may write to standard error while an answer is waited for.
 const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 
-/// A worker whose timeouts are of CPU time may take so many times as long where others use the CPU.
+/// A wait of which only a part counts may take so many times as long as its timeout.
 const BUSY: u32 = 20;
 /// How often a worker that is waited for is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -71,8 +72,22 @@ const SHORTEST: Duration = Duration::from_millis(1);
 pub struct Deadline {
     began: Instant,
     timeout: Duration,
-    /// The CPU time that the worker had used when that began, if its timeouts are of it.
-    used: Option<Duration>,
+    counts: Counts,
+}
+
+/// What of a wait counts; times are those of the worker when it began.
+#[derive(Clone, Copy)]
+enum Counts {
+    All,
+    /// The CPU time that the worker uses, beyond this.
+    Cpu(Duration),
+    /// Neither its time on a CPU nor what it waits for one, beyond this.
+    Blocked(Duration),
+}
+
+/// Whether a wait of `elapsed` is over, of which `counted` counts.
+fn is_over(elapsed: Duration, counted: Duration, timeout: Duration) -> bool {
+    elapsed >= timeout && (counted >= timeout || elapsed >= timeout * BUSY)
 }
 
 impl Child {
@@ -123,13 +138,23 @@ impl Child {
     /// When a wait that begins now is over.
     pub fn deadline(&self, timeout: Duration) -> Deadline {
         let used = self.by_cpu_time.then(|| self.cpu_time()).flatten();
-        Deadline { began: Instant::now(), timeout, used }
+        Deadline { began: Instant::now(), timeout, counts: used.map_or(Counts::All, Counts::Cpu) }
     }
 
-    fn is_over(&self, Deadline { began, timeout, used }: Deadline) -> bool {
+    fn is_over(&self, Deadline { began, timeout, counts }: Deadline) -> bool {
         let elapsed = began.elapsed();
-        let now = used.and_then(|then| self.cpu_time()?.checked_sub(then));
-        elapsed >= timeout && now.is_none_or(|used| used >= timeout || elapsed >= timeout * BUSY)
+        let counted = match counts {
+            Counts::All => None,
+            Counts::Cpu(then) => self.cpu_time().and_then(|now| now.checked_sub(then)),
+            Counts::Blocked(then) => self.worked().and_then(|now| elapsed.checked_sub(now.checked_sub(then)?)),
+        };
+        is_over(elapsed, counted.unwrap_or(elapsed), timeout)
+    }
+
+    /// How long its first thread has been on a CPU or has waited for one; `None` if the system does not tell.
+    fn worked(&self) -> Option<Duration> {
+        let time = ThreadClock::open(self.process.id().cast_signed())?.read()?;
+        Some(Duration::from_nanos(time.cpu_ns + time.waiting_ns))
     }
 
     /// The CPU time that it has used; `None` if the system does not tell.
@@ -231,9 +256,14 @@ impl Child {
         drop(self.process.stdin.take());
     }
 
-    /// Reads the `ready` line and its facts.
+    /// Reads the `ready` line and its facts. An operation that touches gigabytes first is at work; a user's code may be in an
+    /// endless loop.
     pub fn ready(&mut self, timeout: Duration) -> Result<Facts, Failure> {
-        parse_ready(&self.line(self.deadline(timeout))?)
+        let mut deadline = self.deadline(timeout);
+        if let (None, Counts::All, Some(worked)) = (&self.wording, deadline.counts, self.worked()) {
+            deadline.counts = Counts::Blocked(worked);
+        }
+        parse_ready(&self.line(deadline)?)
     }
 
     /// Sends the request for k batches of n iterations and reads the reply.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-use syscost::model::{Count, Expectation, Operation};
+use syscost::model::{Count, Expectation, Operation, has_larger_unit};
 use syscost::runner::{RunDirectory, read_catalogue};
 
 const AREAS: [&str; 14] =
@@ -110,7 +110,10 @@ fn every_operation_is_described() {
         assert!(!what.trim().is_empty() && !what.contains(['\n', '\t']), "{operation}");
         assert!(!text(operation, "systems").is_empty(), "{operation}");
         for parameter in operation["params"].as_array().unwrap() {
-            assert!(!text(parameter, "name").is_empty() && !text(parameter, "what").is_empty(), "{operation}");
+            let (name, what) = (text(parameter, "name"), text(parameter, "what"));
+            assert!(!name.is_empty() && !what.is_empty(), "{operation}");
+            let larger = what.starts_with("KiB") || what.starts_with("MiB");
+            assert_eq!(has_larger_unit(name), larger, "{operation}: 4096 is written without K if it is no bytes");
         }
     }
 }

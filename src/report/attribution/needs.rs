@@ -1,7 +1,7 @@
 //! What `run --profile` measures and why, in lines. The command prints them before it begins.
 
 use crate::attribute::needs::Needs;
-use crate::model::{Need, Size};
+use crate::model::{Need, parameter_value};
 use crate::prose::{counted, some};
 use crate::report::numbers::percent;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ fn operations(cases: &[Need]) -> Vec<String> {
 fn operation(cases: &[Need]) -> String {
     let mut values: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, value) in cases.iter().flat_map(|need| &need.params) {
-        values.entry(name).or_default().push(Size(*value).to_string());
+        values.entry(name).or_default().push(parameter_value(name, *value));
     }
     let values: String = values.into_iter().map(|(name, values)| format!(" {name}={}", values.join(","))).collect();
     let part = cases.iter().filter_map(|need| need.share).reduce(|a, b| a + b);

@@ -7,7 +7,7 @@ use crate::attribute::lines::{ChangeLine, LineKind};
 use crate::attribute::path::{PathKind, TimeInCall};
 use crate::attribute::spread::Seconds;
 use crate::attribute::waits::Reason;
-use crate::model::Size;
+use crate::model::parameter_value;
 use crate::prose::some;
 use crate::report::numbers::{significant, thousands};
 use crate::report::profile::RUNNABLE;
@@ -34,11 +34,11 @@ pub fn range(time: Seconds) -> String {
 pub fn basis(basis: &Basis) -> String {
     let mut text = basis.operation.clone();
     if let Some(Interpolation { parameter, value, low, high }) = basis.at {
-        let [first, last] = [low, high].map(Size);
+        let [at, first, last] = [value, low, high].map(|value| parameter_value(parameter, value));
         text = match low == high {
             true if value != low => format!("nearest {text} {parameter}={first}"),
             true => format!("{text} {parameter}={first}"),
-            false => format!("{text} {parameter}={} ({parameter}={first} to {last})", Size(value)),
+            false => format!("{text} {parameter}={at} ({parameter}={first} to {last})"),
         };
     }
     if basis.less.is_empty() { text } else { format!("{text} less {}", basis.less.join(", ")) }

@@ -1,7 +1,7 @@
 //! Cost models and crossovers in words for the notes below a table.
 
 use crate::fit::{Coefficient, CostModel, Crossing, Family, FitWarning, Member, Misfit, NoModel, Overtaking, Pair};
-use crate::model::Size;
+use crate::model::{has_larger_unit, parameter_value};
 use crate::report::numbers::{nanoseconds, significant, size};
 
 /// `io.read_zero: fixed 153 ns (150 .. 156) + 0.031 ns per unit of size (0.030 .. 0.032); residual 2%`
@@ -17,7 +17,7 @@ pub fn model(member: &Member, parameter: &str) -> String {
             if includes_zero(&line.per_unit) { ", not significantly different from 0" } else { "" },
             percent(line.residual),
             percent(line.worst.residual),
-            Size(line.worst.value)
+            parameter_value(parameter, line.worst.value)
         ),
     }
 }
@@ -67,11 +67,11 @@ fn warning(warning: &FitWarning, parameter: &str) -> String {
             let verb = if above > below { "rises" } else { "falls" };
             let guess = if parameter == "size" && verb == "rises" { guess(*low, *high) } else { "" };
             let (below, above) = (significant(*below), significant(*above));
-            let at = format!("{}..{}", Size(*low), Size(*high));
+            let at = [low, high].map(|value| parameter_value(parameter, *value)).join("..");
             format!("the line does not fit: cost per unit {verb} from {below} to {above} ns at {at}{guess}")
         }
         FitWarning::Misfit(Misfit::Alone { value, times }) => {
-            let (value, times) = (Size(*value), significant(*times));
+            let (value, times) = (parameter_value(parameter, *value), significant(*times));
             format!("the line does not fit: the cost at {value} alone is {times} times what the line says")
         }
     }
@@ -105,7 +105,8 @@ pub fn crossovers(family: &Family) -> Vec<String> {
 }
 
 fn of_pair(family: &Family, c: &Pair) -> Vec<String> {
-    let within = format!("{} {}..{}", family.parameter, Size(c.within.0), Size(c.within.1));
+    let [from, to] = [c.within.0, c.within.1].map(|value| parameter_value(&family.parameter, value));
+    let within = format!("{} {from}..{to}", family.parameter);
     let label = |i: usize| label(family, i);
     match &c.overtaking {
         Overtaking::Crossings(crossings) => crossings.iter().map(|crossing| overtaking(family, crossing)).collect(),
@@ -121,9 +122,11 @@ fn of_pair(family: &Family, c: &Pair) -> Vec<String> {
 
 /// `io.mmap overtakes io.read at size 210K, 95% 180K .. 250K; interpolated between 64K and 256K`
 fn overtaking(family: &Family, crossing: &Crossing) -> String {
-    let interval = crossing.interval.map(|i| format!(", 95% {} .. {}", size(i.low), size(i.high)));
-    let place = format!("{} {}{}", family.parameter, size(crossing.at), interval.unwrap_or_default());
-    let (low, high) = (Size(crossing.between.0), Size(crossing.between.1));
+    let number = if has_larger_unit(&family.parameter) { significant } else { size };
+    let interval = crossing.interval.map(|i| format!(", 95% {} .. {}", number(i.low), number(i.high)));
+    let place = format!("{} {}{}", family.parameter, number(crossing.at), interval.unwrap_or_default());
+    let (low, high) = crossing.between;
+    let [low, high] = [low, high].map(|value| parameter_value(&family.parameter, value));
     let who = format!("{} overtakes {}", label(family, crossing.faster_above), label(family, crossing.faster_below));
     format!("{who} at {place}; interpolated between {low} and {high}")
 }

@@ -5,7 +5,7 @@
 
 use super::figure::lines;
 use crate::fit::Family;
-use crate::model::Size;
+use crate::model::parameter_value;
 use crate::report::figure::Lines;
 use crate::report::figure::axis::LogAxis;
 use crate::report::numbers::nanoseconds;
@@ -24,7 +24,7 @@ const MARKS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 /// Lines of text, no wider than `width`; none where that is too narrow or there is nothing to draw.
 pub fn plot(family: &Family, width: u16) -> Vec<String> {
     let figure = lines(family);
-    let ticks: Vec<(f64, String)> = figure.values().map(|value| (value, Size(value as u64).to_string())).collect();
+    let ticks: Vec<(f64, String)> = figure.values().map(|value| (value, parameter_value(&family.parameter, value as u64))).collect();
     plot_lines(figure, width, &ticks)
 }
 

@@ -1,7 +1,7 @@
 //! The table by parameter: a row for each value, a column for each strategy; models and crossovers below.
 
 use crate::fit::{Family, Member};
-use crate::model::Size;
+use crate::model::parameter_value;
 use crate::report::fit::notes::{crossovers, model, warnings};
 use crate::report::numbers::nanoseconds;
 use crate::report::{Cell, Spec, Style, Table};
@@ -14,7 +14,7 @@ const MOST_COLUMNS: usize = 50;
 pub fn parameter_table(family: &Family) -> Table {
     let members = &family.members[..family.members.len().min(MOST_COLUMNS)];
     let mut specs =
-        vec![Spec::right(&family.parameter, |value: &u64| Cell::number(Size(*value).to_string(), *value as f64))];
+        vec![Spec::right(&family.parameter, |value: &u64| Cell::number(parameter_value(&family.parameter, *value), *value as f64))];
     specs.extend(members.iter().map(|m| Spec::right(&m.series.label(), move |value: &u64| cost(m, *value))));
     let points = members.iter().flat_map(|member| &member.series.points);
     let values: BTreeSet<u64> = points.map(|point| point.value).collect();

@@ -2,7 +2,7 @@
 
 use super::drawing::{Drawing, percent};
 use super::marks::{LINE, class, duration, legend, mark, number};
-use crate::model::Size;
+use crate::model::parameter_value;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Line, Lines, PlotPoint};
@@ -51,7 +51,7 @@ pub fn draw(lines: &Lines) -> Drawing {
         let plot = drawing.plot.raw("<line class=\"x\"").set("x1", &x).set("x2", &x);
         plot.set("y1", top).set("y2", top + HEIGHT).raw("/>");
     }
-    drawn.iter().enumerate().for_each(|(i, line)| series(&mut drawing.plot, i, line, &plane));
+    drawn.iter().enumerate().for_each(|(i, line)| series(&mut drawing.plot, i, line, &lines.parameter, &plane));
     Drawing { height: top + HEIGHT + 2 * LINE + 4, ..drawing }
 }
 
@@ -72,7 +72,7 @@ fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
         let x = percent(plane.x(value));
         svg.raw("<line class=\"g\"").set("x1", &x).set("x2", &x).set("y1", bottom).set("y2", bottom + 5).raw("/>");
         svg.raw("<text class=\"m\" text-anchor=\"middle\"").set("x", &x).set("y", bottom + LINE).raw(">");
-        svg.text(&value_words(value)).raw("</text>");
+        svg.text(&parameter_value(&lines.parameter, value as u64)).raw("</text>");
     }
     svg.raw("<text text-anchor=\"middle\" x=\"50%\"").set("y", bottom + 2 * LINE).raw(">").text(&lines.parameter);
     svg.raw("</text>");
@@ -89,11 +89,7 @@ fn spaced(lines: &Lines, plane: &Plane) -> Vec<f64> {
     kept
 }
 
-fn value_words(value: f64) -> String {
-    Size(value as u64).to_string()
-}
-
-fn series(svg: &mut Markup, index: usize, line: &Line, plane: &Plane) {
+fn series(svg: &mut Markup, index: usize, line: &Line, parameter: &str, plane: &Plane) {
     if let Some(model) = line.model {
         draw_model(svg, index, line, model, plane);
     }
@@ -107,7 +103,7 @@ fn series(svg: &mut Markup, index: usize, line: &Line, plane: &Plane) {
         );
     }
     for place in &line.points {
-        svg.raw("<g>").element("title", &words(line, place));
+        svg.raw("<g>").element("title", &words(line, parameter, place));
         if let Some((low, high)) = place.low_high {
             segment(svg, &format!("line {}", class(index)), (place.value, low), (place.value, high), plane);
         }
@@ -133,7 +129,8 @@ fn draw_model(svg: &mut Markup, index: usize, line: &Line, (fixed, per_unit): (f
     }
 }
 
-fn words(line: &Line, place: &PlotPoint) -> String {
+fn words(line: &Line, parameter: &str, place: &PlotPoint) -> String {
     let interval = place.low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
-    format!("{} at {}: {} ns{}", line.label, value_words(place.value), number(place.ns), interval.unwrap_or_default())
+    let value = parameter_value(parameter, place.value as u64);
+    format!("{} at {value}: {} ns{}", line.label, number(place.ns), interval.unwrap_or_default())
 }

@@ -39,6 +39,15 @@ fn a_timeout_names_the_whole_wait() {
 }
 
 #[test]
+fn only_a_part_of_a_wait_may_count() {
+    let over = |elapsed, counted| is_over(Duration::from_secs(elapsed), Duration::from_secs(counted), TIMEOUT);
+    // Touching memory for 50 of 100 s is 50 s of anything else.
+    assert_eq!([over(59, 59), over(60, 60), over(100, 50), over(1200, 50)], [false, true, false, true]);
+    let failure = shell("exec sleep 600").ready(Duration::from_secs(1)).unwrap_err();
+    assert!(failure.message.starts_with("no answer within 1 s"), "{failure}");
+}
+
+#[test]
 fn long_errors_are_read_from_both_ends() {
     let failure = reply_of("echo first >&2; yes | head -c 10000000 >&2; echo last >&2; exit 7", TIMEOUT);
     assert_eq!(failure.message, "the probe ended without an answer (exit status 7): last");
