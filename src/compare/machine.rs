@@ -144,7 +144,7 @@ fn user_over_kernel(column: &Column, other: &Column) -> Option<Side> {
         let share = PANEL.len() as f64 / PANEL_IN_USER_MODE as f64;
         let earlier = kernel.earlier.iter().map(|relative| relative.powf(-share)).collect();
         let median_ns = user.median_ns / kernel.median_ns;
-        Some((Launches { median_ns, medians_ns, earlier, in_user_mode: false }, 0.0))
+        Some((Launches { median_ns, medians_ns, earlier, ..Launches::default() }, 0.0))
     };
     Side::of_case(&(0..column.panel.len()).map(run).collect::<Option<Vec<_>>>()?)
 }
@@ -165,7 +165,7 @@ fn together(column: &Column, other: &Column, operations: &[&str], run: usize) ->
         median_ns: mean(&|member| member.median_ns),
         medians_ns: means(|member| &member.medians_ns),
         earlier: means(|member| &member.earlier),
-        in_user_mode: false,
+        ..Launches::default()
     })
 }
 

@@ -64,6 +64,7 @@ impl Lane {
         match launcher.launch(&self.planned.case, padding) {
             Ok(worker) => {
                 self.facts = worker.facts().clone();
+                self.measurement.clock_step_ns = self.facts.number("clock_step_ns");
                 // File systems in memory have no free lists to search.
                 self.measurement.history &= self.facts.get("storage") != Some("memory");
                 self.worker = Some(worker);

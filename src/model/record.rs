@@ -195,6 +195,10 @@ pub struct Measurement {
     /// Iterations per batch, the same in every batch.
     #[schemars(range(min = 1))]
     pub iterations: u64,
+    /// The smallest difference that the worker's clock shows, in nanoseconds; `None` in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub clock_step_ns: Option<f64>,
     /// Time blocks in the order in which they were measured.
     pub blocks: Vec<Block>,
     /// CPU time over all batches, discarded ones included.

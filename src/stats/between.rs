@@ -38,8 +38,12 @@ pub(super) const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 /// Level of the interval for the next run's median.
 pub const NEXT_RUN: f64 = 0.95;
 
-/// The smallest standard error of several runs. Medians of few distinct values may all be equal, which is no proof.
-const LEAST_ERROR: f64 = 1e-6;
+/// The smallest error where no clock's step is known: values that are all equal are no proof.
+pub(super) const LEAST_ERROR: f64 = 1e-6;
+
+/// The standard deviation of a time between two readings of a clock, in steps of that clock: 1 / sqrt(6), as each reading is off
+/// by anything up to a step.
+const OF_A_STEP: f64 = 0.408;
 
 /// A case's cost in one run, for ratios between runs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,6 +56,8 @@ pub struct Launches {
     pub earlier: Vec<f64>,
     /// Whether it is relative to the machine in user mode alone.
     pub in_user_mode: bool,
+    /// The step of the clock, as a share of a batch; 0 if it is unknown.
+    pub clock_step: f64,
 }
 
 /// A standard deviation on the log scale, and the degrees of freedom that it is known by.
@@ -141,7 +147,10 @@ impl Side {
         let earlier = runs.iter().map(|(run, _)| &run.earlier).min_by_key(|earlier| earlier.len())?;
         let known = Deviation::known(&earlier.iter().map(|cost| cost.ln()).collect::<Vec<f64>>());
         let one = Deviation::sum(launches.iter().copied()).times(1.0 / (launches.len() as f64).sqrt());
-        Some(Side::new(&logs, one, known)).filter(|side| side.mean.is_finite())
+        let mut side = Side::new(&logs, one, known);
+        let step = runs.iter().map(|(run, _)| run.clock_step).fold(0.0, f64::max);
+        side.within.sd = side.within.sd.max(OF_A_STEP * step);
+        Some(side).filter(|side| side.mean.is_finite())
     }
 
     /// The machine as a whole, by how much slower it was in each run (none if that is unknown) and by what moves whole runs.
@@ -220,7 +229,8 @@ pub fn launches(m: &Measurement, range: Range<usize>, speed: &Speed) -> Option<L
     });
     let medians_ns = parts.filter_map(|part| steady_median(m, &part, speed)).collect();
     let median_ns = steady_median(m, &range, speed)?;
-    Some(Launches { median_ns, medians_ns, earlier: m.earlier.clone(), in_user_mode: false })
+    let clock_step = m.clock_step_ns.unwrap_or(0.0) / (median_ns * m.iterations as f64);
+    Some(Launches { median_ns, medians_ns, earlier: m.earlier.clone(), in_user_mode: false, clock_step })
 }
 
 /// How far the runs of two sides, `old` before `new`, are from each other, by the members of the panel that all of them have:

@@ -67,10 +67,12 @@ pub fn estimate(measurement: &Measurement, range: Range<usize>, speed: &Speed) -
     let mut medians = medians_of_parts(&all, sampled);
     let best = *blocks.iter().flat_map(|block| &block.slots).flatten().min()? as f64 / measurement.iterations as f64;
     let median = median_of(&mut all)?;
+    // Medians that are all equal show that the clock has steps, not that the cost is known exactly.
+    let step = measurement.clock_step_ns.unwrap_or(0.0) / measurement.iterations as f64;
     Some(Estimate {
         median: Nanos(median),
         best: Nanos(best),
-        interval: block_interval(&mut medians).map(|interval| interval.holding(median)),
+        interval: block_interval(&mut medians).map(|interval| interval.holding(median - step).holding(median + step)),
         samples: all.len(),
         blocks: medians.len(),
     })
@@ -159,7 +161,9 @@ pub mod tests {
         assert!(1000.0 < interval.low && interval.high < 1010.0, "{interval:?}");
         let equal: Vec<&[u64]> = vec![&quiet; 12];
         assert_eq!(medians_of_parts(&[1.0, 3.0, 5.0, 9.0, 7.0], 2), [2.0, 7.0]);
-        assert_eq!(estimate(&measurement(&equal), 0..12, &Speed::default()).unwrap().interval.unwrap().low, 1003.0);
+        let equal = Measurement { clock_step_ns: Some(4.0), ..measurement(&equal) };
+        let interval = estimate(&equal, 0..12, &Speed::default()).unwrap().interval.unwrap();
+        assert_eq!((interval.low, interval.high), (999.0, 1007.0), "no narrower than the clock's step");
     }
 
     #[test]

@@ -1,14 +1,11 @@
 //! The mean of values without the extreme ones, for times of whole commands: a few runs that were disturbed decide neither the mean
 //! nor its error. And the ratio of two such means, for times that are differences themselves. Called by `compare::race`.
 
-use super::between::{BetweenRuns, Deviation};
+use super::between::{BetweenRuns, Deviation, LEAST_ERROR};
 use super::moments;
 
 /// Values left out at each end, as a share.
 const TRIM: f64 = 0.2;
-
-/// The smallest error: values that are all equal are no proof.
-const LEAST_ERROR: f64 = 1e-6;
 
 /// With fewer values the trimmed mean has no error.
 pub const FEWEST_TRIMMED: usize = 5;

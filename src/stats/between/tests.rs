@@ -147,6 +147,12 @@ fn runs_without_scatter_are_no_proof() {
     let same = BetweenRuns::of(&[side], &[side]);
     let (low, high) = same.low_high();
     assert!(low < 1.0 && 1.0 < high && same.p_differs() > 0.99, "{same:?}");
+    // As call.direct: 20 us in all launches and all earlier runs, by a clock with steps of 20 ns.
+    let percent = |clock_step| {
+        let runs = runs.clone().map(|(run, slower)| (Launches { clock_step, ..run }, slower));
+        [&runs[..], &runs[..1]].map(|runs| Side::of_case(runs).unwrap().next_run().percent())
+    };
+    assert!(percent(0.0)[0] < 0.001 && percent(0.001).iter().all(|percent| *percent > 0.1), "{:?}", percent(0.001));
 }
 
 #[test]

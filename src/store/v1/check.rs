@@ -97,6 +97,7 @@ pub(super) fn samples(samples: &Measurement) -> Checked {
     if samples.iterations == 0 {
         return wrong("samples.iterations", "is 0, must be at least 1");
     }
+    samples.clock_step_ns.iter().try_for_each(|step| positive("samples.clock_step_ns", *step))?;
     let slots = samples.blocks.iter().flat_map(|block| &block.slots);
     let count = slots.map(Vec::len).sum::<usize>() + samples.preempted_ns.len();
     if count > MAX_SAMPLES { wrong("samples", &format!("are {count}, more than {MAX_SAMPLES}")) } else { Ok(()) }

@@ -17,6 +17,7 @@ fn record(operation: &str, outcome: Outcome) -> Record {
 fn measured() -> Record {
     let slots = |times: [u64; 3]| times.map(|ns| vec![ns]).to_vec();
     let measurement = Measurement {
+        clock_step_ns: Some(20.0),
         iterations: 4096,
         blocks: vec![
             Block { launch: 0, slots: slots([1_902_114, 1_899_870, 1_904_502]) },
