@@ -23,6 +23,7 @@ mod repeats;
 mod sides;
 mod stages;
 mod timing;
+mod waits;
 
 pub use cells::{CountedBoot, cells};
 pub use job::Job;

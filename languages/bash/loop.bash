@@ -3,7 +3,7 @@
 # Nothing here forks. The loop's last command advances the counter, because bash rejects an empty list and a `:` would
 # cost more than counting. EPOCHREALTIME is the wall clock in microseconds, hence `clock=wall`; its decimal point depends
 # on the locale, so all non-digits are removed. Without forking, bash has no CPU time, page faults or context switches:
-# they are 0. A status other than 0 is not an error in a shell, but a missing command is.
+# they are 0, hence `switches=unknown`. A status other than 0 is not an error in a shell, but a missing command is.
 : "${EPOCHREALTIME:?needs bash 5 or newer}"
 command_not_found_handle() { # bash calls it in a subshell, hence the signal
     builtin echo "$0: line ${BASH_LINENO[0]}: $1: command not found" >&2
@@ -12,7 +12,7 @@ command_not_found_handle() { # bash calls it in a subshell, hence the signal
 {{prelude}}
 {{setup}}
 
-builtin echo "ready pid=$$ clock=wall" >&4
+builtin echo "ready pid=$$ clock=wall switches=unknown" >&4
 while IFS=' ' read -r -u 3 syscost_n syscost_k || ! syscost_status=0; do
     syscost_reply=
     for ((syscost_batch = 0; syscost_batch < syscost_k; syscost_batch++)); do

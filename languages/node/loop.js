@@ -5,7 +5,8 @@
 // the compiler must assume that it is used. V8 removes no loop, not even an empty one. The loop is synchronous: the body
 // cannot `await`, and work that it defers does not run before the batch has ended.
 //
-// Context switches are 0, because Node.js counts them for all threads, including those of the compiler and the collector.
+// Context switches are 0, hence `switches=unknown`, because Node.js counts them for all threads, including those of the compiler and
+// the collector.
 var fs = require("fs"), os = require("os"), path = require("path");
 
 // The first value that is kept defines the field's representation: a number needs no allocation.
@@ -95,7 +96,7 @@ function syscostPrepare() {
     }
 
     const warmed = warmUp();
-    put(`ready pid=${process.pid} warmed_ms=${warmed}\n`);
+    put(`ready pid=${process.pid} warmed_ms=${warmed} switches=unknown\n`);
     for (let request = line(); request !== undefined; request = line()) {
         const [n, k] = request.split(" ").map(Number);
         if (!(n > 0 && k > 0)) fail("a request is not of the form 'N K'");

@@ -3,7 +3,7 @@
 # The body runs in void context, as core Benchmark.pm runs it: perl removes only constants there. No strict or
 # warnings, so that a snippet means what it means to `perl -e`; the loop's own names begin with syscost_.
 # clock_gettime returns floating-point seconds: its step is 2 ns at 100 days of uptime. times() counts clock ticks
-# (usually 10 ms). Core Perl has no page faults or context switches: they are 0.
+# (usually 10 ms). Core Perl has no page faults or context switches: they are 0, hence `switches=unknown`.
 use Time::HiRes ();
 {{prelude}}
 
@@ -13,7 +13,7 @@ open my $syscost_out, '>&=', 4 or die "descriptor 4: $!\n";
 {{setup}}
 
 # syswrite and a line ending of our own, so that a snippet may change $, $\ and $/.
-syswrite $syscost_out, "ready pid=$$\n";
+syswrite $syscost_out, "ready pid=$$ switches=unknown\n";
 while (defined(my $syscost_line = do { local $/ = "\n"; readline $syscost_in })) {
     my ($syscost_n, $syscost_k) = split ' ', $syscost_line;
     my $syscost_reply = '';

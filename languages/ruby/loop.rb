@@ -2,7 +2,7 @@
 #
 # `while` is the cheapest loop: a block would be called each time, with the body's variables one level further away. The
 # compiler removes unused literals, array literals and variables, so an expression's value is stored. Process.times uses
-# getrusage (microseconds). Core Ruby has no page faults or context switches: they are 0.
+# getrusage (microseconds). Core Ruby has no page faults or context switches: they are 0, hence `switches=unknown`.
 {{prelude}}
 
 syscost_in = IO.for_fd(3, 'r')
@@ -11,7 +11,7 @@ syscost_i = syscost_keep = nil
 {{setup}}
 
 # syswrite and a line ending of our own, so that a snippet may change $/, $, and $\.
-syscost_out.syswrite("ready pid=#{Process.pid}\n")
+syscost_out.syswrite("ready pid=#{Process.pid} switches=unknown\n")
 while (syscost_line = syscost_in.gets("\n"))
   syscost_n, syscost_k = syscost_line.split(' ').map(&:to_i)
   syscost_reply = +''

@@ -1,6 +1,7 @@
 //! The engine's view of worker processes: the only place where engine and runner meet.
 
 use crate::engine::{Launcher, Worker};
+use super::waits::Waits;
 use crate::kernel::affinity;
 use crate::model::{Case, Facts, Failure, Reply};
 use crate::runner::{Child, Cpus, Workers};
@@ -16,7 +17,8 @@ impl Launcher for Workers {
         let watched = self.placement.measuring.filter(|_| child.hello().is_none() && on_measuring);
         let watch = watched.map(|cpu| (cpu, self.strayed()));
         let pinned = child.hello().map_or(watch.is_some(), |hello| hello.number("cpu").is_some());
-        Ok(Box::new(Ready { child, facts, watch, pinned }))
+        let waits = Waits::of(&facts);
+        Ok(Box::new(Ready { child, facts, watch, pinned, waits }))
     }
 }
 
@@ -26,6 +28,8 @@ struct Ready {
     /// The CPU that it should stay on, and the flag to set if it did not.
     watch: Option<(u32, Rc<Cell<bool>>)>,
     pinned: bool,
+    /// Of a language that does not see its involuntary switches.
+    waits: Option<Waits>,
 }
 
 impl Drop for Ready {
@@ -40,7 +44,14 @@ impl Drop for Ready {
 
 impl Worker for Ready {
     fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
-        self.child.request(n, k, timeout)
+        let before = self.waits.as_ref().and_then(Waits::read);
+        let mut reply = self.child.request(n, k, timeout)?;
+        if let (Some(waits), Some(before)) = (&self.waits, before)
+            && waits.were_in(&reply, before)
+        {
+            reply.batches.iter_mut().for_each(|batch| batch.switches = 1);
+        }
+        Ok(reply)
     }
 
     fn facts(&self) -> &Facts {

@@ -5,8 +5,8 @@
 //! come from batches and are converted as follows:
 //!
 //! - A measured record: `n` = iterations x kept samples; CPU = n x the median of one iteration, so that the rate is
-//!   that of the table; usr and sys = CPU split by the row's user share; wall clock = the sum of the samples. For a
-//!   case that blocks, the median includes the time that it waited, and so does CPU.
+//!   that of the table; usr and sys = CPU split by the row's user share; wall clock = the sum of the samples. Of a case that
+//!   blocks, CPU is the part of that time for which it was on a CPU, and the rate is still that of the table.
 //! - A published value: `n` from the source; CPU = n x time per operation; usr and sys by its user share; wall clock =
 //!   CPU, rounded.
 //! - Unknown numbers are `?`, padded to the width of a number: the split, and without `n` everything but the rate.

@@ -1,6 +1,5 @@
 //! The lines of timethese: what was run, then one line per case, ordered by name.
 
-use super::timing::NO_TIME_S;
 use super::{Group, LONGEST_NOTE, Timing};
 use crate::clean::cut;
 use crate::model::{Failure, Run};
@@ -65,10 +64,7 @@ fn times(t: &Timing) -> String {
     let rate = match t.count {
         // Benchmark gives no rate for a case without CPU time.
         Some(_) if t.cpu_s == Some(0.0) => String::new(),
-        Some(n) => format!(
-            " @ {:5.2}/s (n={n})",
-            t.cpu_s.filter(|cpu_s| *cpu_s > NO_TIME_S).map_or(t.rate, |cpu_s| n as f64 / cpu_s)
-        ),
+        Some(n) => format!(" @ {:5.2}/s (n={n})", t.rate),
         None => format!(" @ {:5.2}/s (n=?)", t.rate),
     };
     format!("{wall} wallclock secs ({usr} usr + {sys} sys = {cpu} CPU){rate}")
