@@ -3,12 +3,14 @@
  * each on a CPU of its own.
  *
  *   private   companions are processes with a setup and a directory of their own: they share only the kernel
- *   shared    companions are threads of the leader's process: they share its objects, descriptors and memory map
+ *   shared    companions are threads of the leader's process: they share its objects, descriptors and memory map, and make, in
+ *             the same directory, what only one can use (`own` in probe.h)
  *
  * If a companion fails, the operation fails: it reports that on the shared standard output. Calls support.c and
  * ground.c.
  */
 #include "crowd.h"
+#include "support.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -63,12 +65,15 @@ static int bound_cpu(void) { return -1; }
 
 static int leaders_cpu;
 
+static void leave_leaders_cpu(uint64_t number) {
+    if (leaders_cpu >= 0) take_cpu(number, leaders_cpu);
+}
+
 /* ---- companions ---- */
 
 /* Waits at the gate, runs batches until told to stop, and so on until the gate is closed. */
 static void accompany(uint64_t number) {
     char go;
-    if (leaders_cpu >= 0) take_cpu(number, leaders_cpu);
     atomic_fetch_add(&board->set_up, 1);
     while (read(gate[0], &go, 1) == 1) {
         atomic_fetch_add(&board->running, 1);
@@ -83,19 +88,25 @@ static void accompany(uint64_t number) {
 static void private_companion(void) {
     char directory[32];
     close(gate[1]);
+    leave_leaders_cpu(started);
     snprintf(directory, sizeof directory, "companion-%llu", (unsigned long long)started);
     CHECK(mkdir(directory, 0700) == 0 && chdir(directory) == 0);
     if (operation->setup) operation->setup();
+    if (operation->own) operation->own();
     accompany(started);
     if (operation->teardown) operation->teardown();
 }
 
-static void *shared_companion(void *number) {
-    accompany((uint64_t)(uintptr_t)number);
+static void *shared_companion(void *argument) {
+    uint64_t number = (uint64_t)(uintptr_t)argument;
+    leave_leaders_cpu(number);
+    be_companion(number);
+    if (operation->own) operation->own();
+    accompany(number);
     return NULL;
 }
 
-static void open_crowd(const struct operation *chosen, uint64_t threads) {
+void crowd_open(const struct operation *chosen, uint64_t threads) {
     if (threads - 1 > MOST_COMPANIONS) fail(0, "parameter threads: from 1 to 1024");
     operation = chosen;
     companions = threads - 1;
@@ -109,14 +120,12 @@ static void wait_for_set_up(void) {
     while (atomic_load(&board->set_up) < companions) pause_briefly();
 }
 
-void crowd_of_processes(const struct operation *chosen, uint64_t threads) {
-    open_crowd(chosen, threads);
+void crowd_of_processes(void) {
     for (started = 1; started <= companions; started++) pids[started - 1] = start_partner(private_companion);
     wait_for_set_up();
 }
 
-void crowd_of_threads(const struct operation *chosen, uint64_t threads) {
-    open_crowd(chosen, threads);
+void crowd_of_threads(void) {
     for (uint64_t number = 1; number <= companions; number++) {
         pthread_t thread;
         int error = pthread_create(&thread, NULL, shared_companion, (void *)(uintptr_t)number);

@@ -150,6 +150,7 @@ static int cpu_clock_is_fine(void) {
 static void find_out_about_cpu_time(void) {
     uint64_t partners;
     int switches = operation->flags & SWITCHES && !(operation->flags & MACHINE);
+    if (is_shared()) return; /* the process's CPU time is also that of its other threads */
     cpu_is_known = switches && !is_cold() && cpu_of_partners(&partners) && cpu_clock_is_fine();
 }
 
@@ -407,11 +408,13 @@ static void begin(char *line) {
     declare_params(operation->params);
     while ((word = strtok(NULL, " "))) set_param(word);
     if (!operation->run) fail(ENOSYS, "this system does not have it");
-    uint64_t threads = param("threads"), shared = param("shared");
-    if (threads > 1 && !shared) crowd_of_processes(operation, threads);
+    uint64_t threads = param("threads");
+    if (threads > 1) crowd_open(operation, threads);
+    if (threads > 1 && !is_shared()) crowd_of_processes();
     at_failure(operation->teardown);
     if (operation->setup) operation->setup();
-    if (threads > 1 && shared) crowd_of_threads(operation, threads);
+    if (operation->own) operation->own();
+    if (is_shared()) crowd_of_threads();
     cold_begin(operation);
     announce();
 }

@@ -7,12 +7,16 @@
  *
  * Hooks, in the order of their calls:
  *     setup        once, untimed: files, descriptors, partners
+ *     own          once in each thread of `shared`, else in the process, after setup and untimed: what threads cannot share
  *     prepare(n)   before each batch, untimed (`prepares` declares the calls that it makes per iteration)
  *     run(n)       the batch: n iterations between two clock readings
  *     teardown     once: what removing the directory and ending the process do not undo
  * Every operation has three more parameters: `threads` runs it that many times at once, `shared` makes these threads on
  * the same objects instead of processes (see crowd.c), and `cold` calls prepare(1) and run(1) in turn, with other work in
  * between (see cold.c).
+ * With `shared`, objects that an iteration only uses are those of `setup`, the same for all threads. What it makes, removes, moves
+ * or uses up (names in the common directory, places in memory, positions in a file, buffers) each thread has for itself:
+ * `own` makes it, in variables declared OWN.
  * A hook that cannot go on calls fail(): the operation becomes a row with the reason, never a time.
  */
 #ifndef SYSCOST_PROBE_H
@@ -51,6 +55,7 @@ struct operation {
     unsigned flags;
     uint64_t limit; /* most iterations a batch may have; 0 for no limit */
     void (*setup)(void);
+    void (*own)(void);
     void (*prepare)(uint64_t n);
     void (*run)(uint64_t n); /* NULL if the system that this was built for lacks it */
     void (*teardown)(void);
@@ -64,6 +69,7 @@ static inline void keep(void) { __asm__ volatile("" ::: "memory"); }
 #else
 #define NOINLINE __attribute__((noinline, noclone))
 #endif
+#define OWN static _Thread_local
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* For the table: hooks that are under #ifdef __linux__, e.g. `.run = LINUX_ONLY(run_gettid)`. */
@@ -113,8 +119,14 @@ void make_file(const char *path, uint64_t size);
 pid_t start_partner(void (*body)(void));
 void stop_partner(pid_t pid);
 
+/* A name in the common directory for what this thread makes: `name` itself, but for companions of `shared`. */
+const char *own_name(const char *name);
+
+/* Whether companions are threads of this process. */
+int is_shared(void);
+
 /* Creates the directories, the files and the path for the parameters `depth` and `entries`: the returned path has
-   `depth` components, the last being `name` (not created), in a directory with `entries` other files. Fails with the
+   `depth` components, the last being own_name(`name`) (not created), in a directory with `entries` other files. Fails with the
    name of the parameter if the path is too long or there are too many files. */
 const char *make_path(const char *name);
 

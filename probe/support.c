@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,23 @@ uint64_t param_entries(void) {
     return entries;
 }
 
+/* ---- names of threads ---- */
+
+static _Thread_local uint64_t companion; /* 0 for the leader */
+
+void be_companion(uint64_t number) { companion = number; }
+
+int is_shared(void) { return param("threads") > 1 && param("shared"); }
+
+const char *own_name(const char *name) {
+    size_t room = strlen(name) + sizeof "-18446744073709551615";
+    char *own = malloc(room);
+    CHECK(own != NULL);
+    if (companion) snprintf(own, room, "%s-%llu", name, (unsigned long long)companion);
+    else strcpy(own, name);
+    return own;
+}
+
 /* ---- files ---- */
 
 static void check_room(uint64_t size) {
@@ -75,8 +93,9 @@ static void make_entries(const char *directory, uint64_t entries) {
     }
 }
 
-const char *make_path(const char *name) {
-    static char path[PATH_MAX];
+const char *make_path(const char *whose) {
+    static _Thread_local char path[PATH_MAX];
+    const char *name = own_name(whose);
     uint64_t depth = param_within("depth", 1, (sizeof path - strlen(name) - 1) / 2);
     path[0] = '\0';
     for (uint64_t i = 1; i < depth; i++) {
@@ -84,7 +103,7 @@ const char *make_path(const char *name) {
         CHECK(mkdir(path, 0700) == 0 || errno == EEXIST);
         strcat(path, "/");
     }
-    make_entries(path, param_entries());
+    if (!companion) make_entries(path, param_entries());
     strcat(path, name);
     return path;
 }
@@ -92,14 +111,13 @@ const char *make_path(const char *name) {
 /* ---- partners ---- */
 
 enum { MOST_WATCHED = 64 };
-static pid_t watched[MOST_WATCHED]; /* the partners that run; 0 for none */
-static int unwatched;               /* there were more */
+static _Atomic pid_t watched[MOST_WATCHED]; /* the partners that run; 0 for none */
+static _Atomic int unwatched;               /* there were more */
 
 static void watch(pid_t pid, pid_t replaced) {
     for (int i = 0; i < MOST_WATCHED; i++) {
-        if (watched[i] != replaced) continue;
-        watched[i] = pid;
-        return;
+        pid_t expected = replaced;
+        if (atomic_compare_exchange_strong(&watched[i], &expected, pid)) return;
     }
     unwatched = 1;
 }

@@ -3,6 +3,9 @@
 #define SYSCOST_SUPPORT_H
 #include "probe.h"
 
+/* This thread is the companion with that number, from 1, of a process with `shared`. */
+void be_companion(uint64_t number);
+
 /* Records the probe's own path, argv[0], for beside_probe(). */
 void remember_executable(const char *path);
 

@@ -48,13 +48,12 @@ static void run_opendir_readdir_closedir(uint64_t n) {
 }
 
 #ifdef __linux__
-static int listed;
-static char *listing;
-static size_t room;
-static long listing_size; /* of the whole directory: every iteration must get as much */
+OWN int listed; /* with a position */
+OWN char *listing;
+OWN size_t room;
+OWN long listing_size; /* of the whole directory: every iteration must get as much */
 
-static void setup_getdents64(void) {
-    make_directory();
+static void own_getdents64(void) {
     room = (size_t)(entries + 2) * ROOM_FOR_ENTRY;
     CHECK((listing = malloc(room)) != NULL);
     CHECK((listed = open(LISTED, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
@@ -73,26 +72,36 @@ static void run_getdents64(uint64_t n) {
 
 /* ---- making and entering ---- */
 
+OWN const char *made;
+
+static void own_made(void) { made = own_name("made"); }
+
 static void run_mkdir_rmdir(uint64_t n) {
     LOOP(n) {
-        CHECK(mkdir("made", 0700) == 0);
-        CHECK(rmdir("made") == 0);
+        CHECK(mkdir(made, 0700) == 0);
+        CHECK(rmdir(made) == 0);
     }
 }
 
 /* ---- to the device: a changed name, and the directory that holds it ---- */
 
 static int directory;
+OWN const char *one, *other;
+
+static void own_names(void) {
+    one = own_name("one");
+    other = own_name("other");
+    make_file(one, 0);
+}
 
 static void setup_fsync(void) {
-    make_file("one", 0);
     CHECK((directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
 }
 
 static void run_fsync(uint64_t n) {
-    static int moved; /* outlives the batch: n may be odd */
+    OWN int moved; /* outlives the batch: n may be odd */
     LOOP(n) {
-        CHECK(rename(moved ? "other" : "one", moved ? "one" : "other") == 0);
+        CHECK(rename(moved ? other : one, moved ? one : other) == 0);
         CHECK(fsync(directory) == 0);
         moved = !moved;
     }
@@ -111,7 +120,7 @@ static void run_getcwd(uint64_t n) {
 const struct operation dir_operations[] = {
     {.id = "dir.getdents64", .what = "lseek() to the start and one getdents64() that returns all of `entries` files",
      .enters = "lseek/_llseek x1 getdents64 x1", .params = ENTRIES_PARAM, .systems = "linux",
-     .setup = LINUX_ONLY(setup_getdents64), .run = LINUX_ONLY(run_getdents64)},
+     .setup = make_directory, .own = LINUX_ONLY(own_getdents64), .run = LINUX_ONLY(run_getdents64)},
     {.id = "dir.opendir_readdir_closedir", .what = "opendir(), readdir() of all of `entries` files, closedir()",
      .enters = "openat/open x1 newfstatat/fstat/fstat64/fstatat64/statx x1 getdents64/getdents x2 close x1",
      .params = ENTRIES_PARAM " (at most 1000)", .systems = "posix", .setup = setup_readdir,
@@ -120,10 +129,10 @@ const struct operation dir_operations[] = {
        journal) wait for it in rmdir(). */
     {.id = "dir.mkdir_rmdir", .what = "mkdir() and rmdir() of an empty directory (some file systems wait for the disk)",
      .enters = "mkdir/mkdirat x1 rmdir/unlinkat x1", .systems = "posix", .flags = MACHINE | HISTORY,
-     .run = run_mkdir_rmdir},
+     .own = own_made, .run = run_mkdir_rmdir},
     {.id = "dir.fsync", .what = "rename() of a file to another name in its directory, and fsync() of the directory",
      .enters = "rename/renameat/renameat2 x1 fsync x1", .systems = "posix", .flags = MACHINE | HISTORY,
-     .setup = setup_fsync, .run = run_fsync},
+     .setup = setup_fsync, .own = own_names, .run = run_fsync},
     {.id = "dir.chdir", .what = "chdir(\".\"): to the working directory itself", .enters = "chdir x1",
      .systems = "posix", .run = run_chdir},
     {.id = "dir.getcwd", .what = "getcwd() of the operation's own working directory", .enters = "getcwd x1",

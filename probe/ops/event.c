@@ -22,6 +22,7 @@ enum { WATCHES = 4096 }; /* events that inotify may have to report; far below th
 
 static struct pollfd *polled;
 static nfds_t polled_used;
+OWN struct pollfd *asked; /* a copy: the kernel writes to it */
 static int ready; /* how many of them a call must report */
 
 /* The usual limit of 1024 descriptors is enough for 500 pipes. */
@@ -36,7 +37,7 @@ static void allow_descriptors(void) {
 static int open_pipes(uint64_t count) {
     int ends[2] = {-1, -1};
     allow_descriptors();
-    polled = calloc(count, sizeof *polled);
+    polled = calloc(count + 1, sizeof *polled);
     CHECK(polled != NULL);
     for (polled_used = 0; polled_used < count; polled_used++) {
         CHECK(pipe(ends) == 0);
@@ -54,7 +55,12 @@ static void setup_poll_one(void) {
     ready = 1;
 }
 
-static void run_poll(uint64_t n) { LOOP(n) CHECK(poll(polled, polled_used, 0) == ready); }
+static void own_polled(void) {
+    CHECK((asked = calloc(polled_used, sizeof *asked)) != NULL);
+    memcpy(asked, polled, polled_used * sizeof *asked);
+}
+
+static void run_poll(uint64_t n) { LOOP(n) CHECK(poll(asked, polled_used, 0) == ready); }
 
 /* ---- select: the set is both input and output, so each call needs a fresh one ---- */
 
@@ -116,11 +122,14 @@ static void setup_epoll_one(void) {
 }
 
 /* An epoll instance with `fds` - 1 other pipes, and one pipe that is added and removed. */
+OWN int added[2];
+
 static void setup_epoll_add_del(void) {
-    setup_poll_none();
-    polled_used--;
+    open_pipes(wanted() - 1);
     add_to_epoll();
 }
+
+static void own_added(void) { CHECK(pipe(added) == 0); }
 
 static void run_epoll_wait(uint64_t n) {
     struct epoll_event events[64];
@@ -128,10 +137,9 @@ static void run_epoll_wait(uint64_t n) {
 }
 
 static void run_epoll_add_del(uint64_t n) {
-    int fd = polled[polled_used].fd;
     LOOP(n) {
-        change_epoll(EPOLL_CTL_ADD, fd);
-        change_epoll(EPOLL_CTL_DEL, fd);
+        change_epoll(EPOLL_CTL_ADD, added[0]);
+        change_epoll(EPOLL_CTL_DEL, added[0]);
     }
 }
 
@@ -147,16 +155,17 @@ static void run_epoll_create_close(uint64_t n) {
 
 /* ---- inotify: removing a watch is itself an event; the event queue is emptied before each batch ---- */
 
-static int inotify;
+OWN int inotify;
 
-static void setup_inotify(void) {
-    make_file("file", 0);
+static void setup_inotify(void) { make_file("file", 0); }
+
+static void own_inotify(void) {
     inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     CHECK(inotify >= 0);
 }
 
 static void prepare_inotify(uint64_t n) {
-    static char queued[WATCHES * sizeof(struct inotify_event)];
+    OWN char queued[WATCHES * sizeof(struct inotify_event)];
     (void)n;
     CHECK(read(inotify, queued, sizeof queued) > 0 || errno == EAGAIN);
 }
@@ -171,7 +180,7 @@ static void run_inotify_add_rm(uint64_t n) {
 
 /* ---- io_uring, by its raw system calls and shared memory ---- */
 
-static struct {
+OWN struct {
     int fd;
     unsigned batch;
     struct io_uring_sqe *requests, request; /* every entry of a batch is a copy of `request` */
@@ -202,7 +211,7 @@ static void map_rings(const struct io_uring_params *made) {
     uring.result_mask = (unsigned *)(results + cq->ring_mask);
 }
 
-static void setup_uring(void) {
+static void make_uring(void) {
     struct io_uring_params made = {0};
     uring.batch = (unsigned)param_within("batch", 1, 4096);
     uring.fd = (int)syscall(SYS_io_uring_setup, uring.batch, &made);
@@ -210,15 +219,18 @@ static void setup_uring(void) {
     map_rings(&made);
 }
 
-static void setup_uring_nop(void) {
-    setup_uring();
+static void own_uring_nop(void) {
+    make_uring();
     uring.request = (struct io_uring_sqe){.opcode = IORING_OP_NOP};
 }
 
-static void setup_uring_read(void) {
-    static char buffer[4096];
-    setup_uring();
-    make_file("file", sizeof buffer);
+enum { READ = 4096 };
+
+static void setup_uring_read(void) { make_file("file", READ); }
+
+static void own_uring_read(void) {
+    OWN char buffer[READ];
+    make_uring();
     int fd = open("file", O_RDONLY | O_CLOEXEC);
     CHECK(fd >= 0);
     uring.request = (struct io_uring_sqe){
@@ -267,8 +279,8 @@ static void run_uring(uint64_t n) {
     .enters = "io_uring_enter x1", .params = "batch=1:requests per io_uring_enter", .systems = "linux"
 
 const struct operation event_operations[] = {
-    {.id = "event.poll_none", .what = "poll() " NONE, POLL, .setup = setup_poll_none, .run = run_poll},
-    {.id = "event.poll_one", .what = "poll() " ONE, POLL, .setup = setup_poll_one, .run = run_poll},
+    {.id = "event.poll_none", .what = "poll() " NONE, POLL, .setup = setup_poll_none, .own = own_polled, .run = run_poll},
+    {.id = "event.poll_one", .what = "poll() " ONE, POLL, .setup = setup_poll_one, .own = own_polled, .run = run_poll},
     {.id = "event.select_none", .what = "select() " NONE, SELECT, .setup = setup_select_none, .run = run_select},
     {.id = "event.select_one", .what = "select() " ONE, SELECT, .setup = setup_select_one, .run = run_select},
     {.id = "event.epoll_wait_none", .what = "epoll_wait() " NONE, EPOLL, .setup = LINUX_ONLY(setup_epoll_none),
@@ -277,7 +289,7 @@ const struct operation event_operations[] = {
      .run = LINUX_ONLY(run_epoll_wait)},
     {.id = "event.epoll_add_del", .what = "epoll_ctl(EPOLL_CTL_ADD) of a pipe to an epoll of `fds` - 1 others, and "
      "EPOLL_CTL_DEL", .enters = "epoll_ctl x2", .params = "fds=1:descriptors with the one that is added",
-     .systems = "linux", .setup = LINUX_ONLY(setup_epoll_add_del), .run = LINUX_ONLY(run_epoll_add_del)},
+     .systems = "linux", .setup = LINUX_ONLY(setup_epoll_add_del), .own = LINUX_ONLY(own_added), .run = LINUX_ONLY(run_epoll_add_del)},
     {.id = "event.epoll_mod", .what = "epoll_ctl(EPOLL_CTL_MOD) of one of `fds` empty pipes, to the events that it has",
      .enters = "epoll_ctl x1", .params = FDS, .systems = "linux", .setup = LINUX_ONLY(setup_epoll_none),
      .run = LINUX_ONLY(run_epoll_mod)},
@@ -285,12 +297,12 @@ const struct operation event_operations[] = {
      .systems = "linux", .run = LINUX_ONLY(run_epoll_create_close)},
     {.id = "event.inotify_add_rm", .what = "inotify_add_watch() of a file, and inotify_rm_watch(), which "
      "queues an event", .enters = "inotify_add_watch x1 inotify_rm_watch x1", .systems = "linux", .limit = WATCHES,
-     .setup = LINUX_ONLY(setup_inotify), .prepare = LINUX_ONLY(prepare_inotify),
+     .setup = LINUX_ONLY(setup_inotify), .own = LINUX_ONLY(own_inotify), .prepare = LINUX_ONLY(prepare_inotify),
      .run = LINUX_ONLY(run_inotify_add_rm)},
     {.id = "event.uring_nop", .what = "an io_uring_enter that submits `batch` no-ops and returns when they are done",
-     URING, .setup = LINUX_ONLY(setup_uring_nop), .run = LINUX_ONLY(run_uring)},
+     URING, .own = LINUX_ONLY(own_uring_nop), .run = LINUX_ONLY(run_uring)},
     {.id = "event.uring_read", .what = "an io_uring_enter that submits `batch` reads of 4 KiB of a file in the page "
      "cache and returns when they are done (by threads of the kernel, if the file system cannot but wait)", URING,
-     .setup = LINUX_ONLY(setup_uring_read), .run = LINUX_ONLY(run_uring)},
+     .setup = LINUX_ONLY(setup_uring_read), .own = LINUX_ONLY(own_uring_read), .run = LINUX_ONLY(run_uring)},
     {0},
 };

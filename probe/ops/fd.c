@@ -60,7 +60,7 @@ static void run_flock(uint64_t n) {
 }
 
 #ifdef __linux__
-static struct termios settings;
+OWN struct termios settings;
 
 static void run_ioctl_enotty(uint64_t n) { LOOP(n) CHECK(ioctl(file, TCGETS, &settings) == -1 && errno == ENOTTY); }
 #endif
@@ -69,7 +69,7 @@ static void run_lseek(uint64_t n) { LOOP(n) CHECK(lseek(file, 1024, SEEK_SET) ==
 
 /* ---- close() only: the descriptors of a batch are created before it ---- */
 
-static int opened[MOST_OPEN];
+OWN int opened[MOST_OPEN];
 
 static void prepare_close(uint64_t n) {
     for (uint64_t i = 0; i < n; i++) CHECK((opened[i] = dup(file)) >= 0);

@@ -15,20 +15,28 @@
 #include <sys/xattr.h>
 #endif
 
-static const char *path;          /* of the file, by the parameters `depth` and `entries` */
-static char other[PATH_MAX + 16]; /* a second name in the same directory, not created */
+static const char *path; /* of the file, by the parameters `depth` and `entries` */
 static int directory, file;
+OWN const char *own;            /* as `path`, of this thread's own file */
+OWN char other[PATH_MAX + 16]; /* a second name in the same directory, not created */
 
 /* ---- setup ---- */
 
-static void setup_names(void) {
-    path = make_path("file");
-    snprintf(other, sizeof other, "%s-other", path);
-}
+static void setup_name(void) { path = make_path("file"); }
 
 static void setup_file(void) {
-    setup_names();
+    setup_name();
     make_file(path, 0);
+}
+
+static void own_names(void) {
+    own = make_path("file");
+    snprintf(other, sizeof other, "%s-other", own);
+}
+
+static void own_file(void) {
+    own_names();
+    make_file(own, 0);
 }
 
 static void setup_open_file(void) {
@@ -44,7 +52,7 @@ static void setup_in_directory(void) {
 }
 
 static void setup_symlink(void) {
-    setup_names();
+    setup_name();
     CHECK(symlink("target", path) == 0);
 }
 
@@ -111,10 +119,10 @@ static void run_open_absent(uint64_t n) { LOOP(n) CHECK(open(path, O_RDONLY) == 
 
 static void run_creat_unlink(uint64_t n) {
     LOOP(n) {
-        int fd = creat(path, 0600);
+        int fd = creat(own, 0600);
         CHECK(fd >= 0);
         CHECK(close(fd) == 0);
-        CHECK(unlink(path) == 0);
+        CHECK(unlink(own) == 0);
     }
 }
 
@@ -127,15 +135,15 @@ static void run_link_unlink(uint64_t n) {
 
 static void run_symlink_unlink(uint64_t n) {
     LOOP(n) {
-        CHECK(symlink("target", path) == 0);
-        CHECK(unlink(path) == 0);
+        CHECK(symlink("target", own) == 0);
+        CHECK(unlink(own) == 0);
     }
 }
 
 static void run_rename(uint64_t n) {
-    static int moved; /* outlives the batch: n may be odd */
+    OWN int moved; /* outlives the batch: n may be odd */
     LOOP(n) {
-        CHECK(rename(moved ? other : path, moved ? path : other) == 0);
+        CHECK(rename(moved ? other : own, moved ? own : other) == 0);
         moved = !moved;
     }
 }
@@ -143,12 +151,12 @@ static void run_rename(uint64_t n) {
 /* ---- changing a file's metadata; alternating, so that every call has something to change ---- */
 
 static void run_chmod(uint64_t n) {
-    static mode_t mode = 0600;
+    OWN mode_t mode = 0600;
     LOOP(n) CHECK(chmod(path, mode ^= 0040) == 0);
 }
 
 static void run_truncate(uint64_t n) {
-    static off_t length;
+    OWN off_t length;
     LOOP(n) CHECK(truncate(path, length ^= 4096) == 0);
 }
 
@@ -177,17 +185,17 @@ static void run_getxattr_absent(uint64_t n) {
 
 enum { MOST_FILES = 64, MOST_BYTES = 1 << 20 };
 
-static char *numbered[MOST_FILES]; /* names in the directory of `path` */
-static int opened[MOST_FILES];     /* descriptors; -1 for none */
-static uint64_t size;              /* of each file */
+OWN char *numbered[MOST_FILES]; /* names in the directory of `path` */
+OWN int opened[MOST_FILES];     /* descriptors; -1 for none */
+static uint64_t size;           /* of each file */
 static char *bytes;
 
-static void setup_numbered(void) {
-    setup_names();
+static void own_numbered(void) {
+    own_names();
     for (int i = 0; i < MOST_FILES; i++) {
-        size_t room = strlen(path) + sizeof "-99";
+        size_t room = strlen(own) + sizeof ".99";
         CHECK((numbered[i] = malloc(room)) != NULL);
-        snprintf(numbered[i], room, "%s-%d", path, i);
+        snprintf(numbered[i], room, "%s.%d", own, i);
         opened[i] = -1;
     }
 }
@@ -219,8 +227,7 @@ static void run_close(uint64_t n) {
     LOOP(n) CHECK(close(*next++) == 0);
 }
 
-static void setup_sized(void) {
-    setup_numbered();
+static void setup_size(void) {
     size = param_within("size", 0, MOST_BYTES);
     CHECK((bytes = calloc(1, size + 1)) != NULL);
 }
@@ -239,8 +246,8 @@ static void run_unlink(uint64_t n) {
     LOOP(n) CHECK(unlink(*next++) == 0);
 }
 
-static void setup_ftruncate(void) {
-    setup_sized();
+static void own_ftruncate(void) {
+    own_numbered();
     for (int i = 0; i < MOST_FILES; i++)
         CHECK((opened[i] = open(numbered[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) >= 0);
 }
@@ -295,7 +302,7 @@ static void make_folding(const char *name) {
     close(marked);
 }
 
-static void setup_name(void) {
+static void setup_letters(void) {
     size_t letters = (size_t)param_within("size", 1, NAME_MAX);
     int folds = (int)param_within("folds", 0, 1), asked = (int)param_within("other", 0, folds);
     int before = snprintf(named, sizeof named, "names/");
@@ -323,14 +330,14 @@ const struct operation file_operations[] = {
      .systems = "posix", .family = "stat", .setup = setup_file, .run = run_stat},
     {.id = "file.stat_absent", .what = "stat() of " A_PATH ", where there is no file of that name: fails with ENOENT",
      .enters = "newfstatat/stat/stat64/fstatat64/statx x1", BY_PATH, .systems = "posix", .family = "stat",
-     .setup = setup_names, .run = run_stat_absent},
+     .setup = setup_name, .run = run_stat_absent},
     {.id = "file.lstat", .what = "lstat() of " A_PATH, .enters = "newfstatat/lstat/lstat64/fstatat64/statx x1", BY_PATH,
      .systems = "posix", .family = "stat", .setup = setup_file, .run = run_lstat},
     {.id = "file.lstat_name", .what = "lstat() of a file by a name of `size` letters in an own directory, which may ignore case",
      .enters = "newfstatat/lstat/lstat64/fstatat64/statx x1",
      .params = "size=8:letters of the name, at most 255; folds=0:1 for a directory that ignores case, where the file system "
      "has such; other=0:1 for the name in the other case, with folds=1", .systems = "linux",
-     .setup = LINUX_ONLY(setup_name), .run = LINUX_ONLY(run_name)},
+     .setup = LINUX_ONLY(setup_letters), .run = LINUX_ONLY(run_name)},
     {.id = "file.fstat", .what = "fstat() of an open file", .enters = "newfstatat/fstat/fstat64/fstatat64/statx x1",
      .systems = "posix", .family = "stat", .setup = setup_open_file, .run = run_fstat},
     {.id = "file.statx", .what = "statx() of " A_PATH ", for what stat() returns", .enters = "statx x1", BY_PATH,
@@ -348,28 +355,29 @@ const struct operation file_operations[] = {
      .enters = "openat x1 close x1", BY_PATH, .systems = "posix", .family = "open", .setup = setup_in_directory,
      .run = run_openat_close},
     {.id = "file.open_absent", .what = "open(O_RDONLY) of " A_PATH ", where there is no file of that name: fails with "
-     "ENOENT", .enters = "openat/open x1", BY_PATH, .systems = "posix", .family = "open", .setup = setup_names,
+     "ENOENT", .enters = "openat/open x1", BY_PATH, .systems = "posix", .family = "open", .setup = setup_name,
      .run = run_open_absent},
     {.id = "file.close", .what = "close() of the only descriptor of a file, which was opened read-only (untimed)",
      .enters = "close x1", .prepares = "openat/open x1", BY_PATH, .systems = "posix", .limit = MOST_FILES,
      .setup = setup_file, .prepare = prepare_close, .run = run_close},
     {.id = "file.create", .what = "open(O_WRONLY | O_CREAT | O_EXCL) of a new file at " A_PATH "; closed and removed "
      "untimed", .enters = "openat/open x1", BY_PATH, .systems = "posix", .flags = HISTORY, .limit = MOST_FILES,
-     .setup = setup_numbered, .prepare = prepare_create, .run = run_create},
+     .own = own_numbered, .prepare = prepare_create, .run = run_create},
     {.id = "file.unlink", .what = "unlink() of a file of `size` bytes, just written (untimed), at " A_PATH,
      .enters = "unlink/unlinkat x1", .prepares = "openat/open x1 write x1 close x1", BY_SIZE("4K"), .systems = "posix",
-     .flags = HISTORY, .limit = MOST_FILES, .setup = setup_sized, .prepare = prepare_unlink, .run = run_unlink},
+     .flags = HISTORY, .limit = MOST_FILES, .setup = setup_size, .own = own_numbered, .prepare = prepare_unlink,
+     .run = run_unlink},
     {.id = "file.creat_unlink", .what = "creat() of an empty file at " A_PATH ", close(), unlink()",
      .enters = "creat/openat/open x1 close x1 unlink/unlinkat x1", BY_PATH, .systems = "posix", .flags = HISTORY,
-     .setup = setup_names, .run = run_creat_unlink},
+     .own = own_names, .run = run_creat_unlink},
     {.id = "file.link_unlink", .what = "link() of " A_PATH " to another name there, and unlink() of that",
      .enters = "link/linkat x1 unlink/unlinkat x1", BY_PATH, .systems = "posix", .flags = HISTORY, .setup = setup_file,
-     .run = run_link_unlink},
+     .own = own_names, .run = run_link_unlink},
     {.id = "file.symlink_unlink", .what = "symlink() at " A_PATH ", and unlink()",
      .enters = "symlink/symlinkat x1 unlink/unlinkat x1", BY_PATH, .systems = "posix", .flags = HISTORY,
-     .setup = setup_names, .run = run_symlink_unlink},
+     .own = own_names, .run = run_symlink_unlink},
     {.id = "file.rename", .what = "rename() of " A_PATH " to another name there, and back the next time",
-     .enters = "rename/renameat/renameat2 x1", BY_PATH, .systems = "posix", .flags = HISTORY, .setup = setup_file,
+     .enters = "rename/renameat/renameat2 x1", BY_PATH, .systems = "posix", .flags = HISTORY, .own = own_file,
      .run = run_rename},
     {.id = "file.chmod", .what = "chmod() of " A_PATH ", to mode 0640 and 0600 in turn", .enters = "chmod/fchmodat x1",
      BY_PATH, .systems = "posix", .setup = setup_file, .run = run_chmod},
@@ -377,7 +385,7 @@ const struct operation file_operations[] = {
      .enters = "truncate/truncate64 x1", BY_PATH, .systems = "posix", .setup = setup_file, .run = run_truncate},
     {.id = "file.ftruncate", .what = "ftruncate() to 0 of an open file of `size` bytes, just written (untimed)",
      .enters = "ftruncate/ftruncate64 x1", .prepares = "pwrite64 x1", BY_SIZE("4K"), .systems = "posix",
-     .flags = HISTORY, .limit = MOST_FILES, .setup = setup_ftruncate, .prepare = prepare_ftruncate,
+     .flags = HISTORY, .limit = MOST_FILES, .setup = setup_size, .own = own_ftruncate, .prepare = prepare_ftruncate,
      .run = run_ftruncate},
     {.id = "file.chown", .what = "chown() of " A_PATH " to the owner and group that it has",
      .enters = "chown/chown32/fchownat x1", BY_PATH, .systems = "posix", .setup = setup_file, .run = run_chown},

@@ -38,9 +38,9 @@ static void setup_umask(void) { umask(MASK); }
 
 static void run_umask(uint64_t n) { LOOP(n) CHECK(umask(MASK) == MASK); }
 
-static struct rlimit limits;
+OWN struct rlimit limits;
 
-static void setup_setrlimit(void) { CHECK(getrlimit(RLIMIT_NOFILE, &limits) == 0); }
+static void own_setrlimit(void) { CHECK(getrlimit(RLIMIT_NOFILE, &limits) == 0); }
 
 static void run_getrlimit(uint64_t n) { LOOP(n) CHECK(getrlimit(RLIMIT_NOFILE, &limits) == 0); }
 static void run_setrlimit(uint64_t n) { LOOP(n) CHECK(setrlimit(RLIMIT_NOFILE, &limits) == 0); }
@@ -103,11 +103,12 @@ static void run_getcpu_raw(uint64_t n) {
 
 enum { MOST_RANDOM = (1 << 25) - 1 }; /* bytes that every kernel returns in one call (getrandom(2)) */
 
-static void *random_bytes;
+OWN void *random_bytes;
 static size_t random_size;
 
-static void setup_getrandom(void) {
-    random_size = (size_t)param_within("size", 0, MOST_RANDOM);
+static void setup_getrandom(void) { random_size = (size_t)param_within("size", 0, MOST_RANDOM); }
+
+static void own_getrandom(void) {
     CHECK((random_bytes = malloc(random_size + 1)) != NULL);
     memset(random_bytes, 1, random_size); /* so that no page is first touched within a batch */
 }
@@ -150,7 +151,7 @@ const struct operation id_operations[] = {
     {.id = "id.getrlimit", .what = "getrlimit() of RLIMIT_NOFILE", .enters = "prlimit64/getrlimit/ugetrlimit x1",
      .systems = "posix", .run = run_getrlimit},
     {.id = "id.setrlimit", .what = "setrlimit() of RLIMIT_NOFILE to the values that it has",
-     .enters = "prlimit64/setrlimit x1", .systems = "posix", .setup = setup_setrlimit, .run = run_setrlimit},
+     .enters = "prlimit64/setrlimit x1", .systems = "posix", .own = own_setrlimit, .run = run_setrlimit},
     {.id = "id.getrusage", .what = "getrusage() of the calling process (one thread)", .enters = "getrusage x1",
      .systems = "posix", .run = run_getrusage},
     {.id = "id.times", .what = "times(): CPU time of the process and of its waited-for children", .enters = "times x1",
@@ -171,9 +172,9 @@ const struct operation id_operations[] = {
      .family = "getcpu", .run = LINUX_ONLY(run_getcpu_raw)},
     {.id = "id.getrandom", .what = "getrandom() of `size` bytes by the C library (in user mode since glibc 2.41)",
      .enters = "getrandom x1", .params = GETRANDOM_PARAMS, .systems = "linux", .family = "getrandom",
-     .setup = LINUX_ONLY(setup_getrandom), .run = LINUX_ONLY(run_getrandom)},
+     .setup = LINUX_ONLY(setup_getrandom), .own = LINUX_ONLY(own_getrandom), .run = LINUX_ONLY(run_getrandom)},
     {.id = "id.getrandom_raw", .what = "syscall(SYS_getrandom) of `size` bytes", .enters = "getrandom x1",
-     .params = GETRANDOM_PARAMS, .systems = "linux", .family = "getrandom", .setup = LINUX_ONLY(setup_getrandom),
+     .params = GETRANDOM_PARAMS, .systems = "linux", .family = "getrandom", .setup = LINUX_ONLY(setup_getrandom), .own = LINUX_ONLY(own_getrandom),
      .run = LINUX_ONLY(run_getrandom_raw)},
     {0},
 };

@@ -23,9 +23,10 @@ enum {
 };
 
 static uint64_t size;
-static char *buffer;
 static int file;
-static unsigned turn; /* outlives the batch, like the file's position */
+OWN char *buffer;
+OWN int own;       /* a descriptor with a position */
+OWN unsigned turn; /* outlives the batch, like that position */
 
 /* ---- setup ---- */
 
@@ -42,18 +43,17 @@ static char *make_buffer(size_t bytes) {
     return memset(made, 'x', bytes);
 }
 
-static void setup_buffer(void) {
-    size = param_within("size", 1, MOST);
-    buffer = make_buffer(size);
-}
+static void setup_size(void) { size = param_within("size", 1, MOST); }
+
+static void own_buffer(void) { buffer = make_buffer(size); }
 
 static void setup_zero(void) {
-    setup_buffer();
+    setup_size();
     file = open_checked("/dev/zero", O_RDONLY);
 }
 
 static void setup_null(void) {
-    setup_buffer();
+    setup_size();
     file = open_checked("/dev/null", O_WRONLY);
 }
 
@@ -63,8 +63,21 @@ static void open_file(uint64_t bytes) {
 }
 
 static void setup_file_of_turns(void) {
-    setup_buffer();
+    setup_size();
     open_file(size * TURNS);
+}
+
+static void own_position(void) {
+    own_buffer();
+    own = open_checked("file", O_RDWR);
+}
+
+/* A file that is emptied. */
+static void own_file(void) {
+    const char *name = own_name("file");
+    own_buffer();
+    make_file(name, 0);
+    own = open_checked(name, O_RDWR);
 }
 
 /* ---- read and write ---- */
@@ -76,19 +89,19 @@ static void run_write(uint64_t n) { LOOP(n) CHECK(write(file, buffer, size) == (
 static inline void rewind_after_turns(void) {
     if (++turn < TURNS) return;
     turn = 0;
-    CHECK(lseek(file, 0, SEEK_SET) == 0);
+    CHECK(lseek(own, 0, SEEK_SET) == 0);
 }
 
 static void run_read_file(uint64_t n) {
     LOOP(n) {
-        CHECK(read(file, buffer, size) == (ssize_t)size);
+        CHECK(read(own, buffer, size) == (ssize_t)size);
         rewind_after_turns();
     }
 }
 
 static void run_write_file(uint64_t n) {
     LOOP(n) {
-        CHECK(write(file, buffer, size) == (ssize_t)size);
+        CHECK(write(own, buffer, size) == (ssize_t)size);
         rewind_after_turns();
     }
 }
@@ -107,9 +120,11 @@ static void run_pwrite(uint64_t n) { LOOP(n) CHECK(pwrite(file, buffer, size, ne
 /* The file is emptied before each batch: a call of its own for each batch, not for each iteration. */
 static void prepare_append(uint64_t n) {
     (void)n;
-    CHECK(ftruncate(file, 0) == 0);
-    CHECK(lseek(file, 0, SEEK_SET) == 0);
+    CHECK(ftruncate(own, 0) == 0);
+    CHECK(lseek(own, 0, SEEK_SET) == 0);
 }
+
+static void run_append(uint64_t n) { LOOP(n) CHECK(write(own, buffer, size) == (ssize_t)size); }
 
 /* ---- through a pipe or an event counter, both ends in this process ---- */
 
@@ -117,7 +132,6 @@ static int ends[2];
 
 static void setup_pipe(void) {
     size = param_within("size", 1, 65536); /* what a pipe holds */
-    buffer = make_buffer(size);
     CHECK(pipe(ends) == 0);
 }
 
@@ -129,24 +143,24 @@ static void run_pipe(uint64_t n) {
 }
 
 #ifdef __linux__
-static void setup_eventfd(void) { CHECK((file = eventfd(0, EFD_CLOEXEC)) >= 0); }
+static void own_eventfd(void) { CHECK((own = eventfd(0, EFD_CLOEXEC)) >= 0); }
 
 static void run_eventfd(uint64_t n) {
     uint64_t count = 1;
     LOOP(n) {
-        CHECK(write(file, &count, sizeof count) == sizeof count);
-        CHECK(read(file, &count, sizeof count) == sizeof count && count == 1);
+        CHECK(write(own, &count, sizeof count) == sizeof count);
+        CHECK(read(own, &count, sizeof count) == sizeof count && count == 1);
     }
 }
 #endif
 
 /* ---- several buffers in one call ---- */
 
-static struct iovec *parts;
-static int parts_used;
-static ssize_t parts_size;
+OWN struct iovec *parts;
+OWN int parts_used;
+OWN ssize_t parts_size;
 
-static void setup_parts(void) {
+static void own_parts(void) {
     uint64_t count = param_within("iovcnt", 1, 1024), each = param_within("size", 1, MOST);
     parts = calloc(count, sizeof *parts);
     CHECK(parts != NULL);
@@ -156,15 +170,9 @@ static void setup_parts(void) {
     parts_size = (ssize_t)(count * each);
 }
 
-static void setup_readv(void) {
-    setup_parts();
-    file = open_checked("/dev/zero", O_RDONLY);
-}
+static void setup_readv(void) { file = open_checked("/dev/zero", O_RDONLY); }
 
-static void setup_writev(void) {
-    setup_parts();
-    file = open_checked("/dev/null", O_WRONLY);
-}
+static void setup_writev(void) { file = open_checked("/dev/null", O_WRONLY); }
 
 static void run_readv(uint64_t n) { LOOP(n) CHECK(readv(file, parts, parts_used) == parts_size); }
 
@@ -176,7 +184,7 @@ static void run_writev(uint64_t n) { LOOP(n) CHECK(writev(file, parts, parts_use
 static int target;
 
 static void setup_file(void) {
-    setup_buffer();
+    setup_size();
     open_file(size);
 }
 
@@ -191,10 +199,11 @@ static void setup_two_files(void) {
     target = open_checked("target", O_RDWR);
 }
 
-static void setup_splice(void) {
-    setup_file_and_null();
-    CHECK(pipe2(ends, O_CLOEXEC) == 0);
-    if (size > 65536) CHECK(fcntl(ends[1], F_SETPIPE_SZ, (int)size) >= (int)size);
+OWN int between[2];
+
+static void own_pipe(void) {
+    CHECK(pipe2(between, O_CLOEXEC) == 0);
+    if (size > 65536) CHECK(fcntl(between[1], F_SETPIPE_SZ, (int)size) >= (int)size);
 }
 
 static void run_sendfile(uint64_t n) {
@@ -207,8 +216,8 @@ static void run_sendfile(uint64_t n) {
 static void run_splice(uint64_t n) {
     LOOP(n) {
         loff_t from = 0;
-        CHECK(splice(file, &from, ends[1], NULL, size, 0) == (ssize_t)size);
-        CHECK(splice(ends[0], NULL, target, NULL, size, 0) == (ssize_t)size);
+        CHECK(splice(file, &from, between[1], NULL, size, 0) == (ssize_t)size);
+        CHECK(splice(between[0], NULL, target, NULL, size, 0) == (ssize_t)size);
     }
 }
 
@@ -224,9 +233,10 @@ static void run_copy_file_range(uint64_t n) {
 
 static void setup_sync(void) {
     size = 4096;
-    buffer = make_buffer(size);
     open_file(size);
 }
+
+static void setup_append(void) { size = 4096; }
 
 static void run_fsync(uint64_t n) {
     LOOP(n) {
@@ -246,8 +256,8 @@ static void run_fdatasync(uint64_t n) {
 /* The file grows by each write, so that the file system has its new size and blocks to record too. */
 static void run_fdatasync_append(uint64_t n) {
     LOOP(n) {
-        CHECK(write(file, buffer, size) == (ssize_t)size);
-        CHECK(fdatasync(file) == 0);
+        CHECK(write(own, buffer, size) == (ssize_t)size);
+        CHECK(fdatasync(own) == 0);
     }
 }
 #endif
@@ -260,6 +270,10 @@ static void setup_mmap_read(void) {
     setup_file_of_turns();
     mapped = mmap(NULL, size * TURNS, PROT_READ, MAP_SHARED, file, 0);
     CHECK(mapped != MAP_FAILED);
+}
+
+static void own_mmap_read(void) {
+    own_buffer();
     for (int i = 0; i < TURNS; i++) memcpy(buffer, mapped + next_part(), size); /* takes the page faults */
 }
 
@@ -269,39 +283,43 @@ static void run_mmap_read(uint64_t n) { LOOP(n) memcpy(buffer, mapped + next_par
 
 static FILE *stream;
 
-static void open_stream(const char *path, const char *mode, size_t buffered) {
-    stream = fopen(path, mode);
-    CHECK(stream != NULL);
-    CHECK(setvbuf(stream, make_buffer(buffered), _IOFBF, buffered) == 0);
+static FILE *open_stream(const char *path, const char *mode, size_t buffered) {
+    FILE *opened = fopen(path, mode);
+    CHECK(opened != NULL);
+    CHECK(setvbuf(opened, make_buffer(buffered), _IOFBF, buffered) == 0);
+    return opened;
 }
 
-static void setup_fgets(void) {
+OWN FILE *lines; /* with a position */
+
+static void setup_fgets(void) { make_file("file", LINE * LINES); }
+
+static void own_fgets(void) {
     buffer = make_buffer(LINE + 1);
-    make_file("file", LINE * LINES);
-    open_stream("file", "r", STREAM);
+    lines = open_stream("file", "r", STREAM);
 }
 
 static void run_fgets(uint64_t n) {
     LOOP(n) {
-        CHECK(fgets(buffer, LINE + 1, stream) == buffer && buffer[LINE - 1] == '\n');
+        CHECK(fgets(buffer, LINE + 1, lines) == buffer && buffer[LINE - 1] == '\n');
         if (++turn < LINES) continue;
         turn = 0;
-        rewind(stream);
+        rewind(lines);
     }
 }
 
-static void setup_getc(void) { open_stream("/dev/zero", "r", STREAM); }
+static void setup_getc(void) { stream = open_stream("/dev/zero", "r", STREAM); }
 
 static void run_getc(uint64_t n) { LOOP(n) CHECK(getc(stream) == 0); }
 
 static void setup_fread(void) {
-    setup_buffer();
-    open_stream("/dev/zero", "r", size * TURNS);
+    setup_size();
+    stream = open_stream("/dev/zero", "r", size * TURNS);
 }
 
 static void setup_fwrite(void) {
-    setup_buffer();
-    open_stream("/dev/null", "w", size * TURNS);
+    setup_size();
+    stream = open_stream("/dev/null", "w", size * TURNS);
 }
 
 static void run_fread(uint64_t n) { LOOP(n) CHECK(fread(buffer, 1, size, stream) == size); }
@@ -313,69 +331,69 @@ static void run_fwrite(uint64_t n) { LOOP(n) CHECK(fwrite(buffer, 1, size, strea
 
 const struct operation io_operations[] = {
     {.id = "io.read_zero", .what = "read() of `size` bytes from /dev/zero", .enters = "read x1", .params = SIZE("1"),
-     .systems = "posix", .family = "read", .setup = setup_zero, .run = run_read},
+     .systems = "posix", .family = "read", .setup = setup_zero, .own = own_buffer, .run = run_read},
     {.id = "io.write_null", .what = "write() of `size` bytes to /dev/null, which looks at none", .enters = "write x1",
-     .params = SIZE("1"), .systems = "posix", .family = "write", .setup = setup_null, .run = run_write},
+     .params = SIZE("1"), .systems = "posix", .family = "write", .setup = setup_null, .own = own_buffer, .run = run_write},
     {.id = "io.read_file", .what = "read() of the next `size` bytes of a file in the page cache; lseek() to its start "
      "after every 64", .enters = "read x1 lseek/_llseek x1/64", .params = SIZE("1"), .systems = "posix",
-     .family = "read", .setup = setup_file_of_turns, .run = run_read_file},
+     .family = "read", .setup = setup_file_of_turns, .own = own_position, .run = run_read_file},
     {.id = "io.write_file", .what = "write() over the next `size` bytes of a file in the page cache; lseek() to its "
      "start after every 64", .enters = "write x1 lseek/_llseek x1/64", .params = SIZE("1"), .systems = "posix",
-     .family = "write", .setup = setup_file_of_turns, .run = run_write_file},
+     .family = "write", .setup = setup_file_of_turns, .own = own_position, .run = run_write_file},
     {.id = "io.write_append", .what = "write() of `size` bytes to the end of a growing file, which is emptied before "
      "each batch of at most 64 (untimed)", .enters = "write x1", .params = SIZE("4K"), .systems = "posix",
-     .flags = HISTORY, .limit = TURNS, .setup = setup_file_of_turns, .prepare = prepare_append, .run = run_write},
+     .flags = HISTORY, .limit = TURNS, .setup = setup_size, .own = own_file, .prepare = prepare_append, .run = run_append},
     {.id = "io.pipe_write_read", .what = "write() of `size` bytes to a pipe, and read() of them, in one process",
      .enters = "write x1 read x1", .params = "size=1:bytes a call, from 1 to 64K", .systems = "posix",
-     .setup = setup_pipe, .run = run_pipe},
+     .setup = setup_pipe, .own = own_buffer, .run = run_pipe},
     {.id = "io.eventfd_write_read", .what = "write() of 1 to an eventfd, and read() of it, in one process",
-     .enters = "write x1 read x1", .systems = "linux", .setup = LINUX_ONLY(setup_eventfd),
+     .enters = "write x1 read x1", .systems = "linux", .own = LINUX_ONLY(own_eventfd),
      .run = LINUX_ONLY(run_eventfd)},
     {.id = "io.pread", .what = "pread() of the next `size` bytes of a file in the page cache, from its start again "
      "after every 64", .enters = "pread64 x1", .params = SIZE("4K"), .systems = "posix", .family = "read",
-     .setup = setup_file_of_turns, .run = run_pread},
+     .setup = setup_file_of_turns, .own = own_buffer, .run = run_pread},
     {.id = "io.pwrite", .what = "pwrite() over the next `size` bytes of a file in the page cache, from its start again "
      "after every 64", .enters = "pwrite64 x1", .params = SIZE("4K"), .systems = "posix", .family = "write",
-     .setup = setup_file_of_turns, .run = run_pwrite},
+     .setup = setup_file_of_turns, .own = own_buffer, .run = run_pwrite},
     {.id = "io.readv", .what = "readv() from /dev/zero into `iovcnt` buffers of `size` bytes each",
-     .enters = "readv x1", .params = IOVEC, .systems = "posix", .family = "read", .setup = setup_readv,
+     .enters = "readv x1", .params = IOVEC, .systems = "posix", .family = "read", .setup = setup_readv, .own = own_parts,
      .run = run_readv},
     {.id = "io.writev", .what = "writev() of `iovcnt` buffers of `size` bytes each to /dev/null, which looks at none",
-     .enters = "writev x1", .params = IOVEC, .systems = "posix", .family = "write", .setup = setup_writev,
+     .enters = "writev x1", .params = IOVEC, .systems = "posix", .family = "write", .setup = setup_writev, .own = own_parts,
      .run = run_writev},
     {.id = "io.sendfile", .what = "sendfile() of `size` bytes of a file in the page cache to /dev/null: pages are "
      "referred to, no byte is copied", .enters = "sendfile/sendfile64 x1", .params = SIZE("4K"), .systems = "linux",
      .family = "copy", .setup = LINUX_ONLY(setup_file_and_null), .run = LINUX_ONLY(run_sendfile)},
     {.id = "io.splice", .what = "splice() of `size` bytes of a file in the page cache into a pipe, and from there to "
      "/dev/null: no byte is copied", .enters = "splice x2", .params = SIZE("4K"), .systems = "linux", .family = "copy",
-     .setup = LINUX_ONLY(setup_splice), .run = LINUX_ONLY(run_splice)},
+     .setup = LINUX_ONLY(setup_file_and_null), .own = LINUX_ONLY(own_pipe), .run = LINUX_ONLY(run_splice)},
     {.id = "io.copy_file_range", .what = "copy_file_range() of `size` bytes over those of another file, both in the "
      "page cache (bytes are copied, unless the file system shares blocks)", .enters = "copy_file_range x1",
      .params = SIZE("4K"), .systems = "linux", .family = "copy", .setup = LINUX_ONLY(setup_two_files),
      .run = LINUX_ONLY(run_copy_file_range)},
     {.id = "io.fsync", .what = "pwrite() over 4 KiB of a file, and fsync()", .enters = "pwrite64 x1 fsync x1",
      .systems = "posix", .family = "fsync", .flags = MACHINE | HISTORY, .setup = setup_sync,
-     .run = run_fsync},
+     .own = own_buffer, .run = run_fsync},
     {.id = "io.fdatasync", .what = "pwrite() over 4 KiB of a file, and fdatasync()",
      .enters = "pwrite64 x1 fdatasync x1", .systems = "posix", .family = "fsync", .flags = MACHINE | HISTORY,
-     .setup = setup_sync, .run = NOT_ON_MACOS(run_fdatasync)},
+     .setup = setup_sync, .own = own_buffer, .run = NOT_ON_MACOS(run_fdatasync)},
     {.id = "io.fdatasync_append", .what = "write() of 4 KiB to the end of a growing file, which is emptied before each "
      "batch of at most 64 (untimed), and fdatasync()", .enters = "write x1 fdatasync x1", .systems = "posix",
-     .family = "fsync", .flags = MACHINE | HISTORY, .limit = TURNS, .setup = setup_sync, .prepare = prepare_append,
+     .family = "fsync", .flags = MACHINE | HISTORY, .limit = TURNS, .setup = setup_append, .own = own_file, .prepare = prepare_append,
      .run = NOT_ON_MACOS(run_fdatasync_append)},
     {.id = "io.mmap_read", .what = "memcpy() of the next `size` bytes of a file mapping whose pages are present, from its "
      "start again after every 64", .enters = "", .params = SIZE("4K"), .systems = "posix", .family = "read",
-     .setup = setup_mmap_read, .run = run_mmap_read},
+     .setup = setup_mmap_read, .own = own_mmap_read, .run = run_mmap_read},
     {.id = "io.fgets", .what = "fgets() of a 64-byte line of a file in the page cache, by a buffer of 4 KiB; rewind() "
-     "after every 1024", .enters = "read/readv x1/64 lseek/_llseek x1/1024", .systems = "posix", .setup = setup_fgets,
+     "after every 1024", .enters = "read/readv x1/64 lseek/_llseek x1/1024", .systems = "posix", .setup = setup_fgets, .own = own_fgets,
      .run = run_fgets},
     {.id = "io.getc", .what = "getc() from /dev/zero by a buffer of 4 KiB", .enters = "read/readv x1/4096",
      .systems = "posix", .setup = setup_getc, .run = run_getc},
     {.id = "io.fread", .what = "fread() of `size` bytes from /dev/zero by a buffer of 64 times as much",
-     .enters = "read/readv x1/64", .params = SIZE("64"), .systems = "posix", .family = "read", .setup = setup_fread,
+     .enters = "read/readv x1/64", .params = SIZE("64"), .systems = "posix", .family = "read", .setup = setup_fread, .own = own_buffer,
      .run = run_fread},
     {.id = "io.fwrite", .what = "fwrite() of `size` bytes to /dev/null by a buffer of 64 times as much",
-     .enters = "write/writev x1/64", .params = SIZE("64"), .systems = "posix", .family = "write", .setup = setup_fwrite,
+     .enters = "write/writev x1/64", .params = SIZE("64"), .systems = "posix", .family = "write", .setup = setup_fwrite, .own = own_buffer,
      .run = run_fwrite},
     {0},
 };

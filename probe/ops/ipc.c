@@ -29,11 +29,12 @@ struct end {
     int in, out;
 };
 
-static struct end mine, its; /* the descriptors of this process and of its partner */
-static char data[MOST_BYTES];
-static size_t size;
-static pid_t partners[MOST_PROCESSES];
-static size_t partners_used;
+/* With `shared`, each thread has partners of its own, but those of a message queue. */
+OWN struct end mine, its; /* the descriptors of this process and of its partner */
+OWN char data[MOST_BYTES];
+OWN size_t size;
+OWN pid_t partners[MOST_PROCESSES];
+OWN size_t partners_used;
 
 static void set_size(void) { size = (size_t)param_within("size", 1, sizeof data); }
 
@@ -99,7 +100,7 @@ static void make_pipe(int *in, int *out) {
     *out = fds[1];
 }
 
-static void setup_pipe(void) {
+static void own_pipe(void) {
     set_size();
     make_pipe(&its.in, &mine.out);
     make_pipe(&mine.in, &its.out);
@@ -108,7 +109,7 @@ static void setup_pipe(void) {
 
 #ifdef __linux__
 /* The 8 bytes of an eventfd are a number that write() adds to and read() takes. */
-static void setup_eventfd(void) {
+static void own_eventfd(void) {
     uint64_t one = 1;
     size = sizeof one;
     memcpy(data, &one, size);
@@ -134,7 +135,7 @@ static int bound_socket(int type, const char *path, union address *address, sock
     memset(address, 0, sizeof *address);
     if (path) {
         address->un.sun_family = AF_UNIX;
-        strcpy(address->un.sun_path, path);
+        strcpy(address->un.sun_path, own_name(path));
         *length = sizeof address->un;
     } else {
         address->in.sin_family = AF_INET;
@@ -148,7 +149,7 @@ static int bound_socket(int type, const char *path, union address *address, sock
     return fd;
 }
 
-static void setup_socketpair(void) {
+static void own_socketpair(void) {
     int fds[2];
     set_size();
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
@@ -189,15 +190,15 @@ static void setup_datagram(const char *path, const char *partner_path) {
     start_echo_on(one, other);
 }
 
-static void setup_unix_stream(void) { setup_stream("stream"); }
-static void setup_tcp(void) { setup_stream(NULL); }
-static void setup_unix_datagram(void) { setup_datagram("datagram-0", "datagram-1"); }
-static void setup_udp(void) { setup_datagram(NULL, NULL); }
+static void own_unix_stream(void) { setup_stream("stream"); }
+static void own_tcp(void) { setup_stream(NULL); }
+static void own_unix_datagram(void) { setup_datagram("datagram-0", "datagram-1"); }
+static void own_udp(void) { setup_datagram(NULL, NULL); }
 
 /* ---- message queues ---- */
 
 static int queue = -1;
-static struct {
+OWN struct {
     long type; /* 1: to the partner, 2: from it */
     char data[MOST_BYTES];
 } message;
@@ -281,8 +282,8 @@ static void setup_posix_queue(void) {
 
 /* ---- the ring ---- */
 
-static volatile uint64_t *working_set;
-static size_t working_words;
+OWN volatile uint64_t *working_set;
+OWN size_t working_words;
 
 /* Every process of the ring has pages of its own: they are written to after fork(). */
 static void make_working_set(void) {
@@ -315,7 +316,7 @@ static void run_ring(uint64_t n) {
 }
 
 /* Each partner reads from the process before it; the pipe of the last one leads back to this process. */
-static void setup_ring(void) {
+static void own_ring(void) {
     uint64_t processes = param_within("procs", 1, MOST_PROCESSES);
     param_memory("ws", 1 << 10, processes); /* checked here, not by each process */
     size = 1;
@@ -332,33 +333,33 @@ static void setup_ring(void) {
 
 #define SIZE "size=1:bytes each way, at most 16K"
 #define QUEUE_SIZE SIZE " and the system's limit, which is 8K unless set otherwise"
-#define ROUND_TRIP(name, text, enter, parameters, where, begin, body, end)                                             \
+#define ROUND_TRIP(name, text, enter, parameters, where, begin, mine, body, end)                                             \
     {.id = "ipc." name, .what = text, .enters = enter, .params = parameters, .systems = where, .family = "round_trip", \
-     .flags = SWITCHES, .setup = begin, .run = body, .teardown = end}
+     .flags = SWITCHES, .setup = begin, .own = mine, .run = body, .teardown = end}
 #define BY_BYTES(name, text, begin)                                                                                    \
-    ROUND_TRIP(name, "`size` bytes to another process and back " text, "write x2 read x2", SIZE, "posix", begin,       \
-               run_bytes, teardown)
+    ROUND_TRIP(name, "`size` bytes to another process and back " text, "write x2 read x2", SIZE, "posix", NULL,        \
+               begin, run_bytes, teardown)
 
 const struct operation ipc_operations[] = {
-    BY_BYTES("pipe", "through two pipes", setup_pipe),
-    BY_BYTES("socketpair", "through a socketpair() of unix stream sockets", setup_socketpair),
+    BY_BYTES("pipe", "through two pipes", own_pipe),
+    BY_BYTES("socketpair", "through a socketpair() of unix stream sockets", own_socketpair),
     BY_BYTES("unix_stream", "through unix stream sockets connected by a name in the working directory",
-             setup_unix_stream),
+             own_unix_stream),
     BY_BYTES("unix_datagram", "through connected unix datagram sockets with names in the working directory",
-             setup_unix_datagram),
-    BY_BYTES("tcp", "through a TCP connection on 127.0.0.1 with TCP_NODELAY", setup_tcp),
-    BY_BYTES("udp", "through connected UDP sockets on 127.0.0.1", setup_udp),
+             own_unix_datagram),
+    BY_BYTES("tcp", "through a TCP connection on 127.0.0.1 with TCP_NODELAY", own_tcp),
+    BY_BYTES("udp", "through connected UDP sockets on 127.0.0.1", own_udp),
     ROUND_TRIP("eventfd", "a count of 1 to another process and back through two eventfds", "write x2 read x2", NULL,
-               "linux", LINUX_ONLY(setup_eventfd), LINUX_ONLY(run_bytes), LINUX_ONLY(teardown)),
+               "linux", NULL, LINUX_ONLY(own_eventfd), LINUX_ONLY(run_bytes), LINUX_ONLY(teardown)),
     ROUND_TRIP("sysv_queue", "`size` bytes to another process and back through one System V message queue",
-               "msgsnd/ipc x2 msgrcv/ipc x2", QUEUE_SIZE, "posix", setup_sysv_queue, run_sysv_queue,
+               "msgsnd/ipc x2 msgrcv/ipc x2", QUEUE_SIZE, "posix", setup_sysv_queue, set_size, run_sysv_queue,
                teardown_sysv_queue),
     ROUND_TRIP("posix_queue", "`size` bytes to another process and back through two POSIX message queues",
                "mq_timedsend/mq_timedsend_time64 x2 mq_timedreceive/mq_timedreceive_time64 x2", QUEUE_SIZE,
-               "linux", LINUX_ONLY(setup_posix_queue), LINUX_ONLY(run_posix_queue), LINUX_ONLY(teardown)),
+               "linux", LINUX_ONLY(setup_posix_queue), set_size, LINUX_ONLY(run_posix_queue), LINUX_ONLY(teardown)),
     ROUND_TRIP("ring", "a byte once round `procs` processes and pipes; each reads its memory, then passes the byte on",
                "write x{procs} read x{procs}",
                "procs=2:processes in the ring, at most 1024; ws=0:KiB of memory that each reads, a word in 64 bytes",
-               "posix", setup_ring, run_ring, teardown),
+               "posix", NULL, own_ring, run_ring, teardown),
     {0},
 };

@@ -17,7 +17,7 @@
 enum { PAGES = 512 }; /* for operations that use up a page per iteration */
 
 static size_t page;
-static char *region;
+OWN char *region;
 
 /* ---- setup: whether the kernel splits and merges mappings depends on a mapping's neighbours ---- */
 
@@ -39,7 +39,7 @@ static void touch_pages(uint64_t n) {
     for (uint64_t i = 0; i < n; i++) region[i * page] = 1;
 }
 
-static void setup_page(void) {
+static void own_page(void) {
     region = map_apart((size_t)sysconf(_SC_PAGESIZE));
     touch_pages(1);
 }
@@ -82,7 +82,7 @@ static void run_mmap_file(uint64_t n) {
 }
 
 static void run_mprotect(uint64_t n) {
-    static int protection = PROT_READ | PROT_WRITE;
+    OWN int protection = PROT_READ | PROT_WRITE;
     LOOP(n) CHECK(mprotect(region, page, protection ^= PROT_WRITE) == 0);
 }
 
@@ -109,7 +109,7 @@ static void run_write_pages(uint64_t n) {
 }
 
 /* Pages of the base size, whose page tables exist. */
-static void setup_pages(void) {
+static void own_pages(void) {
     region = map_apart(PAGES * (size_t)sysconf(_SC_PAGESIZE));
     CHECK(madvise(region, PAGES * page, MADV_NOHUGEPAGE) == 0 || errno == EINVAL); /* kernels without huge pages */
     touch_pages(PAGES);
@@ -125,6 +125,9 @@ static void prepare_absent(uint64_t n) {
 static void setup_file_pages(void) {
     page = (size_t)sysconf(_SC_PAGESIZE);
     make_file("file", 2 * PAGES * page);
+}
+
+static void own_file_pages(void) {
     int fd = open("file", O_RDONLY | O_CLOEXEC);
     CHECK(fd >= 0);
     region = mmap(NULL, 2 * PAGES * page, PROT_READ, MAP_SHARED, fd, 0);
@@ -147,11 +150,11 @@ static void run_read_file_pages(uint64_t n) {
 }
 
 /* The child that shares the pages: it reports that it has started, and sleeps until it is killed. */
-static pid_t sharer;
-static int sharer_is_there[2];
+OWN pid_t sharer;
+OWN int sharer_is_there[2];
 
-static void setup_shared(void) {
-    setup_pages();
+static void own_shared(void) {
+    own_pages();
     CHECK(pipe(sharer_is_there) == 0);
 }
 
@@ -193,6 +196,9 @@ static void setup_mappings(void) {
     page = (size_t)sysconf(_SC_PAGESIZE);
     size = (size + page - 1) / page * page;
     stride = size + page;
+}
+
+static void own_mappings(void) {
     region = map(MAPPINGS * stride + page, PROT_NONE) + page;
 }
 
@@ -217,8 +223,8 @@ static void run_munmap(uint64_t n) {
     }
 }
 
-static void setup_madvise_range(void) {
-    setup_mappings();
+static void own_madvise_range(void) {
+    own_mappings();
     prepare_munmap(MAPPINGS);
 }
 
@@ -234,10 +240,10 @@ static void run_madvise_range(uint64_t n) {
     }
 }
 
-static char *place, *free_place;
+OWN char *place, *free_place;
 
 /* Two locations for one page, each with inaccessible neighbours; the second is left unmapped. */
-static void setup_mremap(void) {
+static void own_mremap(void) {
     page = (size_t)sysconf(_SC_PAGESIZE);
     char *start = map(5 * page, PROT_NONE);
     region = place = start + page;
@@ -331,33 +337,33 @@ const struct operation mem_operations[] = {
     {.id = "mem.munmap_touched", .what = "munmap() of `size` bytes of anonymous memory, every page of which was "
      "written to (untimed)", .enters = "munmap x1", .prepares = "mmap/mmap2 x1 madvise x1",
      .params = "size=64K:bytes of the mapping", .systems = "linux", .limit = MAPPINGS,
-     .setup = LINUX_ONLY(setup_mappings), .prepare = LINUX_ONLY(prepare_munmap), .run = LINUX_ONLY(run_munmap)},
+     .setup = LINUX_ONLY(setup_mappings), .own = LINUX_ONLY(own_mappings), .prepare = LINUX_ONLY(prepare_munmap), .run = LINUX_ONLY(run_munmap)},
     {.id = "mem.fault_anonymous", .what = "first write to a page of anonymous memory: a page fault, and a zeroed page",
      .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS, .limit = PAGES,
-     .setup = LINUX_ONLY(setup_pages), .prepare = LINUX_ONLY(prepare_absent), .run = LINUX_ONLY(run_write_pages)},
+     .own = LINUX_ONLY(own_pages), .prepare = LINUX_ONLY(prepare_absent), .run = LINUX_ONLY(run_write_pages)},
     {.id = "mem.fault_file", .what = "first read of a page of a file mapping, the page being in the page cache: a page "
      "fault that maps this page alone", .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS,
-     .limit = PAGES, .setup = LINUX_ONLY(setup_file_pages), .prepare = LINUX_ONLY(prepare_file_pages),
+     .limit = PAGES, .setup = LINUX_ONLY(setup_file_pages), .own = LINUX_ONLY(own_file_pages), .prepare = LINUX_ONLY(prepare_file_pages),
      .run = LINUX_ONLY(run_read_file_pages)},
     {.id = "mem.fault_cow", .what = "first write, after fork(), to a page shared with the living child: a page fault, "
      "and a copy of the page", .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS, .limit = PAGES,
-     .setup = LINUX_ONLY(setup_shared), .prepare = LINUX_ONLY(prepare_shared), .run = LINUX_ONLY(run_write_pages),
+     .own = LINUX_ONLY(own_shared), .prepare = LINUX_ONLY(prepare_shared), .run = LINUX_ONLY(run_write_pages),
      .teardown = LINUX_ONLY(stop_sharer)},
     {.id = "mem.mprotect", .what = "mprotect() of a mapping of one page, touched: to read-only, and to writable the "
-     "next time", .enters = "mprotect x1", .systems = "posix", .setup = setup_page, .run = run_mprotect},
+     "next time", .enters = "mprotect x1", .systems = "posix", .own = own_page, .run = run_mprotect},
     {.id = "mem.brk", .what = "the raw brk system call twice: one page of heap more, untouched, and back",
      .enters = "brk x2", .systems = "linux", .setup = LINUX_ONLY(setup_brk), .run = LINUX_ONLY(run_brk)},
     {.id = "mem.madvise", .what = "madvise(MADV_DONTNEED) of a page that was written to (untimed): gives it back",
-     .enters = "madvise x1", .systems = "linux", .limit = PAGES, .setup = LINUX_ONLY(setup_pages),
+     .enters = "madvise x1", .systems = "linux", .limit = PAGES, .own = LINUX_ONLY(own_pages),
      .prepare = LINUX_ONLY(touch_pages), .run = LINUX_ONLY(run_madvise)},
     {.id = "mem.madvise_range", .what = "madvise(MADV_DONTNEED) of `size` bytes, every page of which was written to "
      "(untimed)", .enters = "madvise x1", .params = "size=64K:bytes of the range", .systems = "linux",
-     .limit = MAPPINGS, .setup = LINUX_ONLY(setup_madvise_range), .prepare = LINUX_ONLY(prepare_madvise_range),
+     .limit = MAPPINGS, .setup = LINUX_ONLY(setup_mappings), .own = LINUX_ONLY(own_madvise_range), .prepare = LINUX_ONLY(prepare_madvise_range),
      .run = LINUX_ONLY(run_madvise_range)},
     {.id = "mem.mremap", .what = "mremap() that moves a touched page to another address, and back the next time",
-     .enters = "mremap x1", .systems = "linux", .setup = LINUX_ONLY(setup_mremap), .run = LINUX_ONLY(run_mremap)},
+     .enters = "mremap x1", .systems = "linux", .own = LINUX_ONLY(own_mremap), .run = LINUX_ONLY(run_mremap)},
     {.id = "mem.mlock_munlock", .what = "mlock() and munlock() of a mapping of one page, touched",
-     .enters = "mlock x1 munlock x1", .systems = "posix", .setup = setup_page, .run = run_mlock_munlock},
+     .enters = "mlock x1 munlock x1", .systems = "posix", .own = own_page, .run = run_mlock_munlock},
     {.id = "mem.memfd_create_close", .what = "memfd_create() and close()", .enters = "memfd_create x1 close x1",
      .systems = "linux", .run = LINUX_ONLY(run_memfd_create_close)},
     {.id = "mem.shmat_shmdt", .what = "shmat() and shmdt() of a System V segment of 4 KiB, untouched",

@@ -99,7 +99,7 @@ static void setup_spawn(void) {
 /* ---- waiting for a child that has ended, and the end itself ---- */
 
 enum { MOST_ZOMBIES = 32, MOST_DYING = 8 };
-static pid_t ended[MOST_ZOMBIES];
+OWN pid_t ended[MOST_ZOMBIES];
 
 static void prepare_wait(uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
@@ -177,7 +177,7 @@ static int end_thread(void *unused) {
 
 /* The thread has no thread-local storage of its own, so it must not call libc; returning ends it. */
 static void run_clone_thread(uint64_t n) {
-    static _Alignas(64) char stack[16384];
+    OWN _Alignas(64) char stack[16384];
     int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK;
     LOOP(n) CHECK(clone(end_thread, stack + sizeof stack, flags, NULL) > 0);
 }

@@ -21,13 +21,18 @@ static void on_signal(int number) { (void)number; }
 static struct sigaction handled = {.sa_handler = on_signal};
 static sigset_t usr1;
 static pid_t self;
+static int sent; /* to this process */
 
 /* The process that started this one may have left the signal blocked; it would then never reach its handler. */
 static void setup_handler(void) {
     self = getpid();
     sigemptyset(&usr1);
-    sigaddset(&usr1, SIGUSR1);
-    CHECK(sigaction(SIGUSR1, &handled, NULL) == 0);
+    sent = SIGUSR1;
+#ifdef SIGRTMIN
+    if (is_shared()) sent = SIGRTMIN; /* queued: two of the others that are pending become one */
+#endif
+    sigaddset(&usr1, sent);
+    CHECK(sigaction(sent, &handled, NULL) == 0);
     CHECK(sigprocmask(SIG_UNBLOCK, &usr1, NULL) == 0);
 }
 
@@ -38,11 +43,11 @@ static void setup_blocked(void) {
 
 /* ---- setting up ---- */
 
-static void run_sigaction(uint64_t n) { LOOP(n) CHECK(sigaction(SIGUSR1, &handled, NULL) == 0); }
+static void run_sigaction(uint64_t n) { LOOP(n) CHECK(sigaction(sent, &handled, NULL) == 0); }
 
 /* The kernel returns early if the mask does not change, so each call changes it. */
 static void run_sigprocmask(uint64_t n) {
-    static int how = SIG_BLOCK;
+    OWN int how = SIG_BLOCK;
     LOOP(n) {
         CHECK(sigprocmask(how, &usr1, NULL) == 0);
         how = how == SIG_BLOCK ? SIG_UNBLOCK : SIG_BLOCK;
@@ -57,9 +62,9 @@ static void run_sigaltstack(uint64_t n) {
 
 /* ---- delivery to the sender ---- */
 
-static void run_raise(uint64_t n) { LOOP(n) CHECK(raise(SIGUSR1) == 0); }
+static void run_raise(uint64_t n) { LOOP(n) CHECK(raise(sent) == 0); }
 
-static void run_kill_self(uint64_t n) { LOOP(n) CHECK(kill(self, SIGUSR1) == 0); }
+static void run_kill_self(uint64_t n) { LOOP(n) CHECK(kill(self, sent) == 0); }
 
 #ifdef __linux__
 static int signal_fd;
@@ -80,8 +85,8 @@ static void setup_signalfd(void) {
 static void run_signalfd_read(uint64_t n) {
     struct signalfd_siginfo info;
     LOOP(n) {
-        CHECK(kill(self, SIGUSR1) == 0);
-        CHECK(read(signal_fd, &info, sizeof info) == sizeof info && info.ssi_signo == SIGUSR1);
+        CHECK(kill(self, sent) == 0);
+        CHECK(read(signal_fd, &info, sizeof info) == sizeof info && info.ssi_signo == (uint32_t)sent);
     }
 }
 #endif
@@ -127,7 +132,7 @@ static void leave(void *context) {
 }
 #endif
 
-static volatile uint64_t faults;
+static _Thread_local volatile uint64_t faults;
 
 /* A fault elsewhere is a bug: it recurs, and the default action ends the process. */
 static void on_fault(int number, siginfo_t *info, void *context) {
@@ -176,6 +181,7 @@ static void run_pause_pingpong(uint64_t n) {
 }
 
 static void setup_pingpong(void) {
+    if (is_shared()) fail(ENOTSUP, "parameter shared: the partner's signals would reach any thread of the process");
     setup_blocked();
     CHECK(sigprocmask(SIG_BLOCK, NULL, &waiting) == 0);
     sigdelset(&waiting, SIGUSR1);

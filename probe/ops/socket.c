@@ -12,13 +12,17 @@
 static int fd;                                          /* a TCP socket bound to a port of 127.0.0.1 */
 static struct sockaddr_in address = {.sin_family = AF_INET}; /* its address */
 
-static void setup_bound(void) {
-    socklen_t length = sizeof address;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    CHECK((fd = socket(AF_INET, SOCK_STREAM, 0)) >= 0);
-    CHECK(bind(fd, (struct sockaddr *)&address, length) == 0);
-    CHECK(getsockname(fd, (struct sockaddr *)&address, &length) == 0);
+static int bound(struct sockaddr_in *at) {
+    socklen_t length = sizeof *at;
+    int made;
+    at->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK((made = socket(AF_INET, SOCK_STREAM, 0)) >= 0);
+    CHECK(bind(made, (struct sockaddr *)at, length) == 0);
+    CHECK(getsockname(made, (struct sockaddr *)at, &length) == 0);
+    return made;
 }
+
+static void setup_bound(void) { fd = bound(&address); }
 
 static void run_socket_close(uint64_t n) {
     LOOP(n) {
@@ -32,19 +36,25 @@ static void run_socket_close(uint64_t n) {
 
 /* The accepted sockets inherit the listener's SO_LINGER of 0 seconds: their close() resets the connection, so that
    none stays in TIME_WAIT; otherwise the ephemeral ports would soon run out. */
-static void setup_listener(void) {
+static int listening(struct sockaddr_in *at) {
     struct linger reset = {.l_onoff = 1, .l_linger = 0};
-    setup_bound();
-    CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) == 0);
-    CHECK(listen(fd, 16) == 0);
+    int made = bound(at);
+    CHECK(setsockopt(made, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) == 0);
+    CHECK(listen(made, 16) == 0);
+    return made;
 }
+
+OWN int listener;
+OWN struct sockaddr_in listened = {.sin_family = AF_INET};
+
+static void own_listener(void) { listener = listening(&listened); }
 
 static void run_connect_accept_close(uint64_t n) {
     LOOP(n) {
         int caller, called;
         CHECK((caller = socket(AF_INET, SOCK_STREAM, 0)) >= 0);
-        CHECK(connect(caller, (struct sockaddr *)&address, sizeof address) == 0);
-        CHECK((called = accept(fd, NULL, NULL)) >= 0);
+        CHECK(connect(caller, (struct sockaddr *)&listened, sizeof listened) == 0);
+        CHECK((called = accept(listener, NULL, NULL)) >= 0);
         CHECK(close(called) == 0);
         CHECK(close(caller) == 0);
     }
@@ -53,7 +63,7 @@ static void run_connect_accept_close(uint64_t n) {
 /* ---- one call of a connection alone; all its sockets are closed by reset ---- */
 
 enum { MOST_CONNECTIONS = 16 };
-static int callers[MOST_CONNECTIONS], called[MOST_CONNECTIONS]; /* -1 for none */
+OWN int callers[MOST_CONNECTIONS], called[MOST_CONNECTIONS]; /* -1 for none */
 
 static int new_caller(void) {
     struct linger reset = {.l_onoff = 1, .l_linger = 0};
@@ -63,9 +73,9 @@ static int new_caller(void) {
     return caller;
 }
 
-static void setup_connections(void) {
-    setup_listener();
-    CHECK(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+static void own_connections(void) {
+    own_listener();
+    CHECK(fcntl(listener, F_SETFL, O_NONBLOCK) == 0);
     for (int i = 0; i < MOST_CONNECTIONS; i++) callers[i] = called[i] = -1;
 }
 
@@ -73,7 +83,7 @@ static void setup_connections(void) {
    entries per iteration are counted. */
 static void close_connections(void) {
     for (int i = 0; i < MOST_CONNECTIONS; i++) {
-        close(accept(fd, NULL, NULL));
+        close(accept(listener, NULL, NULL));
         close(called[i]);
         close(callers[i]);
         callers[i] = called[i] = -1;
@@ -87,17 +97,17 @@ static void prepare_connect(uint64_t n) {
 
 static void prepare_accept(uint64_t n) {
     prepare_connect(n);
-    for (uint64_t i = 0; i < n; i++) CHECK(connect(callers[i], (struct sockaddr *)&address, sizeof address) == 0);
+    for (uint64_t i = 0; i < n; i++) CHECK(connect(callers[i], (struct sockaddr *)&listened, sizeof listened) == 0);
 }
 
 static void run_connect(uint64_t n) {
     const int *next = callers;
-    LOOP(n) CHECK(connect(*next++, (struct sockaddr *)&address, sizeof address) == 0);
+    LOOP(n) CHECK(connect(*next++, (struct sockaddr *)&listened, sizeof listened) == 0);
 }
 
 static void run_accept(uint64_t n) {
     int *next = called;
-    LOOP(n) CHECK((*next++ = accept(fd, NULL, NULL)) >= 0);
+    LOOP(n) CHECK((*next++ = accept(listener, NULL, NULL)) >= 0);
 }
 
 static void prepare_close(uint64_t n) {
@@ -152,33 +162,35 @@ static void run_send_recv(uint64_t n) {
 
 static void run_socketpair_close(uint64_t n) {
     LOOP(n) {
-        setup_pair();
-        CHECK(close(pair[0]) == 0);
-        CHECK(close(pair[1]) == 0);
+        int made[2];
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, made) == 0);
+        CHECK(close(made[0]) == 0);
+        CHECK(close(made[1]) == 0);
     }
 }
 
 static size_t size;
-static char *buffer;
+OWN char *buffer;
 
-static void setup_buffer(uint64_t most) {
-    size = (size_t)param_within("size", 1, most);
+static void set_size(uint64_t most) { size = (size_t)param_within("size", 1, most); }
+
+static void own_buffer(void) {
     CHECK((buffer = calloc(1, size)) != NULL);
 }
 
 static void setup_tcp(void) {
     int one = 1;
-    setup_buffer(65536);
-    setup_listener();
+    set_size(65536);
+    own_listener();
     pair[0] = new_caller();
     CHECK(setsockopt(pair[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0);
-    CHECK(connect(pair[0], (struct sockaddr *)&address, sizeof address) == 0);
-    CHECK((pair[1] = accept(fd, NULL, NULL)) >= 0);
+    CHECK(connect(pair[0], (struct sockaddr *)&listened, sizeof listened) == 0);
+    CHECK((pair[1] = accept(listener, NULL, NULL)) >= 0);
 }
 
 static void setup_udp(void) {
     socklen_t length = sizeof address;
-    setup_buffer(32768);
+    set_size(32768);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     CHECK((pair[0] = socket(AF_INET, SOCK_DGRAM, 0)) >= 0);
     CHECK((pair[1] = socket(AF_INET, SOCK_DGRAM, 0)) >= 0);
@@ -194,13 +206,18 @@ static void run_send_recv_size(uint64_t n) {
     }
 }
 
-static struct iovec part;
-static struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+OWN struct iovec part;
+OWN struct msghdr message;
 
 static void setup_message(void) {
-    setup_buffer(65536);
+    set_size(65536);
     setup_pair();
+}
+
+static void own_message(void) {
+    own_buffer();
     part = (struct iovec){buffer, size};
+    message = (struct msghdr){.msg_iov = &part, .msg_iovlen = 1};
 }
 
 static void run_sendmsg_recvmsg(uint64_t n) {
@@ -214,7 +231,7 @@ static void run_sendmsg_recvmsg(uint64_t n) {
 #define SEND_RECV .enters = "sendto/send/socketcall x1 recvfrom/recv/socketcall x1"
 /* `prepare` of a batch also closes what the last one left: calls that do not depend on the number of iterations. */
 #define NEW_CALLERS "socket/socketcall x1 setsockopt/socketcall x1"
-#define CONNECTION .systems = "posix", .limit = MOST_CONNECTIONS, .setup = setup_connections
+#define CONNECTION .systems = "posix", .limit = MOST_CONNECTIONS, .own = own_connections
 
 const struct operation socket_operations[] = {
     {.id = "socket.socket_close", .what = "socket() for TCP over IPv4, and close() of it",
@@ -223,7 +240,7 @@ const struct operation socket_operations[] = {
      .what = "a TCP connection on 127.0.0.1 within one process: socket(), connect(), accept(), close() of both ends, "
              "by reset",
      .enters = "socket/socketcall x1 connect/socketcall x1 accept/accept4/socketcall x1 close x2", .systems = "posix",
-     .setup = setup_listener, .run = run_connect_accept_close},
+     .own = own_listener, .run = run_connect_accept_close},
     {.id = "socket.connect", .what = "connect() of a TCP socket to a listener on 127.0.0.1, both ends of the handshake "
      "included; accepted untimed", .enters = "connect/socketcall x1", .prepares = NEW_CALLERS, CONNECTION,
      .prepare = prepare_connect, .run = run_connect},
@@ -246,10 +263,10 @@ const struct operation socket_operations[] = {
      .run = run_send_recv},
     {.id = "socket.sendmsg_recvmsg", .what = "sendmsg() and recvmsg() of `size` bytes through a unix socketpair() in "
      "one process", .enters = "sendmsg/socketcall x1 recvmsg/socketcall x1", SIZE("64K"), .systems = "posix",
-     .setup = setup_message, .run = run_sendmsg_recvmsg},
+     .setup = setup_message, .own = own_message, .run = run_sendmsg_recvmsg},
     {.id = "socket.tcp_send_recv", .what = "send() and recv() of `size` bytes through a TCP connection on 127.0.0.1, "
-     "in one process", SEND_RECV, SIZE("64K"), .systems = "posix", .setup = setup_tcp, .run = run_send_recv_size},
+     "in one process", SEND_RECV, SIZE("64K"), .systems = "posix", .setup = setup_tcp, .own = own_buffer, .run = run_send_recv_size},
     {.id = "socket.udp_send_recv", .what = "send() and recv() of `size` bytes through UDP sockets on 127.0.0.1, in "
-     "one process", SEND_RECV, SIZE("32K"), .systems = "posix", .setup = setup_udp, .run = run_send_recv_size},
+     "one process", SEND_RECV, SIZE("32K"), .systems = "posix", .setup = setup_udp, .own = own_buffer, .run = run_send_recv_size},
     {0},
 };

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <linux/futex.h>
@@ -27,9 +28,9 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void start_thread(void *(*body)(void *)) {
+static void start_thread(void *(*body)(void *), void *argument) {
     pthread_t thread;
-    OK(pthread_create(&thread, NULL, body, NULL));
+    OK(pthread_create(&thread, NULL, body, argument));
     OK(pthread_detach(thread));
 }
 
@@ -41,7 +42,7 @@ static void *sleep_for_ever(void *unused) {
 }
 
 static void setup_sleeper(void) {
-    start_thread(sleep_for_ever);
+    start_thread(sleep_for_ever, NULL);
     CHECK(usleep(20000) == 0); /* its start-up, including pause(), is over before the first batch */
 }
 
@@ -68,59 +69,73 @@ static void run_semaphore(uint64_t n) {
 
 /* ---- a contended mutex ---- */
 
-/* Two threads, 0 and 1, take turns. The holder unlocks only when the other is about to lock, and continues only when
-   the other holds the mutex, so that its own next lock finds it taken. Both wait for that by yielding the CPU. */
-static _Atomic int asking, holding;
+/* Two threads, 0 and 1, and what they wait for. With `shared`, each thread has a partner and a pair of its own. */
+struct pair {
+    pthread_mutex_t mutex;
+    _Atomic int asking, holding;
+    pthread_cond_t turn_came[2];
+    int turn;
+    _Atomic uint32_t tokens[2]; /* the token that thread 0 or 1 waits for */
+};
 
-static void ask_and_lock(int me) {
-    asking = me;
-    OK(pthread_mutex_lock(&mutex));
-    holding = me;
+OWN struct pair *pair;
+
+static void make_pair(void) {
+    CHECK((pair = calloc(1, sizeof *pair)) != NULL);
+    OK(pthread_mutex_init(&pair->mutex, NULL));
+    for (int i = 0; i < 2; i++) OK(pthread_cond_init(&pair->turn_came[i], NULL));
 }
 
-static void hand_over_mutex(int me) {
-    while (asking == me) CHECK(sched_yield() == 0);
-    OK(pthread_mutex_unlock(&mutex));
-    while (holding == me) CHECK(sched_yield() == 0);
-    ask_and_lock(me);
+/* The threads take turns. The holder unlocks only when the other is about to lock, and continues only when the other holds
+   the mutex, so that its own next lock finds it taken. Both wait for that by yielding the CPU. */
+static void ask_and_lock(struct pair *of, int me) {
+    of->asking = me;
+    OK(pthread_mutex_lock(&of->mutex));
+    of->holding = me;
 }
 
-static void *contend(void *unused) {
-    ask_and_lock(1);
-    for (;;) hand_over_mutex(1);
-    return unused;
+static void hand_over_mutex(struct pair *of, int me) {
+    while (of->asking == me) CHECK(sched_yield() == 0);
+    OK(pthread_mutex_unlock(&of->mutex));
+    while (of->holding == me) CHECK(sched_yield() == 0);
+    ask_and_lock(of, me);
 }
 
-static void run_mutex_contended(uint64_t n) { LOOP(n) hand_over_mutex(0); }
+static void *contend(void *of) {
+    ask_and_lock(of, 1);
+    for (;;) hand_over_mutex(of, 1);
+    return NULL;
+}
 
-static void setup_mutex_contended(void) {
-    ask_and_lock(0);
-    start_thread(contend);
+static void run_mutex_contended(uint64_t n) { LOOP(n) hand_over_mutex(pair, 0); }
+
+static void own_mutex_contended(void) {
+    make_pair();
+    ask_and_lock(pair, 0);
+    start_thread(contend, pair);
     run_mutex_contended(1); /* once the thread has answered, it has started */
 }
 
 /* ---- a token protected by a mutex, with condition variables ---- */
 
-static pthread_cond_t turn_came[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
-static int turn;
-
-static void hand_over_turn(int me) {
-    OK(pthread_mutex_lock(&mutex));
-    turn = !me;
-    OK(pthread_cond_signal(&turn_came[!me]));
-    while (turn != me) OK(pthread_cond_wait(&turn_came[me], &mutex));
-    OK(pthread_mutex_unlock(&mutex));
+static void hand_over_turn(struct pair *of, int me) {
+    OK(pthread_mutex_lock(&of->mutex));
+    of->turn = !me;
+    OK(pthread_cond_signal(&of->turn_came[!me]));
+    while (of->turn != me) OK(pthread_cond_wait(&of->turn_came[me], &of->mutex));
+    OK(pthread_mutex_unlock(&of->mutex));
 }
 
-static void *return_turns(void *unused) {
-    for (;;) hand_over_turn(1);
-    return unused;
+static void *return_turns(void *of) {
+    for (;;) hand_over_turn(of, 1);
+    return NULL;
 }
 
-static void run_cond_pingpong(uint64_t n) { LOOP(n) hand_over_turn(0); }
+static void run_cond_pingpong(uint64_t n) { LOOP(n) hand_over_turn(pair, 0); }
 
-static void setup_cond_pingpong(void) {
-    start_thread(return_turns);
+static void own_cond_pingpong(void) {
+    make_pair();
+    start_thread(return_turns, pair);
     run_cond_pingpong(1);
 }
 
@@ -135,51 +150,52 @@ static long futex(_Atomic uint32_t *word, int operation, uint32_t value) {
     return syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
 }
 
-static _Atomic uint32_t tokens[2]; /* the token that thread 0 or 1 waits for */
+static _Atomic uint32_t word;
 
-static void run_futex_wake(uint64_t n) { LOOP(n) CHECK(futex(&tokens[0], FUTEX_WAKE_PRIVATE, 1) == 0); }
+static void run_futex_wake(uint64_t n) { LOOP(n) CHECK(futex(&word, FUTEX_WAKE_PRIVATE, 1) == 0); }
 
 static void run_futex_wait_fails(uint64_t n) {
-    LOOP(n) CHECK(futex(&tokens[0], FUTEX_WAIT_PRIVATE, 1) == -1 && errno == EAGAIN);
+    LOOP(n) CHECK(futex(&word, FUTEX_WAIT_PRIVATE, 1) == -1 && errno == EAGAIN);
 }
 
 /* As pthread_cond_timedwait() waits: until a time, which has passed here; relative ones would add the timer slack. */
 static void run_futex_wait_timeout(uint64_t n) {
     static const struct timespec past = {.tv_nsec = 1};
-    LOOP(n) CHECK(syscall(SYS_futex, &tokens[0], FUTEX_WAIT_BITSET_PRIVATE, 0, &past, NULL,
+    LOOP(n) CHECK(syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 0, &past, NULL,
                           FUTEX_BITSET_MATCH_ANY) == -1 && errno == ETIMEDOUT);
 }
 
-static void give_token(int to) {
-    tokens[to] = 1;
-    CHECK(futex(&tokens[to], FUTEX_WAKE_PRIVATE, 1) >= 0);
+static void give_token(struct pair *of, int to) {
+    of->tokens[to] = 1;
+    CHECK(futex(&of->tokens[to], FUTEX_WAKE_PRIVATE, 1) >= 0);
 }
 
 /* Calls futex() even if the token is already there: the number of calls does not depend on scheduling. */
-static void take_token(int me) {
+static void take_token(struct pair *of, int me) {
     do {
-        CHECK(futex(&tokens[me], FUTEX_WAIT_PRIVATE, 0) == 0 || errno == EAGAIN);
-    } while (!tokens[me]);
-    tokens[me] = 0;
+        CHECK(futex(&of->tokens[me], FUTEX_WAIT_PRIVATE, 0) == 0 || errno == EAGAIN);
+    } while (!of->tokens[me]);
+    of->tokens[me] = 0;
 }
 
-static void *return_tokens(void *unused) {
+static void *return_tokens(void *of) {
     for (;;) {
-        take_token(1);
-        give_token(0);
+        take_token(of, 1);
+        give_token(of, 0);
     }
-    return unused;
+    return NULL;
 }
 
 static void run_futex_pingpong(uint64_t n) {
     LOOP(n) {
-        give_token(1);
-        take_token(0);
+        give_token(pair, 1);
+        take_token(pair, 0);
     }
 }
 
-static void setup_futex_pingpong(void) {
-    start_thread(return_tokens);
+static void own_futex_pingpong(void) {
+    make_pair();
+    start_thread(return_tokens, pair);
     run_futex_pingpong(1);
 }
 #endif
@@ -200,16 +216,16 @@ const struct operation sync_operations[] = {
      .what = "two threads take a mutex in turn, once each, every lock finding it held; holder and waiter meet by "
              "sched_yield()",
      .enters = "futex/futex_time64 x? sched_yield x?", .systems = "posix", .family = "mutex", .flags = SWITCHES,
-     .setup = setup_mutex_contended, .run = run_mutex_contended},
+     .own = own_mutex_contended, .run = run_mutex_contended},
     {.id = "sync.semaphore", .what = "sem_post() and sem_wait() of a semaphore that nobody waits for", .enters = "",
      .systems = "posix", .setup = setup_semaphore, .run = run_semaphore},
     {.id = "sync.cond_pingpong",
      .what = "a token to another thread and back, each way by a mutex, pthread_cond_signal() and pthread_cond_wait()",
      .enters = "futex/futex_time64 x?", .systems = "posix", .family = "round_trip", .flags = SWITCHES,
-     .setup = setup_cond_pingpong, .run = run_cond_pingpong},
+     .own = own_cond_pingpong, .run = run_cond_pingpong},
     {.id = "sync.futex_pingpong",
      .what = "a token to another thread and back, each way by futex(FUTEX_WAKE) and futex(FUTEX_WAIT)",
      .enters = "futex/futex_time64 x4", .systems = "linux", .family = "round_trip", .flags = SWITCHES,
-     .setup = LINUX_ONLY(setup_futex_pingpong), .run = LINUX_ONLY(run_futex_pingpong)},
+     .own = LINUX_ONLY(own_futex_pingpong), .run = LINUX_ONLY(run_futex_pingpong)},
     {0},
 };

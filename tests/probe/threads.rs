@@ -2,6 +2,10 @@
 
 use crate::common::{Place, json, skip};
 use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use syscost::model::Operation;
+use syscost::runner::{RunDirectory, read_catalogue};
 
 /// Each thread needs a CPU of its own.
 fn too_few_cpus(test: &str) -> bool {
@@ -56,9 +60,37 @@ fn threads_share_the_leaders_objects() {
         (&both["error"], &both["entries"]["dup"], &both["entries"]["close"]),
         (&Value::Null, &1.into(), &1.into())
     );
-    // Two that make and remove one name get into each other's way: an error, not a time.
-    let clash = of("dir.mkdir_rmdir");
-    assert_eq!((&clash["error"]["kind"], &clash["median_ns"]), (&"failed".into(), &Value::Null));
+}
+
+/// What the probe answers to a request for `operation`.
+fn answer(run: &RunDirectory, operation: &Operation, params: &str) -> String {
+    let place = tempfile::tempdir().unwrap();
+    let mut probe = Command::new(run.probe());
+    let mut child = probe.current_dir(&place).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let n = operation.limit.unwrap_or(7).min(7);
+    let requests = format!("op {}{params}\n{n} 2\n{n} 2\n", operation.id);
+    // It may have ended before it read all.
+    let _ = child.stdin.take().unwrap().write_all(requests.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What an iteration makes, removes, moves or uses up is each thread's own; the rest is shared.
+#[test]
+fn threads_get_into_nobodys_way() {
+    if too_few_cpus("threads_get_into_nobodys_way") {
+        return;
+    }
+    let run = RunDirectory::create().unwrap();
+    let answered = |answer: &str| answer.lines().filter(|line| line.starts_with("total ")).count() == 2;
+    for operation in read_catalogue(&run.probe()).unwrap().iter().filter(|operation| operation.available) {
+        let together = answer(&run, operation, " threads=2 shared=1");
+        // Signals between processes are sent to a process and not to a thread.
+        let refused = operation.id == "signal.pause_pingpong" && together.starts_with("error ENOTSUP parameter shared");
+        if !refused && !answered(&together) && answered(&answer(&run, operation, "")) {
+            panic!("{}: {together}", operation.id);
+        }
+    }
 }
 
 #[test]
