@@ -13,7 +13,7 @@ use super::interrupt::Interrupt;
 use super::noise::Noise;
 use super::protocol::{add_line, expect, failure_in, parse_facts, parse_ready, parse_sampled};
 use super::single_calls::Singles;
-use crate::kernel::clock::ThreadClock;
+use crate::kernel::clock::{ThreadClock, process_cpu_ns};
 use crate::kernel::libraries;
 use crate::kernel::limits;
 use crate::kernel::private::RUN_VARIABLE;
@@ -159,9 +159,7 @@ impl Child {
 
     /// The CPU time that it has used; `None` if the system does not tell.
     fn cpu_time(&self) -> Option<Duration> {
-        let (text, tick_ns) = (proc_stat::text(self.process.id()), proc_stat::tick_ns());
-        let stat = ProcStat::parse(&text)?;
-        Some(Duration::from_nanos(stat.user_ns(tick_ns)? + stat.system_ns(tick_ns)?))
+        process_cpu_ns(self.process.id().cast_signed()).ok().map(Duration::from_nanos)
     }
 
     /// The process ID, which is also that of its group.
