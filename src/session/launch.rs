@@ -1,7 +1,7 @@
 //! The engine's view of worker processes: the only place where engine and runner meet.
 
-use crate::engine::{Launcher, Worker};
 use super::waits::Waits;
+use crate::engine::{Launcher, Worker};
 use crate::kernel::affinity;
 use crate::model::{Case, Facts, Failure, Reply};
 use crate::runner::{Child, Cpus, Workers};

@@ -24,7 +24,8 @@ const MARKS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 /// Lines of text, no wider than `width`; none where that is too narrow or there is nothing to draw.
 pub fn plot(family: &Family, width: u16) -> Vec<String> {
     let figure = lines(family);
-    let ticks: Vec<(f64, String)> = figure.values().map(|value| (value, parameter_value(&family.parameter, value as u64))).collect();
+    let ticks: Vec<(f64, String)> =
+        figure.values().map(|value| (value, parameter_value(&family.parameter, value as u64))).collect();
     plot_lines(figure, width, &ticks)
 }
 

@@ -13,8 +13,9 @@ const MOST_COLUMNS: usize = 50;
 /// The table of `family`.
 pub fn parameter_table(family: &Family) -> Table {
     let members = &family.members[..family.members.len().min(MOST_COLUMNS)];
-    let mut specs =
-        vec![Spec::right(&family.parameter, |value: &u64| Cell::number(parameter_value(&family.parameter, *value), *value as f64))];
+    let mut specs = vec![Spec::right(&family.parameter, |value: &u64| {
+        Cell::number(parameter_value(&family.parameter, *value), *value as f64)
+    })];
     specs.extend(members.iter().map(|m| Spec::right(&m.series.label(), move |value: &u64| cost(m, *value))));
     let points = members.iter().flat_map(|member| &member.series.points);
     let values: BTreeSet<u64> = points.map(|point| point.value).collect();
