@@ -72,7 +72,12 @@ pub fn foreign(audit: u32) -> Option<&'static str> {
 
 /// Whether some architecture has a system call of that name.
 pub fn is_known(name: &str) -> bool {
-    x86_64::Sysno::from_str(name).is_ok() || x86::Sysno::from_str(name).is_ok()
+    let others = [
+        aarch64::Sysno::from_str(name).is_ok(),
+        arm::Sysno::from_str(name).is_ok(),
+        riscv64::Sysno::from_str(name).is_ok(),
+    ];
+    x86_64::Sysno::from_str(name).is_ok() || x86::Sysno::from_str(name).is_ok() || others.contains(&true)
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //!
 //! Messages may quote text from the file (names, wrong values): always as an excerpt, cleaned and bounded.
 
-use super::strace::Malformed;
 use crate::clean::excerpt;
 use std::fmt;
 use std::io;
@@ -118,8 +117,8 @@ pub enum Problem {
     Truncated(Location),
     /// Not JSON, with the parser's reason.
     NotJson(Location, String),
-    /// A line that strace does not print.
-    Strace(Malformed),
+    /// What a table or log of strace lacks, and what to do.
+    Strace(&'static str),
     /// JSON without our schema.
     Foreign,
     /// Another document of ours, with its schema.
@@ -180,7 +179,7 @@ impl Problem {
                  {again}"
             ),
             Problem::NotJson(place, why) => format!("is not JSON ({place}: {why}): name a {noun} of syscost"),
-            Problem::Strace(error) => error.to_string(),
+            Problem::Strace(lacking) => (*lacking).to_string(),
             Problem::Foreign => kind.without_schema(),
             Problem::OtherKind(schema) => kind.other_schema(schema),
             Problem::Newer(version) => kind.newer(*version),

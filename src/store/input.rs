@@ -12,8 +12,8 @@ pub const MAX_BYTES: u64 = 1 << 30;
 /// How much is read before the rest.
 const FIRST_BYTES: u64 = strace::FIRST_BYTES as u64;
 
-/// All bytes of `path` (`-`: standard input); only the first ones if these begin neither JSON nor output of strace, so that a
-/// large file of something else is refused at once. Errors: if it cannot be read or has more than `limit` bytes.
+/// All bytes of `path` (`-`: standard input); only the first ones if these are neither JSON nor text, so that a large file of
+/// something else is refused at once. Errors: if it cannot be read or has more than `limit` bytes.
 pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
     if path == Path::new("-") {
         return limited(io::stdin().lock(), 0, limit);
@@ -37,7 +37,7 @@ fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Prob
     let mut source = source.take(limit + 1);
     let mut bytes = Vec::new();
     source.by_ref().take(FIRST_BYTES).read_to_end(&mut bytes).map_err(problem)?;
-    if !may_begin_json(&bytes) && !strace::begins(&bytes) {
+    if !may_begin_json(&bytes) && !strace::begins(&bytes) && !is_text(&bytes) {
         return Ok(bytes);
     }
     bytes.reserve_exact(usize::try_from(expected).unwrap_or(0).saturating_sub(bytes.len()));
@@ -50,6 +50,11 @@ fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Prob
 fn may_begin_json(first: &[u8]) -> bool {
     let begin = first.trim_ascii_start().first();
     begin.is_some_and(|byte| byte.is_ascii_digit() || b"{[\"-tfn".contains(byte))
+}
+
+/// Whether these are lines: the table of `strace -c` comes after all that the program printed.
+fn is_text(first: &[u8]) -> bool {
+    first.contains(&b'\n') && !first.contains(&0)
 }
 
 fn problem(error: io::Error) -> Problem {

@@ -162,7 +162,7 @@ pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     from_bytes(path, &bytes(path)?)
 }
 
-/// All bytes of `path`, or only the first ones if these begin neither JSON nor output of strace; `-` is standard input.
+/// All bytes of `path`, or only the first ones if these are neither JSON nor text; `-` is standard input.
 ///
 /// # Errors
 /// If it cannot be read, or is larger than any file of ours may be.

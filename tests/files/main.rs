@@ -31,4 +31,5 @@ mod scale;
 mod shaken;
 mod split;
 mod store;
+mod strace;
 mod study;

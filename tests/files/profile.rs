@@ -1,8 +1,8 @@
-//! Profiles as their users meet them: files written, by hand or by the store, read, shown, and read from strace; what cannot be read is explained in a line.
+//! Profiles as their users meet them: files written, by hand or by the store, read and shown; what cannot be read is explained in a line.
 //!
 //! `SNAPSHOTS=overwrite cargo test --test files profile` rewrites tests/profile/*.golden.
 
-use crate::common::{Place, expect_file, expect_valid, file, root, stderr, stdout};
+use crate::common::{Place, expect_file, expect_valid, file, root, stdout};
 use crate::shaken::Shaker;
 use serde_json::Value;
 use std::fs;
@@ -10,22 +10,22 @@ use std::path::Path;
 use syscost::model::*;
 use syscost::store;
 
-fn fixture(name: &str) -> String {
+pub fn fixture(name: &str) -> String {
     file(&format!("tests/profile/{name}"))
 }
 
-fn text(name: &str) -> String {
+pub fn text(name: &str) -> String {
     fs::read_to_string(fixture(name)).unwrap()
 }
 
-fn json(profile: &Profile) -> String {
+pub fn json(profile: &Profile) -> String {
     let mut bytes = Vec::new();
     store::write_to(profile, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
 /// Reads `bytes` as a profile; the message of a failure is checked to be one printable line that names the file.
-fn read_bytes(bytes: &[u8]) -> Result<Profile, String> {
+pub fn read_bytes(bytes: &[u8]) -> Result<Profile, String> {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), bytes).unwrap();
     store::read_profile(file.path()).map_err(|error| {
@@ -55,13 +55,6 @@ fn every_profile_is_read_as_it_was_written() {
         let sound = (2..62).filter(is_sound).count();
         assert!(sound > 10, "{name}: {sound}");
     }
-}
-
-const TRACES: [&str; 3] = ["strace-log-6.1.txt", "strace-paths-6.1.txt", "strace-table-6.1.txt"];
-
-/// The profile in what strace printed.
-fn traced_by_strace(text: &str) -> Profile {
-    read_bytes(text.as_bytes()).unwrap_or_else(|message| panic!("{text}: {message}"))
 }
 
 fn hand_written() -> String {
@@ -267,123 +260,6 @@ fn the_summary_document_has_what_other_programs_ask_for() {
     assert_eq!((&read["calls"], &read["errors"]["EAGAIN"]), (&Value::from(20_010), &Value::from(3)));
     assert_eq!((&read["on_cpu_ns"], &read["blocked_ns"]), (&Value::from(4_020_000), &Value::from(1_500_000_000)));
     assert_eq!(read["classes"].as_array().unwrap().len(), 2);
-}
-
-#[test]
-fn what_strace_printed_is_a_profile() {
-    for name in TRACES {
-        let place = Place::new();
-        fs::write(place.path().join(name), text(name)).unwrap();
-        expect_valid("profile-1", &json(&traced_by_strace(&text(name))));
-        let by = if name.contains("table") { "call" } else { "process" };
-        let table = stdout(&place.command(&["show", name, "--by", by]).env("COLUMNS", "80").output().unwrap());
-        expect_file(fixture(&name.replace(".txt", ".golden")), &table);
-    }
-}
-
-#[test]
-fn commands_that_take_a_profile_take_what_strace_printed() {
-    let place = Place::new();
-    TRACES.iter().for_each(|name| fs::write(place.path().join(name), text(name)).unwrap());
-    let costs = file("tests/golden/run.json");
-    let [log, paths, table] = TRACES;
-    let commands: [&[&str]; 5] = [
-        &["show", log, "--view", "latency"],
-        &["attribute", log, "--costs", &costs],
-        &["compare", log, paths],
-        &["report", table, "-o", "page.html"],
-        &["report", log, paths, "-o", "two.html"],
-    ];
-    for arguments in commands {
-        let output = place.run(arguments);
-        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{arguments:?}");
-    }
-    let mut shown = place.command(&["show", "-"]);
-    let shown = stdout(&shown.stdin(fs::File::open(fixture(log)).unwrap()).output().unwrap());
-    assert!(shown.starts_with("strace, from standard input\n"), "{shown}");
-}
-
-/// Calls and failures of a log, by other means than the reader's: lines that begin a call, and errno names.
-#[test]
-fn logs_have_as_many_calls_and_errors_as_lines_say() {
-    for name in ["strace-log-6.1.txt", "strace-paths-6.1.txt"] {
-        let log = text(name);
-        let remark = |line: &&str| line.contains(" +++ ") || line.contains(" --- ") || line.contains(" resumed>");
-        let calls = log.lines().filter(|line| !remark(line)).count() as u64;
-        let errors = log.lines().filter(|line| line.contains(" = -1 E") || line.contains(" = ? E")).count() as u64;
-        let all = traced_by_strace(&log).all_calls();
-        assert_eq!((all.calls, all.failures()), (calls, errors), "{name}");
-    }
-    let all = traced_by_strace(&text("strace-table-6.1.txt")).all_calls();
-    let table = text("strace-table-6.1.txt");
-    let total: Vec<&str> = table.lines().find(|line| line.ends_with(" total")).unwrap().split_whitespace().collect();
-    assert_eq!([all.calls.to_string(), all.failures().to_string()], [total[3], total[4]]);
-}
-
-#[test]
-fn logs_tell_classes_programs_and_unfinished_calls() {
-    let profile = traced_by_strace(&text("strace-paths-6.1.txt"));
-    let calls =
-        || profile.groups.iter().flat_map(|group| group.calls.iter().map(move |call| (group.name.as_str(), call)));
-    let find = |name: &str, kind| calls().filter(|(_, c)| c.call == name && c.class.descriptor == Some(kind)).count();
-    assert!(find("read", DescriptorKind::Pipe) >= 1 && find("read", DescriptorKind::File) >= 1);
-    assert!(find("write", DescriptorKind::Device) >= 1, "cat writes to /dev/null");
-    assert!(calls().any(|(group, call)| group == "cat" && call.call == "openat" && call.class.depth == Some(2)));
-    assert_eq!(profile.groups.iter().map(|g| g.name.as_str()).collect::<Vec<_>>(), ["sh", "cat"]);
-    let exits: u64 = calls().filter(|(_, call)| call.call == "exit_group").map(|(_, call)| call.unfinished).sum();
-    assert_eq!((exits, profile.usage.processes, profile.usage.threads), (3, Some(3), Some(0)));
-    assert!(profile.usage.wall_ns.is_some_and(|ns| ns > 1_000_000 && ns < 1_000_000_000));
-}
-
-#[test]
-fn malformed_lines_are_named() {
-    let log = "1 1.0 read(3, \"\", 8) = 0\n";
-    let cases = [
-        ("1 +++ exited with 0 +++\n".into(), "line 1: there is no call: name a log of 'strace -f -T -ttt -o FILE'"),
-        (format!("{log}hello world\n"), "line 2: expected 'CALL(ARGUMENTS) = RESULT', found 'hello world'"),
-        (format!("{log}1 1.0 read(3, \"\", 8"), "line 2: expected 'CALL(ARGUMENTS) = RESULT'"),
-        (format!("{log}1 1.0 <... write resumed>) = x"), "line 2: expected 'CALL(ARGUMENTS) = RESULT'"),
-        (
-            "1 1.0 read(3, <unfinished ...>\n1 1.0 <... write resumed>) = 0".into(),
-            "line 2: expected the end of 'read(3,'",
-        ),
-        ("% time seconds usecs/call calls errors syscall\n 1 2 3 x read\n".into(), "line 2: expected a row"),
-        ("% time seconds calls\n".into(), "line 1: expected the columns '% time, seconds, usecs/call"),
-    ];
-    for (text, expected) in cases {
-        let message = read_bytes(text.as_bytes()).unwrap_err();
-        assert!(message.contains(&format!(": {expected}")), "\n{message}\nis not\n{expected}");
-    }
-    let place = Place::new();
-    fs::write(place.path().join("log.txt"), format!("{log}hello\n")).unwrap();
-    let output = place.run(&["show", "log.txt"]);
-    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
-    assert!(stderr(&output).starts_with("syscost: log.txt: line 2: expected"), "{}", stderr(&output));
-}
-
-#[test]
-fn special_lines_of_logs_are_understood() {
-    let cases: [(&str, &str, u64); 6] = [
-        ("1 read(3, \") = 5\", 8) = 6\n", "read", 0),
-        ("1 nanosleep({tv_sec=1}, 0x7ffe) = ? ERESTART_RESTARTBLOCK (Interrupted by signal)\n", "nanosleep", 0),
-        ("1 exit_group(0) = ?\n", "exit_group", 1),
-        ("1 <... wait4 resumed>) = 17\n", "wait4", 0),
-        ("1 read(0,  <unfinished ...>\n", "read", 1),
-        ("clone3({x=1}strace: Process 21640 attached\n => {parent_tid=[21640]}, 88) = 21640 <0.000048>\n", "clone3", 0),
-    ];
-    for (log, name, unfinished) in cases {
-        let profile = traced_by_strace(log);
-        let all = profile.all_calls();
-        assert_eq!(
-            (profile.groups[0].calls[0].call.as_str(), all.calls, all.unfinished),
-            (name, 1, unfinished),
-            "{log}"
-        );
-    }
-    let restarted = traced_by_strace(cases[1].0).all_calls();
-    assert_eq!(restarted.errors.keys().collect::<Vec<_>>(), ["ERESTART_RESTARTBLOCK"]);
-    let mode = traced_by_strace("[ Process PID=1 runs in 32 bit mode. ]\ngetpid() = 1\n");
-    assert!(mode.warnings[0].contains("32 bit"), "{:?}", mode.warnings);
 }
 
 #[test]

@@ -1,378 +1,294 @@
-//! Logs of `strace -f -T -ttt`, line by line: calls of several processes, split in two lines where they overlap. The output
-//! of -T, -ttt and -y is used if present.
+//! Logs, line by line: calls of several processes, split in two lines where they overlap, and among what the processes
+//! printed where that went to the same file.
 
-use super::malformed::Malformed;
-use super::tally::{Seen, Tally, call_name, nanoseconds, number_of};
-use crate::model::{Class, DescriptorKind, Drives, Profile, Selector, depth, drives, selector};
+use super::arguments::{class, is_hidden_path, makes_thread, program, split};
+use super::line::{Call, Line, Stamp, call, embedded, ends_call, parse};
+use super::tally::{Tally, call_name};
+use super::threads::{FIRST, Threads};
+use crate::clean::excerpt;
+use crate::model::{CallCount, Drives, Profile, drives};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
+const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
     waiting. Unknown: time on the CPU, page faults, user and system time.";
+const NO_TIMES: &str =
+    "There are no times of calls: trace with -T. Unknown: time on the CPU, page faults, user and system time.";
 
-/// Reads a log. Errors: the first line that does not belong in a log, or that there is no call.
-pub fn read(text: &str) -> Result<Profile, Malformed> {
-    let mut log = Log::default();
-    for (i, line) in text.lines().enumerate() {
-        // strace -C appends a table of the same calls.
-        if is_header(line) {
-            break;
-        }
-        log.line(i + 1, line)?;
-    }
-    log.finish().ok_or_else(|| {
-        Malformed::new(text.lines().count().max(1), "there is no call: name a log of 'strace -f -T -ttt -o FILE'")
-    })
-}
-
-/// Whether `line` may be the first one of a log, or, if it is `cut` off, the beginning of it.
-pub fn begins(line: &str, cut: bool) -> bool {
-    let rest = stamp_of(thread_of(line.trim_end()).1).1;
-    !rest.is_empty() && (Log::default().line(1, line).is_ok() || cut && name_and_arguments(1, rest).is_ok())
-}
+/// Characters of a line that a message shows.
+const SHOWN: usize = 60;
 
 #[derive(Default)]
-struct Log {
+pub struct Log {
+    pub tally: Tally,
+    threads: Threads,
     /// First lines of calls that have not returned, by thread.
     pending: BTreeMap<u64, String>,
-    /// Calls, each with its thread and how many programs that had started.
-    calls: Vec<(u64, u32, Seen)>,
-    /// Names of the programs that each thread has started with execve.
-    programs: BTreeMap<u64, Vec<String>>,
-    /// The parent of each thread, and how many programs that had started.
-    parents: BTreeMap<u64, (u64, u32)>,
-    threads: BTreeSet<u64>,
+    /// The call whose line was not ended.
+    open: Option<Open>,
+    clock: Clock,
     /// Other modes that processes ran in, as strace prints them: `32 bit`.
     modes: BTreeSet<String>,
-    first_s: Option<f64>,
-    last_s: Option<f64>,
+    /// How many lines are not strace's, and the first one with its number.
+    foreign: usize,
+    first_foreign: Option<(usize, String)>,
+    /// Paths that were printed as addresses, and whether any path was not.
+    hidden_paths: (u64, bool),
+    /// The fewest decimals of a time.
+    decimals: Option<usize>,
+    detached: bool,
+}
+
+struct Open {
+    thread: u64,
+    text: String,
+    number: usize,
+}
+
+impl Open {
+    /// Whether this can only be a call: other programs close their brackets, as in `open(/x): No such file`.
+    fn is_certain(&self) -> bool {
+        !self.text.contains(')')
+    }
+
+    /// Whether `line` has its end; another program's brackets are in pairs.
+    fn goes_on(&self, line: &str) -> bool {
+        let count = |bracket| line.matches(bracket).count();
+        ends_call(line) && (self.is_certain() || count(')') > count('('))
+    }
 }
 
 impl Log {
-    fn line(&mut self, number: usize, line: &str) -> Result<(), Malformed> {
-        let (thread, rest) = thread_of(line.trim_end());
-        let (stamp, rest) = stamp_of(rest);
-        self.first_s = self.first_s.or(stamp);
-        self.last_s = stamp.or(self.last_s);
-        if let Some(mode) = other_mode(rest) {
-            self.modes.insert(mode.to_string());
-            return Ok(());
+    /// Takes any line, counted from 1.
+    pub fn line(&mut self, number: usize, line: &str) {
+        let (prefix, about) = parse(line);
+        if about == Line::Foreign {
+            return self.foreign(number, line);
         }
-        if is_remark(rest) {
-            return Ok(());
-        }
-        let thread = thread.unwrap_or(0);
-        if let Some(begun) = rest.strip_suffix("<unfinished ...>").or_else(|| rest.strip_suffix("<detached ...>")) {
-            name_and_arguments(number, begun)?;
-            self.pending.insert(thread, begun.trim_end().to_string());
-            return Ok(());
-        }
-        // Without -o, strace's own messages end up in the line.
-        if let Some((begun, _)) = rest.split_once("strace: Process ").filter(|_| rest.ends_with(" attached")) {
-            name_and_arguments(number, begun)?;
-            self.pending.insert(thread, begun.to_string());
-            return Ok(());
-        }
-        let whole = self.whole(number, thread, rest)?;
-        self.call(number, thread, &whole)
-    }
-
-    /// The line, joined with its first part if that came earlier. If a call began before the log, only its name is known.
-    fn whole(&mut self, number: usize, thread: u64, rest: &str) -> Result<String, Malformed> {
-        if let Some(begun) = self.pending.get(&thread).filter(|_| rest.starts_with("=> ")) {
-            let whole = format!("{begun}{rest}");
-            self.pending.remove(&thread);
-            return Ok(whole);
-        }
-        let Some(resumed) = rest.strip_prefix("<... ") else { return Ok(rest.to_string()) };
-        let Some((name, end)) = resumed.split_once(" resumed>") else {
-            return Err(Malformed::at(number, "'<... CALL resumed>'", rest));
+        prefix.stamp.iter().for_each(|stamp| self.clock.add(*stamp));
+        let resumes = matches!(about, Line::Resumed(..));
+        let thread = match prefix.thread {
+            Some(thread) => self.named(thread, resumes),
+            None => self.threads.only(),
         };
-        let begun = self.pending.remove(&thread).unwrap_or_else(|| format!("{name}("));
-        if begun.split('(').next() == Some(name) {
-            Ok(format!("{begun}{end}"))
+        if matches!(about, Line::Call(_) | Line::Begun(..) | Line::Open(_) | Line::Resumed(..)) {
+            self.close();
+        }
+        match about {
+            Line::Remark | Line::Foreign => {}
+            Line::Attached(thread) => self.threads.runs(thread),
+            Line::Exited => self.threads.ends_for_sure(thread),
+            Line::Superseded(by) => self.superseded(prefix.thread, by),
+            Line::Mode(mode) => drop(self.modes.insert(mode.to_string())),
+            Line::Call(call) => self.call(thread, &call),
+            Line::Begun(text, detached) => self.begun(thread, text, detached),
+            Line::Open(text) => self.open = Some(Open { thread, text: text.to_string(), number }),
+            Line::Resumed(name, end) => self.resumed((thread, prefix.thread.is_some()), name, end),
+        }
+    }
+
+    /// The thread that a line names.
+    fn named(&mut self, thread: u64, resumes: bool) -> u64 {
+        // A new thread resumes nothing, and is known once the call that made it has returned.
+        if self.threads.may_be_first(thread) && (resumes || !self.pending.contains_key(&FIRST)) {
+            self.threads.name_first(thread);
+            self.tally.rename(FIRST, thread);
+            let begun = self.pending.remove(&FIRST);
+            self.pending.extend(begun.map(|begun| (thread, begun)));
+        }
+        self.threads.runs(thread);
+        thread
+    }
+
+    /// A line that strace does not print, unless it is the end of one, or one begins in it.
+    fn foreign(&mut self, number: usize, line: &str) {
+        let certain = self.open.as_ref().is_some_and(Open::is_certain);
+        let inner = embedded(line).filter(|inner| !certain || inner.starts_with('['));
+        if let Some(inner) = inner.filter(|inner| parse(inner).1 != Line::Foreign) {
+            self.line(number, inner);
+        } else if let Some(open) = self.open.take_if(|open| open.goes_on(line)) {
+            self.joined(open.thread, &format!("{}{}", open.text, line.trim_end()));
         } else {
-            Err(Malformed::at(number, &format!("the end of '{begun}'"), rest))
+            self.not_ours(number, line);
         }
     }
 
-    fn call(&mut self, number: usize, thread: u64, line: &str) -> Result<(), Malformed> {
-        let (seen, returned) = call(number, line)?;
-        let program = self.programs.get(&thread).map_or(0, Vec::len) as u32;
-        let succeeded = seen.error.is_none() && !seen.unfinished;
-        let makes = matches!(seen.call.as_str(), "clone" | "clone3" | "fork" | "vfork") && succeeded;
-        if let Some(child) = returned.filter(|_| makes).and_then(|value| u64::try_from(value).ok()) {
-            self.parents.insert(child, (thread, program));
-            if line.contains("CLONE_THREAD") {
-                self.threads.insert(child);
+    fn not_ours(&mut self, number: usize, line: &str) {
+        self.foreign += 1;
+        self.first_foreign.get_or_insert_with(|| (number, excerpt(line.trim(), SHOWN)));
+    }
+
+    /// The line of the open call does not go on.
+    fn close(&mut self) {
+        match self.open.take() {
+            Some(open) if open.is_certain() => self.begun(open.thread, &open.text, false),
+            Some(open) => self.not_ours(open.number, &open.text),
+            None => {}
+        }
+    }
+
+    fn begun(&mut self, thread: u64, text: &str, detached: bool) {
+        self.detached |= detached;
+        self.threads.caller(thread);
+        if let Some(lost) = self.pending.insert(thread, text.to_string()) {
+            self.unfinished(thread, &lost);
+        }
+    }
+
+    /// Joins the end of a call with its first part; if that came before the log, only its name is known.
+    fn resumed(&mut self, (thread, is_named): (u64, bool), name: &str, end: &str) {
+        let same = |text: &String| text.split('(').next() == Some(name);
+        let own = self.pending.get(&thread).is_some_and(same);
+        // strace names threads only while there are several, and that may change during a call, as do those that call execve.
+        let may_be = |other: u64| !is_named || other == FIRST || name.starts_with("execve");
+        let mut others =
+            self.pending.iter().filter(|(other, text)| same(text) && may_be(**other)).map(|(other, _)| *other);
+        let other = others.next().filter(|_| others.next().is_none());
+        let from = if own { thread } else { other.unwrap_or(thread) };
+        let begun = if own || other.is_some() { self.pending.remove(&from) } else { None };
+        let thread = if is_named { thread } else { from };
+        self.joined(thread, &format!("{}{end}", begun.unwrap_or_else(|| format!("{name}("))));
+    }
+
+    /// A call from several lines.
+    fn joined(&mut self, thread: u64, text: &str) {
+        match (call(text), parse(text).1) {
+            (Some(call), _) => self.call(thread, &call),
+            (None, Line::Begun(begun, detached)) => self.begun(thread, begun, detached),
+            _ => self.unfinished(thread, text),
+        }
+    }
+
+    /// The thread goes on as the one of its process that called execve, under its own number.
+    fn superseded(&mut self, thread: Option<u64>, by: u64) {
+        self.threads.ends(by);
+        let thread = thread.unwrap_or_else(|| self.threads.only());
+        let execve = self.pending.remove(&by);
+        self.pending.extend(execve.map(|text| (thread, text)));
+    }
+
+    fn unfinished(&mut self, thread: u64, text: &str) {
+        let Some((name, arguments)) = text.split_once('(') else { return };
+        if let Some(name) = call_name(name) {
+            self.call(thread, &Call { name, arguments, ..Call::default() });
+        }
+    }
+
+    fn call(&mut self, thread: u64, call: &Call) {
+        let caller = self.threads.caller(thread);
+        let arguments = split(call.arguments);
+        let unfinished = call.returned.is_none() && call.error.is_none();
+        let succeeded = call.returned.filter(|_| call.error.is_none());
+        let positive = succeeded.and_then(|value| u64::try_from(value).ok());
+        let bytes = positive.filter(|_| matches!(drives(&call.name), Some(Drives::Bytes { .. })));
+        let moved = (!unfinished).then(|| bytes.unwrap_or(0));
+        let class = class(&call.name, &arguments, moved, succeeded.is_some());
+        self.hidden_paths.0 += u64::from(is_hidden_path(&call.name, &arguments));
+        self.hidden_paths.1 |= class.depth.is_some();
+        if call.elapsed_ns.is_some() {
+            self.decimals = Some(self.decimals.map_or(call.decimals, |least| least.min(call.decimals)));
+        }
+        self.tally.add(
+            caller,
+            CallCount {
+                calls: 1,
+                unfinished: u64::from(unfinished),
+                errors: call.error.iter().map(|errno| (errno.clone(), 1)).collect(),
+                elapsed_ns: call.elapsed_ns.filter(|_| call.decimals > 0),
+                bytes,
+                call: call.name.clone(),
+                class,
+                ..CallCount::default()
+            },
+        );
+        match call.name.as_str() {
+            "clone" | "clone3" | "fork" | "vfork" => {
+                let is_thread = if call.name.ends_with("fork") { Some(false) } else { makes_thread(call.arguments) };
+                let child = positive.filter(|child| *child > 0);
+                child.into_iter().for_each(|child| self.threads.made(child, caller, is_thread));
             }
-        }
-        let name = (seen.call == "execve" && succeeded).then(|| program_name(line)).flatten();
-        self.calls.push((thread, program, seen));
-        self.programs.entry(thread).or_default().extend(name);
-        Ok(())
-    }
-
-    /// The profile; `None` without calls.
-    fn finish(mut self) -> Option<Profile> {
-        for (thread, begun) in std::mem::take(&mut self.pending) {
-            if let Ok((name, arguments)) = name_and_arguments(0, &begun) {
-                let class = class(&name, &split_arguments(arguments), None, false);
-                let program = self.programs.get(&thread).map_or(0, Vec::len) as u32;
-                self.calls.push((thread, program, Seen { call: name, class, unfinished: true, ..Seen::default() }));
-            }
-        }
-        let mut tally = Tally::default();
-        for (thread, program, seen) in &self.calls {
-            tally.add(&self.name(*thread, *program), seen.clone());
-        }
-        if tally.is_empty() {
-            return None;
-        }
-        let mut profile = tally.profile();
-        let wall = self.first_s.zip(self.last_s).map(|(first, last)| last - first).filter(|wall| *wall > 0.0);
-        profile.usage.wall_ns = wall.filter(|wall| *wall < 1e9).map(|wall| (wall * 1e9) as u64);
-        let all = self.programs.len() as u64;
-        let threads = self.programs.keys().filter(|thread| self.threads.contains(thread)).count() as u64;
-        // Without -o, the first process has a PID in the log only while there are others.
-        if all == 1 || !self.programs.contains_key(&0) {
-            profile.usage.processes = Some(all - threads);
-            profile.usage.threads = Some(threads);
-        }
-        let plain =
-            |mode: &String| format!("calls in {mode} mode are among the others: their names are those of that mode");
-        profile.warnings = self.modes.iter().map(plain).collect();
-        Some(profile)
-    }
-
-    /// The name of the program that a thread ran when it had started so many; before the first, that of its parent.
-    fn name(&self, thread: u64, program: u32) -> String {
-        let (mut thread, mut program) = (thread, program);
-        // In a log merged from several, parents can form a cycle.
-        for _ in 0..64 {
-            if let Some(index) = program.checked_sub(1) {
-                let own = self.programs.get(&thread).and_then(|names| names.get(index as usize));
-                return own.cloned().unwrap_or_default();
-            }
-            let Some(parent) = self.parents.get(&thread) else { break };
-            (thread, program) = *parent;
-        }
-        // The first process before its execve.
-        self.programs.get(&thread).and_then(|names| names.first()).cloned().unwrap_or_default()
-    }
-}
-
-/// `10401 REST` (strace -f -o) or `[pid 10401] REST`.
-fn thread_of(line: &str) -> (Option<u64>, &str) {
-    let own = line.strip_prefix("[pid").and_then(|rest| rest.split_once(']'));
-    let (number, rest) = own.or_else(|| line.split_once(' ')).unwrap_or((line, ""));
-    match number.trim().parse::<u64>() {
-        Ok(thread) => (Some(thread), rest.trim_start()),
-        Err(_) => (None, line),
-    }
-}
-
-/// Seconds of `1795192689.675803` or `16:38:09.775521`; not of relative times (-r), which mean something else.
-fn stamp_of(line: &str) -> (Option<f64>, &str) {
-    let line = line.trim_start();
-    let Some((word, rest)) = line.split_once(' ') else { return (None, line) };
-    if !word.starts_with(|c: char| c.is_ascii_digit())
-        || !word.chars().all(|c| c.is_ascii_digit() || c == ':' || c == '.')
-    {
-        return (None, line);
-    }
-    let parts: Vec<&str> = word.split(':').collect();
-    let seconds = match parts.as_slice() {
-        [epoch] => epoch.parse::<f64>().ok().filter(|epoch| *epoch > 1e8),
-        [hours, minutes, seconds] => parse_clock(hours, minutes, seconds),
-        _ => None,
-    };
-    (seconds, rest.trim_start())
-}
-
-fn parse_clock(hours: &str, minutes: &str, seconds: &str) -> Option<f64> {
-    Some(hours.parse::<f64>().ok()? * 3600.0 + minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
-}
-
-/// Whether this is the first line of a table.
-pub fn is_header(line: &str) -> bool {
-    line.split_whitespace().take(3).eq(["%", "time", "seconds"])
-}
-
-/// `32 bit` of `[ Process PID=21618 runs in 32 bit mode. ]`; 64-bit mode is the default.
-pub fn other_mode(line: &str) -> Option<&str> {
-    let mode = line.trim().strip_prefix("[ Process PID=")?.strip_suffix(" mode. ]")?.split_once(" runs in ")?.1;
-    Some(mode)
-}
-
-/// Lines about something other than a call: signals, exits, strace's own messages.
-fn is_remark(line: &str) -> bool {
-    let framed = |mark: &str| line.starts_with(mark) && line.ends_with(mark);
-    line.is_empty() || line.starts_with("strace: ") || (line.len() > 6 && (framed("---") || framed("+++")))
-}
-
-fn name_and_arguments(number: usize, line: &str) -> Result<(String, &str), Malformed> {
-    let bad = || Malformed::at(number, "'CALL(ARGUMENTS) = RESULT'", line);
-    let (name, arguments) = line.split_once('(').ok_or_else(bad)?;
-    Ok((call_name(name).ok_or_else(bad)?, arguments))
-}
-
-/// A complete call, and what it returned.
-fn call(number: usize, line: &str) -> Result<(Seen, Option<i64>), Malformed> {
-    let bad = || Malformed::at(number, "'CALL(ARGUMENTS) = RESULT'", line);
-    let (name, rest) = name_and_arguments(number, line)?;
-    let (arguments, result) = result_of(rest).ok_or_else(bad)?;
-    let (result, elapsed_ns) = elapsed(result);
-    if elapsed_ns.is_none() && result.contains('<') && !result.contains('>') {
-        return Err(bad());
-    }
-    let mut words = result.split_whitespace();
-    let value = words.next().ok_or_else(bad)?;
-    let error = words.next().filter(|word| is_errno(word)).map(str::to_string);
-    let returned = number_of(value.split('<').next().unwrap_or(value));
-    if returned.is_none() && value != "?" {
-        return Err(bad());
-    }
-    let succeeded = returned.filter(|_| error.is_none());
-    let unfinished = value == "?" && error.is_none();
-    let arguments = split_arguments(arguments);
-    let moves = matches!(drives(&name), Some(Drives::Bytes { .. }));
-    let moved = succeeded.filter(|_| moves).and_then(|bytes| u64::try_from(bytes).ok());
-    let class = class(&name, &arguments, (!unfinished).then(|| moved.unwrap_or(0)), succeeded.is_some());
-    Ok((Seen { call: name, class, error, elapsed_ns, bytes: moved, unfinished }, returned))
-}
-
-/// Arguments and result, split at the last `) = `.
-fn result_of(text: &str) -> Option<(&str, &str)> {
-    let mut end = text.len();
-    while let Some(at) = text[..end].rfind("= ") {
-        let before = text[..at].trim_end();
-        if let Some(arguments) = before.strip_suffix(')') {
-            return Some((arguments, text[at + 2..].trim()));
-        }
-        end = at;
-    }
-    None
-}
-
-/// The result without the time `<0.000233>` at its end, and that time.
-fn elapsed(result: &str) -> (&str, Option<u64>) {
-    let found = result.strip_suffix('>').and_then(|rest| rest.rsplit_once('<'));
-    let time = found.and_then(|(rest, time)| Some((rest.trim_end(), nanoseconds(time, 1e9)?)));
-    time.map_or((result, None), |(rest, ns)| (rest, Some(ns)))
-}
-
-fn is_errno(word: &str) -> bool {
-    word.starts_with('E')
-        && word.len() > 1
-        && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
-}
-
-/// The last component of the program's path, cut to the 15 bytes that the kernel keeps.
-fn program_name(line: &str) -> Option<String> {
-    let path = line.split_once('"')?.1.split('"').next()?;
-    let name: String = path.rsplit('/').next()?.chars().take(15).collect();
-    (!name.is_empty()).then_some(name)
-}
-
-/// The arguments, split at commas outside strings and brackets.
-fn split_arguments(text: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let (mut begin, mut level, mut string, mut escaped) = (0, 0i32, false, false);
-    for (i, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if string => escaped = true,
-            b'"' => string = !string,
-            _ if string => {}
-            b'(' | b'[' | b'{' => level += 1,
-            b')' | b']' | b'}' => level -= 1,
-            b',' if level <= 0 => {
-                parts.push(text[begin..i].trim());
-                begin = i + 1;
-            }
+            "execve" | "execveat" if succeeded.is_some() => self.threads.starts(thread, program(&arguments)),
+            "exit" | "exit_group" if unfinished => self.threads.ends(thread),
             _ => {}
         }
     }
-    let last = text[begin..].trim();
-    parts.extend((!last.is_empty()).then_some(last));
-    parts
-}
 
-/// The class of a call with these arguments; `bytes` is what it moved, if it moves any and that is known.
-fn class(name: &str, arguments: &[&str], bytes: Option<u64>, returned: bool) -> Class {
-    let at = |position: u8| arguments.get(usize::from(position)).copied();
-    let operation = selector(name).and_then(|selector| operation(selector, arguments));
-    let Some(drives) = drives(name) else { return Class { operation, ..Class::default() } };
-    let (descriptor, number) = match drives {
-        Drives::Bytes { descriptor } => (at(descriptor).and_then(descriptor_kind), bytes),
-        Drives::Descriptor { argument } => (at(argument).and_then(descriptor_kind), None),
-        Drives::Path { argument } => (None, at(argument).and_then(path_of).map(|path| depth(path.as_bytes()))),
-        Drives::Length { argument } | Drives::Set { argument } => (None, at(argument).and_then(size_of)),
-    };
-    let listed = name.starts_with("getdents") && returned;
-    let descriptor = if listed { Some(DescriptorKind::Directory) } else { descriptor };
-    Class { operation, ..drives.class(descriptor, number) }
-}
+    /// The profile, and a note about its times; `None` without calls.
+    pub fn finish(mut self) -> Option<(Profile, &'static str)> {
+        self.close();
+        for (thread, begun) in std::mem::take(&mut self.pending) {
+            self.unfinished(thread, &begun);
+        }
+        if self.tally.calls() == 0 {
+            return None;
+        }
+        let warnings = self.warnings();
+        let mut profile = self.tally.profile(|caller| self.threads.name(caller));
+        (profile.warnings, profile.complete) = (warnings, !self.detached);
+        profile.usage.wall_ns = self.clock.wall_ns();
+        if let Some((processes, threads)) = self.threads.counts() {
+            (profile.usage.processes, profile.usage.threads) = (Some(processes), Some(threads));
+        }
+        let note = if self.decimals.is_some_and(|decimals| decimals > 0) { NOTE } else { NO_TIMES };
+        Some((profile, note))
+    }
 
-/// What the call's selector selects. strace names the arguments of clone, and orders them in its own way.
-fn operation(selector: &Selector, arguments: &[&str]) -> Option<String> {
-    let named = arguments.iter().find_map(|argument| argument.strip_prefix("flags="));
-    selector.operation_of_symbols(named.or_else(|| arguments.get(usize::from(selector.argument)).copied())?)
-}
+    /// How many lines are not strace's, if any.
+    pub fn foreign_lines(&self) -> Option<String> {
+        let (number, text) = self.first_foreign.as_ref()?;
+        let count = self.foreign;
+        Some(format!("lines that strace did not print are left out: {count}, the first one is line {number}, '{text}'"))
+    }
 
-/// The text between quotes, still escaped.
-fn path_of(argument: &str) -> Option<&str> {
-    argument.strip_prefix('"')?.split('"').next()
-}
-
-fn size_of(argument: &str) -> Option<u64> {
-    match argument.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => argument.parse().ok(),
+    /// What the log does not tell, and why.
+    fn warnings(&self) -> Vec<String> {
+        let calls = self.tally.calls();
+        let modes = self.modes.iter().filter(|mode| *mode != "64 bit");
+        let modes =
+            modes.map(|mode| format!("calls in {mode} mode are among the others: their names are those of that mode"));
+        let raw = self.hidden_paths.0 > 0 && !self.hidden_paths.1;
+        let rounded = match self.decimals {
+            Some(0) => Some("times of calls are in whole seconds, and left out: use -T without --syscall-times=s"),
+            Some(1..6) => Some("times of calls are rounded to more than microseconds: use -T without --syscall-times="),
+            _ => None,
+        };
+        let failed = calls > 9 && self.tally.failures() == calls;
+        let others = [
+            raw.then_some("paths are addresses, so that nothing is known about them: leave out -e raw="),
+            rounded,
+            failed.then_some("every call failed: if strace was told to show only those, leave out -Z and -e status="),
+        ];
+        modes.chain(self.foreign_lines()).chain(others.into_iter().flatten().map(str::to_string)).collect()
     }
 }
 
-/// The kind from what `strace -y` appends to a descriptor: `3</etc/passwd>`, `4<pipe:[17]>`; -1 is none.
-fn descriptor_kind(argument: &str) -> Option<DescriptorKind> {
-    let Some((_, rest)) = argument.split_once('<') else {
-        return (argument == "-1").then_some(DescriptorKind::None);
-    };
-    let target = rest.strip_suffix('>').unwrap_or(rest);
-    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| target.starts_with(prefix));
-    Some(match () {
-        () if begins(&["pipe:"]) => DescriptorKind::Pipe,
-        () if begins(&["socket:", "TCP", "UDP", "UNIX", "NETLINK"]) => DescriptorKind::Socket,
-        () if begins(&["anon_inode:"]) => DescriptorKind::Event,
-        () if begins(&["/dev/pts/", "/dev/tty"]) => DescriptorKind::Terminal,
-        // Only strace -yy appends the device number: any other path in /dev may be a file.
-        () if begins(&["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"]) => DescriptorKind::Device,
-        () if target.starts_with('/') && !target.starts_with("/dev/") => DescriptorKind::File,
-        () => return None,
-    })
+/// The time from the first line to the last.
+#[derive(Default)]
+struct Clock {
+    /// The least, the last and the greatest of -t, -tt, -ttt.
+    seconds: Option<(f64, f64, f64)>,
+    /// What days add to times of day.
+    midnights: f64,
+    /// The sum of -r.
+    since: f64,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_split_outside_of_strings_and_brackets() {
-        let text = r#"3, "a, \"b\" (c", {x=1, y=[2, 3]}, 0666"#;
-        assert_eq!(split_arguments(text), ["3", r#""a, \"b\" (c""#, "{x=1, y=[2, 3]}", "0666"]);
-        assert_eq!(split_arguments(""), Vec::<&str>::new());
+impl Clock {
+    fn add(&mut self, stamp: Stamp) {
+        match stamp {
+            Stamp::Since(seconds) => self.since += seconds,
+            Stamp::Clock(seconds) => {
+                let (least, last, most) = self.seconds.unwrap_or((seconds, seconds, seconds));
+                let today = seconds + self.midnights;
+                let midnight = if last - today > 43200.0 && last < 1e8 { 86400.0 } else { 0.0 };
+                self.midnights += midnight;
+                let now = today + midnight;
+                self.seconds = Some((least.min(now), now, most.max(now)));
+            }
+        }
     }
 
-    #[test]
-    fn the_class_follows_from_the_arguments() {
-        assert_eq!(class("openat", &["AT_FDCWD", "\"/etc/ld.so.cache\""], None, true).depth, Some(2));
-        assert_eq!(class("mmap", &["NULL", "39047"], None, true).size, Some(32768));
-        assert_eq!(
-            class("futex", &["0x1", "FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME"], None, true).operation.unwrap(),
-            "wait_bitset"
-        );
-        assert_eq!(class("poll", &["[{fd=1}]", "5"], None, true).set, Some(4));
-        assert_eq!(class("select", &["5"], None, true).set, Some(4));
-        assert_eq!(class("read", &["4<pipe:[17]>"], None, true).descriptor, Some(DescriptorKind::Pipe));
-        assert_eq!(class("close", &["3"], None, true), Class::default());
+    fn wall_ns(&self) -> Option<u64> {
+        let wall = self.seconds.map_or(self.since, |(least, _, most)| most - least);
+        (wall > 0.0 && wall < 1e9).then_some((wall * 1e9) as u64)
     }
 }
