@@ -1,5 +1,5 @@
 /* A process tree that makes a known number of getppid calls, in every way that a process can come to be: what
-   tests/trace.rs counts. `tree` makes 20,000; `tree leaf N` makes N; other words are for other tests. */
+   tests/trace.rs counts. `tree` makes 20,000, or ten times EACH; `tree leaf N` makes N; other words are for other tests. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,10 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EACH = 2000 };
+#ifndef EACH
+#define EACH 2000
+#endif
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
 
 static char *self;
-static char *leaf[] = {"tree", "leaf", "2000", NULL};
+static char *leaf[] = {"tree", "leaf", TEXT(EACH), NULL};
 extern char **environ;
 
 static void calls(int n) {
