@@ -1,18 +1,32 @@
-//! Kernel explanations, and everything that shows one.
+//! Kernel explanations and other answers in JSON, and everything that shows one.
 
 use super::runs::refused;
 use std::path::Path;
+use syscost::cli::answers::{self, Answer};
 use syscost::report::html::{self, Explained};
 use syscost::report::{self, Format, KernelView, Screen};
 use syscost::store::{self, Stored};
 
 pub fn explained(bytes: &[u8]) {
+    match answers::read(Path::new("fuzzed.json"), bytes) {
+        Ok(Some(answer)) => return answered(&answer),
+        Ok(None) => {}
+        Err(error) => return refused(&format!("{error:#}")),
+    }
     match store::from_bytes(Path::new("fuzzed.json"), bytes) {
         Ok(Stored::Kernel(kernel)) => shown(Explained::Kernel(kernel)),
         Ok(Stored::Versus(versus)) => shown(Explained::Versus(versus)),
         Ok(_) => {}
         Err(error) => refused(&error.to_string()),
     }
+}
+
+fn answered(answer: &Answer) {
+    let screen = Screen { width: Some(60), colour: false, plots: true };
+    for format in [Format::Text, Format::Markdown, Format::Csv] {
+        let _ = report::write_document(&answer.document, format, screen, &mut std::io::sink());
+    }
+    let _ = html::write_document_page(answer.title, &answer.document, &mut std::io::sink());
 }
 
 pub fn shown(explained: Explained) {

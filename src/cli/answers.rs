@@ -6,8 +6,9 @@ use crate::document::Document;
 use crate::model::code::Explained;
 use crate::model::program::ProgramInKernels;
 use crate::report::{JsonDocument, explanation_document, program_document, race_document};
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::path::Path;
 
 /// A document, and the title of a page about it.
@@ -49,6 +50,24 @@ fn race(bytes: &[u8]) -> Result<Document> {
 }
 
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(bytes))
-        .map_err(|error| anyhow!("{}: {}; write it again", clean::line(&error.path().to_string()), error.inner()))
+    let found = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(bytes))
+        .map_err(|error| anyhow!("{}: {}; write it again", clean::line(&error.path().to_string()), error.inner()))?;
+    match too_large("", &serde_json::from_slice(bytes)?) {
+        Some(name) => bail!("{}: is beyond all counts; write it again", clean::line(name)),
+        None => Ok(found),
+    }
+}
+
+/// The name of a count that could not be added to thousands of others, in `value` of this name.
+fn too_large<'a>(name: &'a str, value: &'a Value) -> Option<&'a str> {
+    match value {
+        Value::Array(all) => all.iter().find_map(|one| too_large(name, one)),
+        Value::Object(all) => all.iter().find_map(|(name, one)| too_large(name, one)),
+        // These are not added to others.
+        _ if matches!(name, "seed" | "address") => None,
+        _ => {
+            let size = value.as_u64().or_else(|| value.as_i64().map(i64::unsigned_abs));
+            size.filter(|size| *size >= 1 << 48).map(|_| name)
+        }
+    }
 }

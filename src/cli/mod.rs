@@ -1,7 +1,7 @@
 //! The command line: one file a command, each from flags to config to `run(config, out, err)`. Parsing touches nothing;
 //! the environment (terminal, signals, clock) is touched once a command has been chosen.
 
-mod answers;
+pub mod answers;
 mod attribute;
 mod compare;
 mod complete;

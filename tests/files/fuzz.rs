@@ -6,6 +6,7 @@ mod mutate;
 mod targets;
 
 use mutate::Mutator;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::panic::catch_unwind;
@@ -104,6 +105,37 @@ fn every_target_has_its_test_its_corpus_and_its_file() {
         assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name}");
         assert!(!corpus(name).is_empty());
     }
+}
+
+/// Answers in JSON with another value in any one place: empty lists, wrong types, numbers beyond all bounds.
+#[test]
+fn answers_with_any_one_value_replaced() {
+    let target = TARGETS.iter().find(|target| target.name == "explained").unwrap();
+    let others = ["null", "[]", "{}", "\"\"", "0", "-1", "18446744073709551615", "1e308", "-1e308", "5e-324", "[[]]"];
+    let others = others.map(|other| serde_json::from_str::<Value>(other).unwrap());
+    let answers = corpus("explained").into_iter().filter(|bytes| bytes.len() < 8 << 10);
+    let mut tried = 0;
+    for answer in answers.filter_map(|bytes| serde_json::from_slice::<Value>(&bytes).ok()) {
+        for place in places(&answer, String::new()) {
+            for other in &others {
+                let mut changed = answer.clone();
+                *changed.pointer_mut(&place).unwrap() = other.clone();
+                stands(target, changed.to_string().as_bytes());
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 2000, "{tried}");
+}
+
+/// JSON pointers to all values in `value`, which is at `place`.
+fn places(value: &Value, place: String) -> Vec<String> {
+    let inner: Vec<String> = match value {
+        Value::Array(all) => all.iter().enumerate().flat_map(|(i, one)| places(one, format!("{place}/{i}"))).collect(),
+        Value::Object(all) => all.iter().flat_map(|(name, one)| places(one, format!("{place}/{name}"))).collect(),
+        _ => Vec::new(),
+    };
+    [vec![place], inner].concat()
 }
 
 /// For as long as one likes: a child process for each target, so that an abort or a hang is found too.

@@ -86,7 +86,7 @@ fn instructions(function: &Function) -> Vec<String> {
         if next.is_some_and(|next| next != instruction.address) {
             lines.push("         ...".to_string());
         }
-        next = Some(instruction.address + instruction.length);
+        next = instruction.address.checked_add(instruction.length);
         lines.push(line(instruction));
     }
     lines
