@@ -17,7 +17,10 @@ pub struct Answer {
     pub document: Document,
 }
 
-/// What `bytes`, read from `path`, hold; `None` if that is no answer. Errors: the place that is not as a command wrote it.
+/// What `bytes`, read from `path`, hold; `None` if that is no answer.
+///
+/// # Errors
+/// The place that is not as a command wrote it.
 pub fn read(path: &Path, bytes: &[u8]) -> Result<Option<Answer>> {
     let schema = crate::store::schema_of(bytes).unwrap_or_default();
     let answer = |title, document: Result<Document>| {

@@ -235,10 +235,8 @@ fn logs_have_the_counts_of_our_own_tracer() {
         strace("", &log, true).args(&words).status().unwrap();
         let profile = read(&place, &fs::read(&log).unwrap());
         let (_, own) = trace(&place, TRACERS[1], &words);
-        // Others depend on who comes first.
-        for name in
-            ["getppid", "execve", "exit_group", "exit", "openat", "access", "write", "kill", "vfork", "clone", "clone3"]
-        {
+        // Others depend on who comes first: a signal makes a clone start again.
+        for name in ["getppid", "execve", "exit_group", "exit", "openat", "access", "write", "kill"] {
             assert_eq!(calls_of(&profile, name), count(&own, name), "{name} of {words:?}");
         }
     }

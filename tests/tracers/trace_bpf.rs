@@ -285,14 +285,11 @@ fn strace(command: &[&str]) -> Option<BTreeMap<String, u64>> {
     let mut strace = Command::new("strace");
     strace.args(["-f", "-c", "-U", "calls,name", "-o"]).arg(&output).args(command);
     let done = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let text = std::fs::read_to_string(&output);
+    let profile = syscost::store::read_profile(&output);
     let _ = std::fs::remove_file(&output);
     done.ok()?;
-    let row = |line: &str| {
-        let (calls, name) = line.trim().split_once(' ')?;
-        Some((name.trim().to_string(), calls.parse().ok()?))
-    };
-    Some(text.ok()?.lines().filter_map(row).filter(|(name, _)| name != "total").collect())
+    let totals = profile.ok()?.totals(syscost::model::By::Call);
+    Some(totals.into_iter().map(|row| (row.count.call, row.count.calls)).collect())
 }
 
 #[test]

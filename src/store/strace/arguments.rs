@@ -200,15 +200,6 @@ mod tests {
             r#"dfd=AT_FDCWD, filename="/a/\"b""#,
         ];
         assert!(depths.iter().all(|text| of("openat", text).depth == Some(2)));
-        assert_eq!(
-            of("mmap", "NULL, 39047, 0x3, 0x22 /* MAP_PRIVATE|MAP_ANONYMOUS */"),
-            of("mmap", "addr=NULL, len=0x8000, prot=PROT_READ, flags=MAP_PRIVATE|MAP_ANONYMOUS")
-        );
-        for wait in
-            ["0x1, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME", "0x1, 0x189", "uaddr=0x1, op=FUTEX_WAIT_BITSET"]
-        {
-            assert_eq!(of("futex", wait).operation.as_deref(), Some("wait_bitset"), "{wait}");
-        }
         assert_eq!((of("poll", "[{fd=1}], 5").set, of("select", "5").set), (Some(4), Some(4)));
         for (text, kind) in [
             ("4<pipe:[17]>", DescriptorKind::Pipe),

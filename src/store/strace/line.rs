@@ -150,7 +150,7 @@ fn stamp(word: &str) -> Option<Stamp> {
     }
 }
 
-/// What the text after the prefix is about; only if something was `printed` there, calls may have names that nobody knows.
+/// What the text after the prefix is about.
 fn about(rest: &str, printed: bool) -> Line<'_> {
     let framed = |mark: &str| rest.len() > 6 && rest.starts_with(mark) && rest.ends_with(mark);
     if rest.is_empty() || framed("---") {
@@ -179,12 +179,15 @@ fn message(rest: &str) -> Option<Line<'_>> {
     let about = own.unwrap_or(rest).strip_prefix("Process ").and_then(|about| process(about, " "));
     match about {
         Some((thread, what)) if what.starts_with(" attached") => Some(Line::Attached(thread)),
-        Some((_, " detached" | " suspended" | " resumed")) => Some(Line::Remark),
+        Some((_, what)) if [" detached", " suspended", " resumed"].iter().any(|own| what.starts_with(own)) => {
+            Some(Line::Remark)
+        }
         _ => own.map(|_| Line::Remark),
     }
 }
 
-fn entered(rest: &str, printed: bool) -> Line<'_> {
+/// A call without its prefix; only if something was `printed` there, it may have a name that nobody knows.
+pub fn entered(rest: &str, printed: bool) -> Line<'_> {
     let named = rest.split_once('(').and_then(|(name, arguments)| Some((name, call_name(name)?, arguments)));
     let Some((shown, name, arguments)) = named else { return Line::Foreign };
     let known = printed || name != shown || syscall_names::is_known(shown);
@@ -202,14 +205,6 @@ fn entered(rest: &str, printed: bool) -> Line<'_> {
             let message = rest.rfind("strace: ").filter(|at| message(&rest[*at..]).is_some());
             Line::Open(message.map_or(rest, |at| &rest[..at]))
         }
-    }
-}
-
-/// The call of a text that is complete.
-pub fn call(text: &str) -> Option<Call<'_>> {
-    match entered(text, true) {
-        Line::Call(call) => Some(call),
-        _ => None,
     }
 }
 

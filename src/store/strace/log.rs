@@ -2,7 +2,7 @@
 //! printed where that went to the same file.
 
 use super::arguments::{class, is_hidden_path, makes_thread, program, split};
-use super::line::{Call, Line, Stamp, call, embedded, ends_call, parse};
+use super::line::{Call, Line, Stamp, embedded, ends_call, entered, parse};
 use super::tally::{Tally, call_name};
 use super::threads::{FIRST, Threads};
 use crate::clean::excerpt;
@@ -41,19 +41,16 @@ pub struct Log {
 struct Open {
     thread: u64,
     text: String,
+    /// Whether this can only be a call: other programs close their brackets, as in `open(/x): No such file`.
+    is_certain: bool,
     number: usize,
 }
 
 impl Open {
-    /// Whether this can only be a call: other programs close their brackets, as in `open(/x): No such file`.
-    fn is_certain(&self) -> bool {
-        !self.text.contains(')')
-    }
-
     /// Whether `line` has its end; another program's brackets are in pairs.
     fn goes_on(&self, line: &str) -> bool {
         let count = |bracket| line.matches(bracket).count();
-        ends_call(line) && (self.is_certain() || count(')') > count('('))
+        ends_call(line) && (self.is_certain || count(')') > count('('))
     }
 }
 
@@ -81,8 +78,14 @@ impl Log {
             Line::Mode(mode) => drop(self.modes.insert(mode.to_string())),
             Line::Call(call) => self.call(thread, &call),
             Line::Begun(text, detached) => self.begun(thread, text, detached),
-            Line::Open(text) => self.open = Some(Open { thread, text: text.to_string(), number }),
-            Line::Resumed(name, end) => self.resumed((thread, prefix.thread.is_some()), name, end),
+            Line::Open(text) => {
+                let is_certain = !text.contains(')');
+                self.open = Some(Open { thread, text: text.to_string(), is_certain, number });
+            }
+            Line::Resumed(name, end) => {
+                let (thread, text) = self.resumed((thread, prefix.thread.is_some()), name, end);
+                self.joined(thread, &text, number);
+            }
         }
     }
 
@@ -101,12 +104,12 @@ impl Log {
 
     /// A line that strace does not print, unless it is the end of one, or one begins in it.
     fn foreign(&mut self, number: usize, line: &str) {
-        let certain = self.open.as_ref().is_some_and(Open::is_certain);
+        let certain = self.open.as_ref().is_some_and(|open| open.is_certain);
         let inner = embedded(line).filter(|inner| !certain || inner.starts_with('['));
         if let Some(inner) = inner.filter(|inner| parse(inner).1 != Line::Foreign) {
             self.line(number, inner);
         } else if let Some(open) = self.open.take_if(|open| open.goes_on(line)) {
-            self.joined(open.thread, &format!("{}{}", open.text, line.trim_end()));
+            self.joined(open.thread, &format!("{}{}", open.text, line.trim_end()), number);
         } else {
             self.not_ours(number, line);
         }
@@ -120,7 +123,7 @@ impl Log {
     /// The line of the open call does not go on.
     fn close(&mut self) {
         match self.open.take() {
-            Some(open) if open.is_certain() => self.begun(open.thread, &open.text, false),
+            Some(open) if open.is_certain => self.begun(open.thread, &open.text, false),
             Some(open) => self.not_ours(open.number, &open.text),
             None => {}
         }
@@ -134,8 +137,8 @@ impl Log {
         }
     }
 
-    /// Joins the end of a call with its first part; if that came before the log, only its name is known.
-    fn resumed(&mut self, (thread, is_named): (u64, bool), name: &str, end: &str) {
+    /// The end of a call joined with its first part, and whose it is; if that came before the log, only its name is known.
+    fn resumed(&mut self, (thread, is_named): (u64, bool), name: &str, end: &str) -> (u64, String) {
         let same = |text: &String| text.split('(').next() == Some(name);
         let own = self.pending.get(&thread).is_some_and(same);
         // strace names threads only while there are several, and that may change during a call, as do those that call execve.
@@ -146,15 +149,18 @@ impl Log {
         let from = if own { thread } else { other.unwrap_or(thread) };
         let begun = if own || other.is_some() { self.pending.remove(&from) } else { None };
         let thread = if is_named { thread } else { from };
-        self.joined(thread, &format!("{}{end}", begun.unwrap_or_else(|| format!("{name}("))));
+        (thread, format!("{}{end}", begun.unwrap_or_else(|| format!("{name}("))))
     }
 
     /// A call from several lines.
-    fn joined(&mut self, thread: u64, text: &str) {
-        match (call(text), parse(text).1) {
-            (Some(call), _) => self.call(thread, &call),
-            (None, Line::Begun(begun, detached)) => self.begun(thread, begun, detached),
-            _ => self.unfinished(thread, text),
+    fn joined(&mut self, thread: u64, text: &str, number: usize) {
+        match entered(text, true) {
+            Line::Call(call) => self.call(thread, &call),
+            Line::Begun(text, detached) => self.begun(thread, text, detached),
+            Line::Open(text) => {
+                self.open = Some(Open { thread, text: text.to_string(), is_certain: true, number });
+            }
+            _ => self.not_ours(number, text),
         }
     }
 
