@@ -229,7 +229,7 @@ mod tests {
 
     impl Watcher for Looks {
         fn delay(&self) -> Duration {
-            Duration::from_millis(20)
+            Duration::from_millis(500)
         }
 
         fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool> {

@@ -327,9 +327,12 @@ impl Drop for Job {
     }
 }
 
-/// The first answer of `look`, which is asked again for up to `patience`.
-pub fn wait_for<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let deadline = Instant::now() + patience;
+/// How long anything may take, however busy the machine is: what takes longer hangs.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The first answer of `look`, which is asked again until it has one, or hangs.
+pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = look() {
             return Some(found);
@@ -397,6 +400,6 @@ impl Drop for ControlGroup {
             let _ = nix::sys::signal::kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
         let removed = || fs::remove_dir(&self.0).ok();
-        wait_for(Duration::from_secs(20), removed);
+        wait_for(removed);
     }
 }

@@ -1,6 +1,6 @@
 //! The sampler of user and system mode against the real kernel. What cannot be tested here is said on standard error.
 
-use std::time::Duration;
+use crate::common::PATIENCE;
 use syscost::kernel::affinity::{Placement, Wanted};
 use syscost::model::Planned;
 use syscost::model::{ModeSamples, Operation};
@@ -17,7 +17,7 @@ fn machine() -> Machine {
     let directory = RunDirectory::create().unwrap();
     let catalogue = read_catalogue(&directory.probe()).unwrap();
     let placement = Placement::choose(Wanted::Best).unwrap();
-    let workers = Workers::new(directory, placement, Interrupt::default(), Duration::from_secs(10));
+    let workers = Workers::new(directory, placement, Interrupt::default(), PATIENCE);
     Machine { workers, catalogue }
 }
 

@@ -1,22 +1,19 @@
 //! Guests in other conditions than an empty machine's: rules of audit, and a disk with a file system of its own.
 
-use crate::common::{emulated_kernel, skip};
+use crate::common::{PATIENCE, emulated_kernel, skip};
 use crate::machines::{self, boot};
-use std::time::Duration;
 use syscost::guest::Guest;
 use syscost::model::Failure;
 use syscost::runner::{RunDirectory, Workers, on_path};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
-
 fn workers() -> Workers {
-    machines::workers(RunDirectory::create().unwrap(), TIMEOUT)
+    machines::workers(RunDirectory::create().unwrap())
 }
 
 /// Instructions of one iteration, from two requests of different length.
 fn instructions(guest: &Guest, greeting: &str) -> Result<u64, Failure> {
     let channel = guest.channel(greeting)?;
-    let of = |n: u64| channel.request(n, 1, TIMEOUT).map(|reply| reply.batches[0].ns);
+    let of = |n: u64| channel.request(n, 1, PATIENCE).map(|reply| reply.batches[0].ns);
     of(2000)?;
     Ok((of(3000)? - of(1000)?) / 2000)
 }

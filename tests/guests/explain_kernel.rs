@@ -3,7 +3,6 @@
 use crate::common::{Place, emulated_kernel};
 use crate::guest::arm64_kernel;
 use crate::machines::workers;
-use std::time::Duration;
 use syscost::explain::kernel::{Recorder, Wanted};
 use syscost::model::explained::{Call, Group, KernelExplanation};
 use syscost::model::{Case, Failure, Operation, Planned, Role};
@@ -18,7 +17,7 @@ impl Laboratory {
     fn new() -> Laboratory {
         let directory = RunDirectory::create().unwrap();
         let catalogue = read_catalogue(&directory.probe()).unwrap();
-        let workers = workers(directory, Duration::from_secs(60));
+        let workers = workers(directory);
         Laboratory { workers, catalogue }
     }
 

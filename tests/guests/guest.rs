@@ -1,7 +1,7 @@
 //! Guests: other kernels in machines of their own. They need an emulator and an image that 'syscost kernel fetch' got.
 
 use crate::common::{
-    EMULATOR, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for, write_program,
+    EMULATOR, PATIENCE, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for, write_program,
 };
 use crate::machines::{self, boot};
 use nix::unistd::geteuid;
@@ -11,13 +11,10 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
-use std::time::Duration;
 use syscost::runner::{Environment, RunDirectory, Workers, on_path};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
-
 fn workers() -> Workers {
-    machines::workers(RunDirectory::create().unwrap(), TIMEOUT)
+    machines::workers(RunDirectory::create().unwrap())
 }
 
 #[test]
@@ -29,7 +26,7 @@ fn a_guest_answers_on_several_channels() {
     assert_eq!(guest.file("/proc/sys/kernel/osrelease").unwrap(), [guest.release()]);
     let (first, second) = (guest.channel("op id.getppid").unwrap(), guest.channel("op id.umask").unwrap());
     for channel in [&second, &first, &second] {
-        let reply = channel.request(100, 3, TIMEOUT).unwrap();
+        let reply = channel.request(100, 3, PATIENCE).unwrap();
         assert_eq!(reply.batches.len(), 3);
         assert!(reply.batches.iter().all(|batch| (2_000..10_000_000).contains(&batch.ns)), "{reply:?}");
     }
@@ -38,7 +35,7 @@ fn a_guest_answers_on_several_channels() {
     let missing = guest.file("/no/such").unwrap_err();
     assert_eq!(missing.message, "the guest answered: ENOENT /no/such: No such file or directory");
     drop(second);
-    assert_eq!(first.request(1, 1, TIMEOUT).unwrap().batches.len(), 1);
+    assert_eq!(first.request(1, 1, PATIENCE).unwrap().batches.len(), 1);
     assert!(guest.is_alive());
 }
 
@@ -49,7 +46,7 @@ fn kernel_entries_are_counted_inside_the_guest() {
     let guest = boot(&workers, &name, "").unwrap();
     let more = |greeting: &str, call: &str| {
         let traced = guest.traced(greeting).unwrap();
-        let counts = [10, 30].map(|n| traced.request(n, TIMEOUT).unwrap().get(call).copied().unwrap_or(0));
+        let counts = [10, 30].map(|n| traced.request(n, PATIENCE).unwrap().get(call).copied().unwrap_or(0));
         counts[1] - counts[0]
     };
     assert_eq!(more("op id.getppid", "getppid"), 20);
@@ -352,10 +349,10 @@ fn a_killed_run_leaves_no_guest() {
     let place = Place::new();
     let job = place.start(&["run", "id.getppid", "--env", &name]);
     let emulator = || place.processes().into_iter().any(|process| runs(process.pid, EMULATOR)).then_some(());
-    assert!(wait_for(TIMEOUT, emulator).is_some(), "no guest was started: {:?}", place.processes());
+    assert!(wait_for(emulator).is_some(), "no guest was started: {:?}", place.processes());
     nix::sys::signal::kill(job.pid(), nix::sys::signal::Signal::SIGKILL).unwrap();
     let gone = || (place.processes().is_empty() && place.left_behind().is_empty()).then_some(());
-    assert!(wait_for(TIMEOUT, gone).is_some(), "{:?} {:?}", place.processes(), place.left_behind());
+    assert!(wait_for(gone).is_some(), "{:?} {:?}", place.processes(), place.left_behind());
 }
 
 /// A user-mode Linux that starts programs here: that of `.ci/uml`, since those of Debian up to 13 panic where there is AMX.

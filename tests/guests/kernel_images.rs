@@ -12,8 +12,6 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// A package: its suite, its name, and where in it the kernel is; the package depends on another if nowhere.
 const PACKAGES: [(&str, &str, Option<&str>); 7] = [
     ("bookworm-backports", "linux-image-9.9.8-cloud-amd64", Some("boot/vmlinuz-9.9.8-cloud-amd64")),
@@ -244,7 +242,7 @@ fn a_killed_fetch_leaves_what_the_next_one_removes() {
         fetch(&place, "9.9");
         (kept(&place) == ["9.9.10-cloud-amd64"]).then_some(())
     };
-    assert!(wait_for(PATIENCE, clean).is_some(), "{:?}", kept(&place));
+    assert!(wait_for(clean).is_some(), "{:?}", kept(&place));
 }
 
 #[test]

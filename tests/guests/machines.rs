@@ -1,14 +1,14 @@
 //! What boots the guests of tests.
 
-use std::time::Duration;
+use crate::common::PATIENCE;
 use syscost::guest::{Guest, Options};
 use syscost::kernel::affinity::Placement;
 use syscost::model::Failure;
 use syscost::runner::{Interrupt, RunDirectory, Workers};
 
-pub fn workers(directory: RunDirectory, timeout: Duration) -> Workers {
+pub fn workers(directory: RunDirectory) -> Workers {
     let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
-    Workers::new(directory, placement, Interrupt::default(), timeout)
+    Workers::new(directory, placement, Interrupt::default(), PATIENCE)
 }
 
 pub fn boot(workers: &Workers, name: &str, append: &str) -> Result<Guest, Failure> {

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 use syscost::explain::program::{Repeats, measure};
 use syscost::runner::RunDirectory;
 
@@ -32,7 +31,7 @@ fn modes_of_a_known_mixture_are_told_apart() {
     let Some(name) = emulated_kernel(TEST) else { return };
     let directory = tempfile::tempdir().unwrap();
     let Some(program) = mixture(directory.path()) else { return skip(TEST, "cc builds no program without a library") };
-    let workers = workers(RunDirectory::create().unwrap(), Duration::from_secs(60));
+    let workers = workers(RunDirectory::create().unwrap());
     let command = [OsString::from(program)];
     let repeats = Repeats { boots: 1, runs: 2 };
     let found = measure(&workers, &command, std::slice::from_ref(&name), repeats, &mut |_| {});

@@ -8,15 +8,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
-use std::time::Duration;
 
 /// Operations that have partners, children, threads, and objects that outlive processes; the latter first, so that they
 /// exist while entries are counted.
 const SET: [&str; 5] = ["ipc.sysv_queue", "mem.shmat_shmdt", "ipc.posix_queue", "process.fork_wait", "sync"];
 
 /// How long a run may take to begin, and what it leaves to vanish.
-const BEGINNING: Duration = Duration::from_secs(60);
-const VANISHING: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
@@ -36,7 +33,7 @@ fn begin(place: &Place, stage: Stage, more: &[&str]) -> Begun {
     arguments.extend(more);
     let job = place.start(&arguments);
     let wanted = if stage == Stage::Measuring { 2 } else { 1 };
-    let reached = wait_for(BEGINNING, || {
+    let reached = wait_for(|| {
         let objects = objects(place);
         (is_at(stage, &place.processes()) && objects.len() >= wanted).then_some(objects)
     });
@@ -75,7 +72,7 @@ fn queues() -> Option<BTreeSet<String>> {
 
 fn expect_nothing_left(place: &Place, objects: &BTreeSet<Object>) {
     let clean = || place.processes().is_empty() && place.left_behind().is_empty() && !objects.iter().any(exists);
-    if wait_for(VANISHING, || clean().then_some(())).is_none() {
+    if wait_for(|| clean().then_some(())).is_none() {
         let left: Vec<&Object> = objects.iter().filter(|object| exists(object)).collect();
         panic!("left behind: {:?}, {:?}, {left:?}", place.processes(), place.left_behind());
     }
@@ -190,11 +187,11 @@ const WITH_BASELINES: usize = 14;
 /// Stops the worker of one of the operations that were asked for, which then hangs; returns the run's output.
 fn with_a_hanging_worker(arguments: &[&str], victim: impl Fn(&[Process]) -> Option<Process>) -> Output {
     let place = Place::new();
-    let mut all = vec!["run", "--timeout", "1", "--time", "6", "--precision", "50", "--format", "json"];
+    let mut all = vec!["run", "--timeout", "20", "--time", "6", "--precision", "50", "--format", "json"];
     all.extend(QUICK);
     all.extend(arguments);
     let job = place.start(&all);
-    let stopped = wait_for(BEGINNING, || {
+    let stopped = wait_for(|| {
         let found = victim(&place.processes())?;
         killpg(Pid::from_raw(found.group), Signal::SIGSTOP).ok()
     });
@@ -285,7 +282,7 @@ fn a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said() 
         "--out",
         out.to_str().unwrap(),
     ]);
-    wait_for(BEGINNING, || out.exists().then_some(())).expect("no look");
+    wait_for(|| out.exists().then_some(())).expect("no look");
     let limit = ["--fsize=512:512".to_string(), format!("--pid={}", job.pid())];
     if !std::process::Command::new("prlimit").args(limit).status().is_ok_and(|status| status.success()) {
         return skip("a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said", "needs prlimit(1)");

@@ -10,13 +10,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
 
 /// As the build made it.
 const LAUNCHER: &str = concat!(env!("OUT_DIR"), "/confine");
 const OPERATIONS: [&str; 2] = ["id.getppid", "file.open_close"];
-/// How long what it leaves may take to vanish.
-const VANISHING: Duration = Duration::from_secs(10);
 
 /// The words between the launcher and `--` in each environment that it makes, by the environment's name.
 fn ways() -> BTreeMap<String, Vec<String>> {
@@ -160,7 +157,7 @@ fn a_bpf_agent_is_attached_from_a_request_to_its_answer_only() {
     drop(child.stdin.take());
     child.wait().unwrap();
     output.read_to_end(&mut Vec::new()).unwrap();
-    assert!(wait_for(VANISHING, || place.processes().is_empty().then_some(())).is_some(), "{:?}", place.processes());
+    assert!(wait_for(|| place.processes().is_empty().then_some(())).is_some(), "{:?}", place.processes());
 }
 
 #[test]
@@ -199,7 +196,7 @@ fn a_program_ends_with_its_launcher() {
         output.read_to_end(&mut Vec::new()).unwrap();
         child.wait().unwrap();
         let gone = || (place.processes().is_empty() && loops_of(&place.path()).is_empty()).then_some(());
-        assert!(wait_for(VANISHING, gone).is_some(), "{name}: {:?}", place.processes());
+        assert!(wait_for(gone).is_some(), "{name}: {:?}", place.processes());
     }
 }
 
@@ -266,10 +263,5 @@ fn an_ordinary_user_has_rows_or_reasons_and_leaves_nothing() {
     }
     assert_eq!(records.len(), environments.len() * OPERATIONS.len());
     let clean = || place.processes().is_empty() && place.left_behind().is_empty() && loops_of(&place.path()).is_empty();
-    assert!(
-        wait_for(VANISHING, || clean().then_some(())).is_some(),
-        "{:?} {:?}",
-        place.processes(),
-        place.left_behind()
-    );
+    assert!(wait_for(|| clean().then_some(())).is_some(), "{:?} {:?}", place.processes(), place.left_behind());
 }

@@ -1,7 +1,6 @@
 //! Counted events against the real kernel. What cannot be tested here is said on standard error.
 
-use crate::common::{Place, skip};
-use std::time::Duration;
+use crate::common::{PATIENCE, Place, skip};
 use syscost::counters;
 use syscost::kernel::Sources;
 use syscost::kernel::affinity::{Placement, Wanted};
@@ -27,7 +26,7 @@ fn machine(test: &str) -> Option<Machine> {
     let directory = RunDirectory::create().unwrap();
     let catalogue = read_catalogue(&directory.probe()).unwrap();
     let placement = Placement::choose(Wanted::Best).unwrap();
-    let workers = Workers::new(directory, placement, Interrupt::default(), Duration::from_secs(10));
+    let workers = Workers::new(directory, placement, Interrupt::default(), PATIENCE);
     Some(Machine { workers, catalogue, offer })
 }
 

@@ -5,7 +5,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::geteuid;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 /// `command`, which has no arguments, in a shell that has set limits first.
 fn limited(limits: &str, command: &Command, arguments: &[&str]) -> Output {
@@ -91,7 +90,7 @@ fn runs_on_one_cpu_know_of_each_other() {
     let arguments = ["run", "id.getppid", "--no-verify", "--quiet", "--precision", "0.0001", "--format", "json"];
     let first = place.start(&[&arguments[..], &["--time", "600"]].concat());
     let measures = || (place.processes().iter().filter(|process| process.worker.is_some()).count() >= 4).then_some(());
-    wait_for(Duration::from_secs(60), measures).expect("the first run has not begun");
+    wait_for(measures).expect("the first run has not begun");
     let second = json(&place.run(&[&arguments[..], &["--time", "0.2"]].concat()));
     kill(first.pid(), Signal::SIGINT).unwrap();
     for run in [second, json(&first.output())] {

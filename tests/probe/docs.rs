@@ -97,7 +97,7 @@ fn the_readme_is_short() {
 fn the_test_command_is_marked() {
     let readme = page("README.md");
     let marked = readme.split("<!-- test-command -->\n").nth(1).unwrap_or_default();
-    assert!(marked.starts_with("```sh\ncargo test\n```\n"), "{marked:.60}");
+    assert!(marked.starts_with("```sh\ncargo test --no-fail-fast\n```\n"), "{marked:.60}");
 }
 
 #[test]

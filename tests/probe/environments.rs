@@ -8,12 +8,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 const OPERATIONS: [&str; 2] = ["id.getppid", "file.open_close"];
-/// How long it may take until all are started, and until all are gone.
-const BEGINNING: Duration = Duration::from_secs(120);
-const VANISHING: Duration = Duration::from_secs(15);
 
 /// What `list --envs` says of each file in environments/.
 fn listed(place: &Place) -> Vec<Value> {
@@ -117,7 +113,7 @@ fn nothing_that_other_programs_made_stays_behind() {
         let arguments = ["run", "--time", "600", "--precision", "0.0001", "--no-verify", "id.getppid", "--env"];
         let job: Job = place.start(&[&arguments[..], &[&names(&environments)]].concat());
         let wanted = environments.len();
-        let begun = wait_for(BEGINNING, || {
+        let begun = wait_for(|| {
             let number = *run_numbers(&place.tmp()).first()?;
             (processes_of(number).len() >= wanted).then_some(number)
         });
@@ -128,8 +124,8 @@ fn nothing_that_other_programs_made_stays_behind() {
             (processes_of(number).is_empty() && kept == 0).then_some(())
         };
         let left = || (processes_of(number), mounts_in(&place), loops_of(&place.path()), place.left_behind());
-        assert!(wait_for(VANISHING, gone).is_some(), "after {signal}: {:?}", left());
-        let containers = wait_for(VANISHING, || kept_elsewhere(&place).is_empty().then_some(()));
+        assert!(wait_for(gone).is_some(), "after {signal}: {:?}", left());
+        let containers = wait_for(|| kept_elsewhere(&place).is_empty().then_some(()));
         assert!(containers.is_some(), "after {signal}: {:?}", kept_elsewhere(&place));
         let output = job.output();
         assert!(signal == Signal::SIGKILL || output.status.code() == Some(130), "{}", stderr(&output));

@@ -36,7 +36,7 @@ fn an_interrupt_ends_the_making_of_a_large_one() {
         return skip("an_interrupt_ends_the_making_of_a_large_one", "needs 8 GiB free, of which it uses little");
     }
     let job = place.start(&["run", "--study", &study(&place, "6G"), "--time", "0.1", "--quiet"]);
-    let file = wait_for(Duration::from_secs(20), || fixture(&place)).expect("no fixture");
+    let file = wait_for(|| fixture(&place)).expect("no fixture");
     kill(job.pid(), Signal::SIGINT).unwrap();
     let largest = largest_until_gone(&file);
     let output = job.output();

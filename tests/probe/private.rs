@@ -10,10 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
-const BEGINNING: Duration = Duration::from_secs(60);
-const VANISHING: Duration = Duration::from_secs(5);
 const NOBODY: u32 = 65534;
 
 /// A run that is soon over, and one that is not.
@@ -38,7 +35,7 @@ fn with_umask(umask: &str, command: &Command) -> Command {
 fn begin(place: &Place, mut command: Command) -> (Job, PathBuf, u32) {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let job = Job::of(command.spawn().unwrap());
-    let number = wait_for(BEGINNING, || run_numbers(&place.tmp()).into_iter().find(|run| !objects_of(*run).is_empty()));
+    let number = wait_for(|| run_numbers(&place.tmp()).into_iter().find(|run| !objects_of(*run).is_empty()));
     let number = number.expect("the run made a segment");
     (job, place.tmp().join(format!("syscost-run-{number:08x}")), number)
 }
@@ -58,7 +55,7 @@ fn janitor(place: &Place) -> Pid {
 fn expect_nothing_left(place: &Place, numbers: &[u32]) {
     let objects = || numbers.iter().flat_map(|run| objects_of(*run)).collect::<BTreeSet<_>>();
     let clean = || place.processes().is_empty() && place.left_behind().is_empty() && objects().is_empty();
-    let gone = wait_for(VANISHING, || clean().then_some(()));
+    let gone = wait_for(|| clean().then_some(()));
     assert!(gone.is_some(), "left: {:?}, {:?}, {:?}", place.processes(), place.left_behind(), objects());
 }
 
@@ -152,7 +149,7 @@ fn anothers_object_is_left_alone_also_under_a_key_of_the_run() {
     };
     kill(job.pid(), Signal::SIGKILL).unwrap();
     drop(job.output());
-    let only_theirs = wait_for(VANISHING, || (objects_of(number) == BTreeSet::from([("shm", id)])).then_some(()));
+    let only_theirs = wait_for(|| (objects_of(number) == BTreeSet::from([("shm", id)])).then_some(()));
     assert!(only_theirs.is_some(), "{:?}", objects_of(number));
     remove_segment(id);
     expect_nothing_left(&place, &[number]);
@@ -249,7 +246,7 @@ fn a_snippets_daemon_does_not_outlive_the_run() {
         return skip(test, "no perl");
     }
     let pid = fs::read_to_string(&note).unwrap_or_else(|e| panic!("{e}: {said}"));
-    let gone = wait_for(VANISHING, || (!runs(pid.parse().unwrap())).then_some(()));
+    let gone = wait_for(|| (!runs(pid.parse().unwrap())).then_some(()));
     assert!(gone.is_some(), "process {pid} is left");
 }
 
@@ -365,15 +362,13 @@ fn a_probe_is_built_where_nobody_else_can_change_it() {
 fn a_killed_build_leaves_nothing() {
     let place = Place::new();
     let mut child = building(&place).env("STAY", "1").stderr(Stdio::null()).spawn().unwrap();
-    let pid = wait_for(BEGINNING, || {
-        fs::read_to_string(place.path().join("cc-pid")).ok().filter(|text| text.ends_with('\n'))
-    });
+    let pid = wait_for(|| fs::read_to_string(place.path().join("cc-pid")).ok().filter(|text| text.ends_with('\n')));
     assert!(pid.is_some(), "the compiler was not started");
     assert_ne!(place.left_behind().len(), 0);
     child.kill().unwrap();
     child.wait().unwrap();
     expect_nothing_left(&place, &[]);
-    let ended = wait_for(VANISHING, || (!Path::new("/proc").join(pid.as_ref().unwrap().trim()).exists()).then_some(()));
+    let ended = wait_for(|| (!Path::new("/proc").join(pid.as_ref().unwrap().trim()).exists()).then_some(()));
     assert!(ended.is_some(), "the compiler still runs");
 }
 
@@ -390,7 +385,7 @@ fn a_pipe_in_place_of_state_does_not_stop_a_run() {
         place.command(&["run", "call", "id", "--no-verify", "--time", "0.2"]).stdout(Stdio::null()).spawn().unwrap(),
     );
     let pid = job.pid();
-    let ended = wait_for(BEGINNING, || {
+    let ended = wait_for(|| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.contains(") Z ").then_some(())
     });

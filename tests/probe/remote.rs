@@ -9,7 +9,7 @@ use serde_json::Value;
 use server::Server;
 use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A stand-alone probe in `place`; `None`, said loudly, where there is no static C library.
 fn probe(test: &str, place: &Place) -> Option<String> {
@@ -157,12 +157,12 @@ fn commands_that_lead_nowhere_are_errors() {
         ("no-such-command", "cannot start no-such-command"),
         ("''", "cannot start"),
     ] {
-        let began = Instant::now();
-        let done = run(&place, &["id.getppid", "--via", command, "--probe", "/nowhere", "--timeout", "1"]);
+        // Only one of them is to be given up.
+        let timeout = if said.starts_with("no answer") { "1" } else { "600" };
+        let done = run(&place, &["id.getppid", "--via", command, "--probe", "/nowhere", "--timeout", timeout]);
         assert_eq!(done.status.code(), Some(2), "{command}: {}", stderr(&done));
         assert!(stderr(&done).contains(said), "{command}: {}", stderr(&done));
         assert_eq!(stderr(&done).lines().count(), 1, "{}", stderr(&done));
-        assert!(began.elapsed() < Duration::from_secs(30), "{command}");
     }
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     assert!(place.processes().is_empty(), "{:?}", place.processes());
@@ -174,12 +174,12 @@ fn an_interrupt_ends_a_command_that_never_answers() {
     let place = Place::new();
     for command in ["sh -c 'sleep 1000; true'", "sh -c 'while :; do echo waiting >&2; sleep 0.01; done'"] {
         let job = place.start(&["run", "id.getppid", "--via", command, "--probe", "/nowhere", "--timeout", "1000"]);
-        assert!(wait_for(Duration::from_secs(60), || (!place.processes().is_empty()).then_some(())).is_some());
+        assert!(wait_for(|| (!place.processes().is_empty()).then_some(())).is_some());
         std::thread::sleep(Duration::from_millis(300));
         killpg(job.pid(), Signal::SIGINT).unwrap();
         assert_eq!(job.output().status.code(), Some(130), "{command}");
         let clean = || (place.left_behind().is_empty() && place.processes().is_empty()).then_some(());
-        assert!(wait_for(Duration::from_secs(10), clean).is_some(), "{command}: {:?}", place.processes());
+        assert!(wait_for(clean).is_some(), "{command}: {:?}", place.processes());
     }
 }
 
@@ -253,10 +253,10 @@ fn a_directory_made_elsewhere_is_removed() {
             "--probe",
             &probe,
         ]);
-        assert!(wait_for(Duration::from_secs(60), || (left() > 10).then_some(())).is_some(), "{}", left());
+        assert!(wait_for(|| (left() > 10).then_some(())).is_some(), "{}", left());
         killpg(job.pid(), signal).unwrap();
         drop(job.output());
-        let clean = wait_for(Duration::from_secs(10), || (left() == 0 && probes(&probe).is_empty()).then_some(()));
+        let clean = wait_for(|| (left() == 0 && probes(&probe).is_empty()).then_some(()));
         assert!(clean.is_some(), "{signal}: {} directories, processes {:?}", left(), probes(&probe));
     }
 }
@@ -285,13 +285,13 @@ fn no_probe_outlives_the_driver_over_ssh() {
             "--probe",
             &probe,
         ]);
-        let begun = wait_for(Duration::from_secs(60), || (probes(&probe).len() > 10).then_some(()));
+        let begun = wait_for(|| (probes(&probe).len() > 10).then_some(()));
         assert!(begun.is_some(), "{:?}", probes(&probe));
         killpg(job.pid(), signal).unwrap();
         drop(job.output());
-        let ended = wait_for(Duration::from_secs(10), || probes(&probe).is_empty().then_some(()));
+        let ended = wait_for(|| probes(&probe).is_empty().then_some(()));
         assert!(ended.is_some(), "{signal}: {:?}", probes(&probe));
-        let clean = wait_for(Duration::from_secs(10), || place.left_behind().is_empty().then_some(()));
+        let clean = wait_for(|| place.left_behind().is_empty().then_some(()));
         assert!(clean.is_some(), "{signal}: {:?}", place.left_behind());
     }
 }

@@ -1,13 +1,11 @@
 //! Several runs in one file, and two sides in the same rounds, as their users meet them.
 
-use crate::common::{Place, expect_valid, stderr, stdout};
+use crate::common::{Place, expect_valid, stderr, stdout, wait_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs;
 use std::process::Stdio;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 /// Exit status 2, one line, and nothing left behind.
 fn expect_usage_error(arguments: &[&str], start: &str, named: &str) {
@@ -85,10 +83,7 @@ fn an_interrupt_keeps_the_runs_that_came_to_their_end() {
     let file = place.path().join("out.json");
     let read = || serde_json::from_str::<Value>(&fs::read_to_string(&file).ok()?).ok();
     let repeats = || read().map_or(0, |file| file["repeats"].as_array().map_or(0, Vec::len));
-    let began = Instant::now();
-    while repeats() < 2 && began.elapsed().as_secs() < 60 {
-        sleep(Duration::from_millis(50));
-    }
+    wait_for(|| (repeats() >= 2).then_some(()));
     assert!(read().is_some_and(|file| file["complete"] == false), "more runs were asked for");
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     assert!(!child.wait().unwrap().success());

@@ -7,19 +7,17 @@
 #[allow(dead_code, reason = "the tests of one program use a part of it")]
 mod probe_build;
 
-use crate::common::{skip, wait_for};
+use crate::common::{PATIENCE, skip, wait_for};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock};
-use std::time::Duration;
 
 const HOSTILE: [&str; 6] = ["0", "1", "2147483648", "9223372036854775807", "18446744073709551615", "1000000G"];
 /// Values at whose limits a run takes too much time or memory for a test.
 const COSTLY: [&str; 5] = ["entries", "fds", "procs", "rss", "ws"];
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Memory that is too much is refused, as without sanitizers. What would need a thread of theirs is left out: some
 /// operations are for processes with one thread.
 const OPTIONS: &str = "allocator_may_return_null=1:max_allocation_size_mb=4096:detect_leaks=0";
@@ -109,7 +107,7 @@ fn ask(probe: &Path, question: &str) -> String {
     let mut child = command.process_group(0).spawn().unwrap();
     // It may have ended before it read all.
     let _ = child.stdin.take().unwrap().write_all(question.as_bytes());
-    let status = wait_for(PATIENCE, || child.try_wait().unwrap());
+    let status = wait_for(|| child.try_wait().unwrap());
     if status.is_none() {
         syscost::kernel::process::kill_group(child.id());
         child.wait().unwrap();

@@ -6,7 +6,6 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// A running server. Dropping it ends it.
 pub struct Server {
@@ -50,7 +49,7 @@ impl Server {
             .process_group(0);
         let server = Job::of(command.spawn().map_err(|e| e.to_string())?);
         let server = Server { _server: server, port, place: at };
-        let answers = wait_for(Duration::from_secs(10), || TcpStream::connect(("127.0.0.1", port)).ok());
+        let answers = wait_for(|| TcpStream::connect(("127.0.0.1", port)).ok());
         if answers.is_none() || !server.lets_in() {
             return Err(format!("sshd lets nobody in: {}", server.said()));
         }

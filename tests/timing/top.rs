@@ -1,6 +1,6 @@
 //! `syscost top`: intervals as JSON and tables, the live screen in tmux, metrics, and what ends badly.
 
-use crate::common::{ControlGroup, Place, expect_valid, has_bpf, skip, stderr, stdout, wait_for};
+use crate::common::{ControlGroup, PATIENCE, Place, expect_valid, has_bpf, skip, stderr, stdout, wait_for};
 use crate::support::{self, helper};
 use crate::{alone, alone_with_bpf};
 use nix::sys::signal::{Signal, kill};
@@ -12,8 +12,6 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process of two threads that call getppid without end.
 struct Busy(Child);
@@ -96,7 +94,7 @@ fn a_command_is_started_without_output_and_ends_with_it() {
     let intervals = documents(&place.run(&words));
     assert_eq!(intervals.len(), 1);
     assert_eq!(intervals[0]["scope"], format!("{} endless", tree.display()));
-    assert!(wait_for(PATIENCE, || place.processes().is_empty().then_some(())).is_some(), "{:?}", place.processes());
+    assert!(wait_for(|| place.processes().is_empty().then_some(())).is_some(), "{:?}", place.processes());
     // One that ends by itself ends the table; its status is not ours.
     let ended = place.run(&["top", "sh", "-c", "echo out; echo err >&2; sleep 0.2; exit 3"]);
     assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
@@ -145,7 +143,7 @@ fn a_reader_that_has_seen_enough_ends_it() {
     let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "0.1", "--quiet"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
-    let ended = wait_for(PATIENCE, || child.try_wait().unwrap());
+    let ended = wait_for(|| child.try_wait().unwrap());
     assert_eq!(ended.and_then(|status| status.code()), Some(0));
 }
 
@@ -164,7 +162,7 @@ fn a_control_group_has_its_own_processes_and_those_that_enter() {
     let tree = helper(&place);
     let outside = Busy::start(&place);
     let mut first = group.run("exec sleep 60");
-    wait_for(PATIENCE, || (!group.pids().is_empty()).then_some(())).unwrap();
+    wait_for(|| (!group.pids().is_empty()).then_some(())).unwrap();
     let name = group.0.file_name().unwrap().to_str().unwrap();
     let mut command = place.command(&["trace", "--cgroup", name, "-o", "p.json", "--for", "3"]);
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -225,7 +223,7 @@ fn a_kill_leaves_no_program() {
     assert!(!programs.is_empty() && loaded() == programs.len(), "{programs:?}");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(wait_for(PATIENCE, || (loaded() == 0).then_some(())).is_some());
+    assert!(wait_for(|| (loaded() == 0).then_some(())).is_some());
     assert!(Path::new(&format!("/proc/{}", busy.pid())).exists());
 }
 
@@ -246,7 +244,7 @@ fn metrics_are_served() {
         Some(text)
     };
     let counted = |text: &String| text.contains("syscost_calls_total{call=\"getppid\"} ");
-    let served = wait_for(PATIENCE, || get("/metrics").filter(counted)).expect("metrics");
+    let served = wait_for(|| get("/metrics").filter(counted)).expect("metrics");
     assert!(served.starts_with("HTTP/1.1 200 OK\r\n") && served.ends_with("# EOF\n"), "{served}");
     assert!(get("/other").unwrap().starts_with("HTTP/1.1 404 "));
     // A client that says nothing, or nonsense, does not keep others from their answer.
@@ -259,7 +257,7 @@ fn metrics_are_served() {
     assert!(get("/metrics").is_some_and(|text| counted(&text)));
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
     let mut printed = String::new();
-    let status = wait_for(PATIENCE, || child.try_wait().unwrap()).expect("it ends beside forty idle clients");
+    let status = wait_for(|| child.try_wait().unwrap()).expect("it ends beside forty idle clients");
     child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
     assert_eq!((status.code(), printed.as_str()), (Some(0), ""));
     drop(idle);
@@ -320,7 +318,7 @@ impl Tmux<'_> {
     /// Waits for a screen with all of `wanted`.
     fn shows(&self, wanted: &[&str]) -> String {
         let screen = || Some(self.screen()).filter(|screen| wanted.iter().all(|text| screen.contains(text)));
-        wait_for(PATIENCE, screen).unwrap_or_else(|| panic!("{wanted:?} is not in\n{}", self.screen()))
+        wait_for(screen).unwrap_or_else(|| panic!("{wanted:?} is not in\n{}", self.screen()))
     }
 
     fn run(&self, words: &[&str]) {
@@ -410,7 +408,7 @@ fn however_it_ends_the_terminal_is_as_it_was() {
         }
         tmux.is_as_before();
         tmux.keys(&["clear", "Enter"]);
-        wait_for(PATIENCE, || (!tmux.screen().contains("status=")).then_some(())).unwrap();
+        wait_for(|| (!tmux.screen().contains("status=")).then_some(())).unwrap();
     }
     // The process that is watched ends.
     let mut sleep = Command::new("sleep").arg("3").spawn().unwrap();
@@ -433,5 +431,5 @@ fn it_ends_with_its_terminal() {
     let ours = Path::new("/proc").join(stdout(&found).trim());
     assert!(ours.join("stat").exists());
     tmux.command(&["kill-server"]);
-    assert!(wait_for(PATIENCE, || (!ours.join("stat").exists()).then_some(())).is_some());
+    assert!(wait_for(|| (!ours.join("stat").exists()).then_some(())).is_some());
 }

@@ -3,7 +3,7 @@
 
 #![allow(dead_code)]
 
-use crate::common::skip;
+use crate::common::{PATIENCE, skip};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -75,7 +75,7 @@ pub fn traced_by(mut tracer: Box<dyn Tracer>, command: &[&str]) -> Profile {
     tracer.attach(Root::Held(child.id())).unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     // Long enough for all of them: what hangs is to fail here.
-    tracer.follow(&Until { after: Some(Duration::from_secs(60)), ..Until::default() }).unwrap();
+    tracer.follow(&Until { after: Some(PATIENCE), ..Until::default() }).unwrap();
     let collected = tracer.collect().unwrap();
     assert!(child.wait().is_err(), "the tracer reaps the command");
     assert_eq!(collected.tracer.lost, 0, "{:?}", collected.warnings);

@@ -9,7 +9,6 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-use std::time::Duration;
 
 const CALLS: &str = "dd if=/dev/zero of=/dev/null bs=64 count=4000";
 
@@ -152,7 +151,7 @@ fn a_kill_leaves_nothing() {
     let mut wanted = vec!["namespaces", "strace"];
     wanted.extend(if geteuid().is_root() { &["overlay", "podman"][..] } else { &[] });
     let begin = |(index, name): (usize, &str)| -> (Job, String) {
-        let sleep = format!("sleep 77.{}{index}", std::process::id());
+        let sleep = format!("sleep 7777.{}{index}", std::process::id());
         // The first environment is the first to run.
         let mut command = place.command(&["race", "--env", &format!("{name},native"), "--no-counts", &sleep]);
         command.current_dir(&work).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
@@ -161,7 +160,7 @@ fn a_kill_leaves_nothing() {
     let jobs: Vec<(Job, String)> = ready(test, &wanted).into_iter().enumerate().map(begin).collect();
     let mut sleeps = Vec::new();
     for (job, sleep) in jobs {
-        let has_begun = wait_for(Duration::from_secs(60), || runs(&sleep).then_some(())).is_some();
+        let has_begun = wait_for(|| runs(&sleep).then_some(())).is_some();
         kill(job.pid(), Signal::SIGKILL).unwrap();
         assert!(has_begun, "{sleep}: {}", stderr(&job.output()));
         sleeps.push(sleep);
@@ -170,7 +169,7 @@ fn a_kill_leaves_nothing() {
         let has_ended = place.processes().is_empty() && !sleeps.iter().any(|sleep| runs(sleep));
         has_ended && place.left_behind().is_empty() && mounts(&place).is_empty()
     };
-    let is_clean = wait_for(Duration::from_secs(20), || (clean() && containers(&place).is_empty()).then_some(()));
+    let is_clean = wait_for(|| (clean() && containers(&place).is_empty()).then_some(()));
     assert!(
         is_clean.is_some(),
         "{:?} {:?} {:?} {}",

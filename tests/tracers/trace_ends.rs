@@ -14,8 +14,6 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use support::{TRACERS, count, helper};
 
-const PATIENCE: Duration = Duration::from_secs(20);
-
 #[test]
 fn a_command_that_cannot_be_run_is_told_as_env_tells_it() {
     let place = Place::new();
@@ -69,7 +67,7 @@ fn a_target_that_is_not_there_is_told_with_what_was_tried() {
     assert!(thread.contains(&format!("a thread of process {own}: trace all its threads with -p {own}")), "{thread}");
     let mut ended = Command::new("true").spawn().unwrap();
     let zombie = || Some(refused(&["-p", &ended.id().to_string()])).filter(|text| text.contains("zombie"));
-    assert!(wait_for(PATIENCE, zombie).is_some());
+    assert!(wait_for(zombie).is_some());
     ended.wait().unwrap();
     // Where there is no cgroup2, both say so instead.
     let mounted = fs::read_to_string("/proc/self/mounts").unwrap().contains(" cgroup2 ");
@@ -223,7 +221,7 @@ fn run(command: &mut Command) -> Output {
         Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => None,
         other => Some(other.unwrap()),
     };
-    wait_for(PATIENCE, run).expect("the copy can be executed")
+    wait_for(run).expect("the copy can be executed")
 }
 
 /// A helper that runs until it is ended, and the number that it says of itself.
@@ -320,7 +318,7 @@ fn when_the_tracer_with_a_filter_is_killed_the_command_ends() {
     let mut endless = Endless::traced(&place, TRACERS[1], "endless");
     kill(endless.group(), Signal::SIGKILL).unwrap();
     endless.child.wait().unwrap();
-    assert!(wait_for(PATIENCE, || (!runs(endless.pid)).then_some(())).is_some());
+    assert!(wait_for(|| (!runs(endless.pid)).then_some(())).is_some());
 }
 
 #[test]
@@ -383,7 +381,7 @@ fn a_second_interrupt_stops_waiting_for_stragglers() {
     let mut endless = Endless::traced(&place, TRACERS[0], "straggler");
     let (group, pid) = (endless.group(), endless.pid);
     killpg(group, Signal::SIGINT).unwrap();
-    assert!(wait_for(PATIENCE, || (!runs(pid)).then_some(())).is_some());
+    assert!(wait_for(|| (!runs(pid)).then_some(())).is_some());
     assert_eq!(endless.child.try_wait().unwrap(), None);
     // Two that come at once may be taken for one.
     let again = || {
@@ -391,7 +389,7 @@ fn a_second_interrupt_stops_waiting_for_stragglers() {
         std::thread::sleep(Duration::from_millis(100));
         endless.child.try_wait().unwrap()
     };
-    assert_eq!(wait_for(PATIENCE, again).and_then(|status| status.code()), Some(128 + 2));
+    assert_eq!(wait_for(again).and_then(|status| status.code()), Some(128 + 2));
     let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
     assert_eq!(shown["complete"], false, "{shown:#}");
     let mut left = place.processes();

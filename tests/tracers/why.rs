@@ -2,7 +2,6 @@
 
 use crate::common::{Place, expect_valid, json, skip, stderr, stdout, wait_for};
 use std::process::{Command, Output};
-use std::time::Duration;
 
 /// One system call for each byte.
 const READS: [&str; 5] = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=20000"];
@@ -34,7 +33,7 @@ fn a_program_is_explained_on_one_screen_and_its_unit_costs_are_kept() {
     // Nothing is kept while another test traces the system.
     let again = || why(&place, &[&["--report", "-", "--format", "json", "--"], &READS[..]].concat());
     let kept = || Some(again()).filter(|second| stderr(second).contains(KEPT));
-    let second = wait_for(Duration::from_secs(600), kept).expect("unit costs are kept");
+    let second = wait_for(kept).expect("unit costs are kept");
     expect_valid("attribution-3", &stdout(&second));
     let calls = |name: &str| {
         let rows = json(&second)["here"]["calls"].as_array().unwrap().clone();
