@@ -48,7 +48,9 @@ _Noreturn void cannot(const char *call) {
         snprintf(text, sizeof text, "%s: %s", call, strerror(errno));
         fail(ENOTSUP, text);
     }
-    fail(errno, call);
+    if (errno != EPERM && errno != EACCES) fail(errno, call);
+    snprintf(text, sizeof text, "this takes root, or the capability for it: %s", call);
+    fail(errno, text);
 }
 
 /* ---- processes ---- */

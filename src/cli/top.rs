@@ -147,7 +147,7 @@ impl TopArgs {
             target: self.target.resolve()?,
             tracer: Some(crate::trace::bpf::KIND),
             detail,
-            more: More { grouping, ..More::default() },
+            more: More { grouping, live: true, ..More::default() },
         })
     }
 

@@ -205,6 +205,7 @@ impl TraceArgs {
                 paths: self.paths || self.by == By::Path,
                 descriptors: self.descriptors || self.by == By::Descriptor,
                 slowest: self.slowest,
+                live: false,
             },
         })
     }

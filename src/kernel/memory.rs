@@ -1,6 +1,7 @@
 //! What happens where memory runs out: a line on standard error and status 1. The standard library aborts instead, which leaves
 //! a core dump; what a run has made is removed by its janitor either way.
 
+use nix::sys::resource::{Resource, getrlimit};
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// The system's allocator, which never returns without memory.
@@ -34,14 +35,25 @@ fn made(memory: *mut u8) -> *mut u8 {
     if memory.is_null() { out_of_memory() } else { memory }
 }
 
+fn out_of_memory() -> ! {
+    end(b"syscost: out of memory: allow more (ulimit -v, or the control group's memory.max)\n")
+}
+
 #[cold]
 #[allow(unsafe_code)]
-fn out_of_memory() -> ! {
-    const WORDS: &[u8] = b"syscost: out of memory: allow more (ulimit -v, or the control group's memory.max)\n";
+fn end(words: &[u8]) -> ! {
     // SAFETY: write(2) gets a buffer of this length; neither call allocates.
     unsafe {
-        libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len());
+        libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len());
         libc::_exit(1)
+    }
+}
+
+/// Ends the program where its stack would overflow: without optimization it needs so much.
+pub fn check_stack() {
+    const LEAST: u64 = 512 << 10;
+    if getrlimit(Resource::RLIMIT_STACK).is_ok_and(|(most, _)| most < LEAST) {
+        end(b"syscost: the stack is limited to less than 512 KiB: allow more (ulimit -s 8192)\n");
     }
 }
 

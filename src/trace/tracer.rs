@@ -171,6 +171,8 @@ pub struct More {
     pub descriptors: bool,
     /// How many of the slowest calls to keep.
     pub slowest: usize,
+    /// Whether counts are read while it counts.
+    pub live: bool,
 }
 
 impl TraceOptions {
@@ -192,6 +194,8 @@ impl TraceOptions {
             (self.more.paths || self.more.descriptors, "paths and descriptors"),
             (self.more.stacks, "stacks"),
             (self.more.slowest > 0, "the slowest calls"),
+            (self.detail == Detail::Samples, "samples"),
+            (self.more.live, "counts that are read while it counts"),
         ];
         match wanted.iter().find(|(wanted, _)| *wanted) {
             Some((_, what)) => Err(anyhow!("{what}: only eBPF can trace that")),

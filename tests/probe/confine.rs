@@ -161,6 +161,20 @@ fn a_bpf_agent_is_attached_from_a_request_to_its_answer_only() {
 }
 
 #[test]
+fn what_takes_root_says_so() {
+    if !geteuid().is_root() {
+        return skip("what_takes_root_says_so", "not root: no other user to be");
+    }
+    let place = Place::new();
+    let arguments = ["run", "id.getppid", "--time", "0.1", "--env", "loop-ext4,bpf-agent"];
+    let said = stderr(&place.command_as_nobody(&arguments).output().unwrap());
+    for name in ["loop-ext4", "bpf-agent"] {
+        let line = said.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {said}"));
+        assert!(line.contains("this takes root, or the capability for it") || line.contains("not on PATH"), "{line}");
+    }
+}
+
+#[test]
 fn the_exit_status_is_the_programs() {
     for (name, way) in permitted("the_exit_status_is_the_programs") {
         assert_eq!(run(&way, "read line; [ \"$line\" = go ] && exit 7").status.code(), Some(7), "{name}");

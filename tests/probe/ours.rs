@@ -115,6 +115,25 @@ fn a_cache_that_others_may_write_is_not_used() {
 }
 
 #[test]
+fn a_home_that_does_not_exist_is_not_made() {
+    let place = Place::new();
+    let mut command = with_home(place.command(&["run", "id.getppid", "--time", "0.1"]), &place.path().join("none"));
+    command.env_remove("XDG_STATE_HOME");
+    succeeds(command);
+    assert!(!place.path().join("none").exists());
+}
+
+#[test]
+fn a_small_stack_is_named() {
+    let place = Place::new();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -s 64; exec \"$0\" list", env!("CARGO_BIN_EXE_syscost")]);
+    let output = command.current_dir(place.path()).output().unwrap();
+    let said = "syscost: the stack is limited to less than 512 KiB: allow more (ulimit -s 8192)\n";
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), said));
+}
+
+#[test]
 fn a_home_that_is_no_absolute_path_is_not_used() {
     if !can_compile("a_home_that_is_no_absolute_path_is_not_used") {
         return;

@@ -15,6 +15,7 @@ const NOTHING: More = More {
     descriptors: false,
     slowest: 0,
     tree: false,
+    live: false,
 };
 
 fn objects(collected: &Profile, kind: ObjectKind, name: &str) -> Vec<ObjectCount> {

@@ -420,15 +420,18 @@ fn what_takes_more_rights_says_which() {
             "it belongs to another user or is protected; try as root, or see kernel.yama.ptrace_scope",
         ),
         (&["trace", "--tracer", "bpf", "true"], "run it as root, or leave out --tracer for one that needs no rights"),
-        (&["trace", "--all", "--for", "1"], "run it as root, or where ptrace is permitted"),
+        (&["trace", "--all", "--for", "1"], "only eBPF can trace that; run it as root"),
         (&["trace", "--all", "--for", "1"], BPF),
         (&["trace", "--sampled", "true"], BPF),
-        (&["top", "--all", "--count", "1"], BPF),
+        (&["trace", "--sampled", "true"], "; run it as root"),
+        (&["top", "--all", "--count", "1"], "needs root or CAP_BPF and CAP_PERFMON; run it as root"),
+        (&["top", "--count", "1", "--", "true"], "needs root or CAP_BPF and CAP_PERFMON; run it as root"),
     ] {
         let done = place.command_as_nobody(arguments).arg("--quiet").output().unwrap();
         let text = stderr(&done);
         assert_eq!(done.status.code(), Some(1), "{text}");
         let last = text.lines().last().unwrap_or_default();
         assert!(last.starts_with("syscost: ") && !last.starts_with("syscost: trace:") && last.contains(said), "{text}");
+        assert!(!last.contains("--tracer") || arguments.contains(&"--tracer"), "{text}");
     }
 }

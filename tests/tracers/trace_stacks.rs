@@ -11,8 +11,15 @@ use support::run_command_with;
 use syscost::model::{Profile, StackCount};
 use syscost::trace::{Detail, Grouping, More};
 
-const STACKS: More =
-    More { grouping: Grouping::Name, tree: false, stacks: true, paths: false, descriptors: false, slowest: 0 };
+const STACKS: More = More {
+    grouping: Grouping::Name,
+    tree: false,
+    stacks: true,
+    paths: false,
+    descriptors: false,
+    slowest: 0,
+    live: false,
+};
 
 /// A program in tests/trace_stacks, compiled so that no register is left for frame pointers; `None` where nothing can be traced, or
 /// there is no such compiler, which is said.

@@ -2,6 +2,7 @@
 
 use crate::cli::error::usage;
 use crate::explain::kernel::{Recorder, Wanted, versus};
+use crate::guest;
 use crate::model::explained::KernelExplanation;
 use crate::model::{Case, Planned, Unit};
 use crate::report::{
@@ -78,12 +79,12 @@ fn write(
 
 fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
     for name in std::iter::once(first).chain(kernels.versus.as_deref()) {
-        if !Environment::find(name)?.is_guest {
-            bail!(
-                "--env {name}: not a kernel to look into; name an emulated one, such as linux-6.1. \
-                 'syscost kernel fetch $(uname -r)' gets that of this machine"
-            );
+        let found = Environment::find(name)?;
+        if !found.is_guest {
+            bail!("--env {name}: not a kernel to look into; name an emulated one, such as linux-6.1");
         }
+        // Before anything is compiled for it.
+        guest::kernel(&found).with_context(|| format!("--env {name}"))?;
     }
     if kernels.versus.is_some() && kernels.view != KernelView::Tree {
         bail!("--view is for one kernel; leave out --versus or --view");

@@ -4,12 +4,13 @@ use super::kernel::{KernelArgs, is_emulated};
 use crate::cli::error::usage;
 use crate::cli::messages::Notes;
 use crate::explain::program::{Repeats, measure};
+use crate::guest;
 use crate::kernel::affinity::Wanted;
 use crate::model::program::ProgramInKernels;
 use crate::report::{Format, Screen, program_document, write_answer};
 use crate::runner::Environment;
 use crate::session::{RunOptions, Session};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::io::Write;
 use std::time::Duration;
@@ -48,10 +49,12 @@ pub fn counted(command: &[OsString], environments: &[String], cpu: Wanted, notes
 const MACHINE: &str = "x86_64";
 
 fn check_machine(name: &str) -> Result<()> {
-    if Environment::find(name)?.machine.as_deref().is_some_and(|machine| machine != MACHINE) {
+    let found = Environment::find(name)?;
+    if found.machine.as_deref().is_some_and(|machine| machine != MACHINE) {
         bail!("--env {name}: a command is explained in a kernel for {MACHINE} only");
     }
-    Ok(())
+    // Before anything is compiled for it, and before the command runs.
+    guest::kernel(&found).map(drop).with_context(|| format!("--env {name}"))
 }
 
 /// The kernels of --env and --versus, with their boot parameters.

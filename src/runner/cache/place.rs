@@ -29,11 +29,13 @@ pub fn find(kind: Kind) -> Option<PathBuf> {
 /// has the calling user's environment, so only the last is used.
 fn candidates(kind: Kind) -> Vec<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let own = owner::home().map(|home| home.join(kind.in_home));
+    // A home that does not exist is a system account's, and stays so.
+    let home = |home: PathBuf| home.is_dir().then(|| home.join(kind.in_home));
+    let own = owner::home().and_then(home);
     if owner::is_elevated() {
         return own.into_iter().collect();
     }
-    let of_home = variable("HOME").map(|home| home.join(kind.in_home));
+    let of_home = variable("HOME").and_then(home);
     [variable(kind.variable), of_home, own].into_iter().flatten().collect()
 }
 
