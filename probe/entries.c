@@ -14,6 +14,7 @@ _Noreturn void count_entries(void (*live)(const void *), const void *data) { (vo
 _Noreturn void count_command(void (*live)(const void *), const void *data, const char *root) { (void)root, count_entries(live, data); }
 #else
 #include <errno.h>
+#include <linux/audit.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -134,7 +135,7 @@ static void at_call_of_command(pid_t tracee, const struct stop *stop) {
     has_begun |= stop->number == SYS_execve;
     if (!has_begun) return;
     count(tracee, stop);
-    missing_at_entry(tracee, stop->number, stop->arguments);
+    missing_at_entry(tracee, stop->architecture == AUDIT_ARCH_I386, stop->number, stop->arguments);
 }
 
 /* Whether `tracee` has ended a reply. */

@@ -20,20 +20,21 @@ static const int64_t NOT_FOUND = -ENOENT;
 
 static const char *below = "";
 
-/* Calls with a path, at this argument, relative to the directory of the one before if `is_at`. */
-static const struct { long number; int argument, is_at; } calls[] = {
+/* Calls with a path, at this argument, relative to the directory of the one before if `is_at`. The second number is
+   that for i386, of the call that C libraries make now. */
+static const struct { long number, i386; int argument, is_at; } calls[] = {
 #ifdef SYS_open
-    {SYS_open, 0, 0}, {SYS_stat, 0, 0}, {SYS_lstat, 0, 0}, {SYS_access, 0, 0}, {SYS_readlink, 0, 0},
+    {SYS_open, 5, 0, 0}, {SYS_stat, 195, 0, 0}, {SYS_lstat, 196, 0, 0}, {SYS_access, 33, 0, 0}, {SYS_readlink, 85, 0, 0},
 #endif
 #ifdef SYS_newfstatat
-    {SYS_newfstatat, 1, 1},
+    {SYS_newfstatat, 300, 1, 1},
 #elif defined SYS_fstatat64
-    {SYS_fstatat64, 1, 1},
+    {SYS_fstatat64, 300, 1, 1},
 #endif
 #ifdef SYS_statx
-    {SYS_statx, 1, 1},
+    {SYS_statx, 383, 1, 1},
 #endif
-    {SYS_openat, 1, 1}, {SYS_faccessat, 1, 1}, {SYS_readlinkat, 1, 1}, {SYS_execve, 0, 0}, {SYS_chdir, 0, 0},
+    {SYS_openat, 295, 1, 1}, {SYS_faccessat, 307, 1, 1}, {SYS_readlinkat, 305, 1, 1}, {SYS_execve, 11, 0, 0}, {SYS_chdir, 12, 0, 0},
 };
 
 static struct { pid_t tracee; char *path; } inside[MOST_INSIDE];
@@ -82,13 +83,13 @@ static size_t place_of(pid_t tracee) {
     return i;
 }
 
-void missing_at_entry(pid_t tracee, uint64_t number, const uint64_t *arguments) {
+void missing_at_entry(pid_t tracee, int is_i386, uint64_t number, const uint64_t *arguments) {
     size_t at = place_of(tracee);
     free(inside[at].path);
     inside[at].tracee = tracee;
     inside[at].path = NULL;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-        if ((uint64_t)calls[i].number == number)
+        if ((uint64_t)(is_i386 ? calls[i].i386 : calls[i].number) == number)
             inside[at].path = whole_path(tracee, calls[i].argument, calls[i].is_at, arguments);
 }
 

@@ -1,28 +1,64 @@
 //! `explain -- COMMAND`: commands in an emulated kernel. Needs an emulator and an image that 'syscost kernel fetch' got.
 
-use crate::common::{Place, emulated_kernel, skip, stderr};
+use crate::common::{Place, emulated_kernel, skip};
 use crate::machines::workers;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use syscost::explain::program::{Repeats, measure};
+use syscost::model::program::ProgramInKernels;
 use syscost::runner::RunDirectory;
 
-/// Calls getppid 4,000 times, and executes 1,255 instructions in user mode for each; 4 more begin and end it.
-const MIXTURE: &str = r#"__asm__(
-    ".globl _start\n_start: mov $4000, %r12d\n"
-    "1: mov $625, %ecx\n2: dec %ecx\n jne 2b\n mov $110, %eax\n syscall\n dec %r12d\n jne 1b\n"
-    "mov $60, %eax\n xor %edi, %edi\n syscall\n");"#;
+/// Programs that call getppid 4,000 times, and execute so many instructions in user mode for each; 4 more begin and end them.
+const MIXTURES: [(&str, &str, u64); 2] = [
+    (
+        "-m64",
+        r#"__asm__(".globl _start\n_start: mov $4000, %r12d\n1: mov $625, %ecx\n2: dec %ecx\n jne 2b\n mov $110, %eax\n"
+           "syscall\n dec %r12d\n jne 1b\n mov $60, %eax\n xor %edi, %edi\n syscall\n");"#,
+        1_255,
+    ),
+    (
+        "-m32",
+        r#"__asm__(".globl _start\n_start: mov $4000, %esi\n1: mov $625, %ecx\n2: dec %ecx\n jne 2b\n mov $64, %eax\n"
+           "int $0x80\n dec %esi\n jne 1b\n mov $1, %eax\n xor %ebx, %ebx\n int $0x80\n");"#,
+        1_255,
+    ),
+];
 const CALLS: u64 = 4_000;
-const USER: u64 = CALLS * 1_255 + 4;
+/// Says that it has executed 777 instructions, in a guest.
+const FORGER: &str = r#"#include <stdio.h>
+#include <string.h>
+int main(void) {
+    char line[4096] = "";
+    FILE *parameters = fopen("/proc/cmdline", "r"), *console;
+    if (parameters) fgets(line, sizeof line, parameters);
+    if (!strstr(line, "SYSCOST_") || !(console = fopen("/dev/ttyS0", "w"))) return 0;
+    for (int i = 0; i < 9; i++) fprintf(console, "@%d ran 0 777\n", i);
+    fputs("no end of a line", console);
+    return 0;
+}
+"#;
 
-fn mixture(directory: &Path) -> Option<PathBuf> {
-    let (source, program) = (directory.join("mixture.c"), directory.join("mixture"));
-    std::fs::write(&source, MIXTURE).unwrap();
+fn compiled(directory: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
+    let program = directory.join("program");
+    std::fs::write(directory.join("program.c"), source).unwrap();
     let mut compile = Command::new("cc");
-    compile.args(["-static", "-nostdlib", "-o"]).args([&program, &source]);
+    compile.args(flags).arg("-o").arg(&program).arg(directory.join("program.c"));
     compile.status().is_ok_and(|status| status.success()).then_some(program)
+}
+
+/// The program in the kernel; `None` if it is skipped.
+fn measured(test: &str, name: &str, program: &Path) -> Option<ProgramInKernels> {
+    let workers = workers(RunDirectory::create().unwrap());
+    let (command, repeats) = ([OsString::from(program)], Repeats { boots: 1, runs: 2 });
+    match measure(&workers, &command, &[name.to_string()], repeats, &mut |_| {}) {
+        Err(error) if error.to_string().contains("ptrace was refused") => {
+            skip(test, &error.to_string());
+            None
+        }
+        found => Some(found.unwrap()),
+    }
 }
 
 #[test]
@@ -30,24 +66,40 @@ fn modes_of_a_known_mixture_are_told_apart() {
     const TEST: &str = "modes_of_a_known_mixture_are_told_apart";
     let Some(name) = emulated_kernel(TEST) else { return };
     let directory = tempfile::tempdir().unwrap();
-    let Some(program) = mixture(directory.path()) else { return skip(TEST, "cc builds no program without a library") };
-    let workers = workers(RunDirectory::create().unwrap());
-    let command = [OsString::from(program)];
-    let repeats = Repeats { boots: 1, runs: 2 };
-    let found = measure(&workers, &command, std::slice::from_ref(&name), repeats, &mut |_| {});
-    let found = match found {
-        Err(error) if error.to_string().contains("ptrace was refused") => return skip(TEST, &error.to_string()),
-        found => found.unwrap(),
-    };
+    for (bits, source, each) in MIXTURES {
+        match compiled(directory.path(), source, &[bits, "-static", "-nostdlib"]) {
+            None => skip(TEST, &format!("cc {bits} builds no program without a library")),
+            Some(program) => check_mixture(TEST, &name, &program, CALLS * each + 4),
+        }
+    }
+}
+
+#[test]
+fn a_program_does_not_answer_in_place_of_its_launcher() {
+    const TEST: &str = "a_program_does_not_answer_in_place_of_its_launcher";
+    let Some(name) = emulated_kernel(TEST) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(directory.path(), FORGER, &[]) else { return skip(TEST, "no cc") };
+    let Some(found) = measured(TEST, &name, &program) else { return };
+    assert!(found.kernels[0].fewest > 100_000, "{:?}", found.kernels[0].runs);
+}
+
+fn check_mixture(test: &str, name: &str, program: &Path, in_user_mode: u64) {
+    let Some(found) = measured(test, name, program) else { return };
     let kernel = &found.kernels[0];
 
-    let calls = [("execve", 1), ("exit", 1), ("getppid", CALLS)].map(|(call, times)| (call.to_string(), times));
-    assert_eq!(kernel.calls, BTreeMap::from(calls));
+    let calls = [("execve", 1), ("exit", 1), ("getppid", CALLS)];
+    let plain: BTreeMap<&str, u64> =
+        kernel.calls.iter().map(|(call, times)| (call.trim_end_matches("(i386)"), *times)).collect();
+    assert_eq!(plain, BTreeMap::from(calls));
     assert_eq!((&found.native.calls, found.native.status), (&kernel.calls, 0));
     assert!(kernel.missed.is_empty(), "{:?}", kernel.missed);
 
     let (user, mode) = (kernel.split.user.unwrap(), kernel.split.kernel_mode.unwrap());
-    assert!(user.abs_diff(USER) <= USER / 50, "{user} in user mode, {USER} are in the program");
+    assert!(user.abs_diff(in_user_mode) <= 5_000, "{user} in user mode, {in_user_mode} are in the program");
+    let charged = kernel.split.by_call.iter().map(|row| (row.call.as_str(), row.entries));
+    let charged: Vec<(&str, u64)> = charged.filter(|(call, _)| !call.starts_with('[')).collect();
+    assert!(charged.iter().all(|row| calls.contains(row)), "calls of the launcher: {charged:?}");
     let getppid = kernel.split.by_call.iter().find(|row| row.call == "getppid").unwrap();
     assert_eq!(getppid.entries, CALLS);
     assert!((100..2000).contains(&(getppid.instructions / CALLS)), "{getppid:?}");
@@ -62,14 +114,15 @@ fn modes_of_a_known_mixture_are_told_apart() {
 #[test]
 fn what_cannot_be_explained_is_refused() {
     let place = Place::new();
-    let cases: [(&[&str], i32, &str); 4] = [
+    let cases: [(&[&str], i32, &str); 6] = [
         (&["--env", "native", "--", "true"], 2, "an emulated kernel"),
         (&["--", "true"], 2, "add --env linux-6.1"),
         (&["id.getppid", "--env", "linux-6.1", "--", "true"], 2, "cannot be used with"),
         (&["--env", "no-such-kernel", "--", "true"], 2, "no-such-kernel"),
+        // Neither the command has run nor the probe was compiled.
+        (&["--env", "linux-0.1", "--", "no-such-program"], 2, "'syscost kernel fetch 0.1'"),
+        (&["--env", "linux-next", "--", "true"], 2, "'next' is no version of a kernel, such as 6.1"),
     ];
     place.refuses(&["explain"], &cases);
-    let missing = place.run(&["explain", "--env", "linux-6.1", "--", "no-such-program"]);
-    assert!(!missing.status.success() && stderr(&missing).contains("'no-such-program'"), "{}", stderr(&missing));
     assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
 }

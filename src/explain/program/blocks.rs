@@ -1,18 +1,15 @@
 //! Counts the blocks that an emulated kernel executes while a command runs, by what the kernel was entered for. Pure: fed with the
-//! emulator's log, which has the blocks of the kernel and the two marks of `probe/program.c` only.
+//! emulator's log, which has the blocks of the kernel and the marks of `probe/program.c` only.
+//!
+//! The log does not say which process runs. What runs from one switch to the next is one's, and is left out where it turns out to be
+//! nobody's of the command: its launcher's, a thread of the kernel's, or idle.
 
 use crate::explain::kernel::emulator::Sink;
 use crate::explain::kernel::log::Line;
 use std::collections::HashMap;
 
 /// Addresses that mean something.
-#[derive(Clone, Debug, Default)]
-pub struct Marks {
-    /// Where the command begins and has ended, in the probe.
-    pub begins: u64,
-    pub ended: u64,
-    pub kernel: HashMap<u64, Mark>,
-}
+pub type Marks = HashMap<u64, Mark>;
 
 /// What the kernel does from an address on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +24,13 @@ pub enum Mark {
     Resumes,
     /// To another process.
     Switches,
+    /// The command begins, and has ended.
+    Begins,
+    Ended,
+    /// Whoever comes here is not of the command.
+    Other,
+    /// A process of the command's ends: what it executes from here on is in nobody's time.
+    Dies,
 }
 
 /// What is executed for no reason that is known, and for a call before its function is reached.
@@ -53,14 +57,17 @@ pub struct Counter {
     entered: Vec<u64>,
     has_begun: bool,
     has_ended: bool,
+    /// Whether what runs until the next switch is not the command.
+    is_other: bool,
     now: Reason,
     interrupted: Vec<Reason>,
     /// The block that runs.
     block: Option<u64>,
     /// Blocks since the entry, until the call is known.
     pending: Vec<(u64, u64)>,
-    /// Since the last mark of the end: only what precedes one counts, since another program can have code at that address.
+    /// Since the last switch.
     recent: HashMap<Edge, u64>,
+    entered_recently: Vec<Reason>,
     edges: HashMap<Edge, u64>,
 }
 
@@ -77,11 +84,13 @@ impl Counter {
             entered: Vec::new(),
             has_begun: false,
             has_ended: false,
+            is_other: false,
             now: ENTRY,
             interrupted: Vec::new(),
             block: None,
             pending: Vec::new(),
             recent: HashMap::new(),
+            entered_recently: Vec::new(),
             edges: HashMap::new(),
         };
         counter.reason(SWITCHED);
@@ -116,21 +125,10 @@ impl Counter {
     }
 
     fn executes(&mut self, block: u64) {
-        if block == self.marks.begins && !self.has_begun {
-            self.has_begun = true;
-            return;
-        }
         if !self.has_begun {
-            return;
-        }
-        self.follows(block);
-        if block == self.marks.ended {
-            self.settle_entry(ENTRY);
-            self.has_ended = true;
-            self.recent.drain().for_each(|(edge, times)| *self.edges.entry(edge).or_insert(0) += times);
-            return;
-        }
-        if block != self.marks.begins {
+            self.has_begun = self.marks.get(&block) == Some(&Mark::Begins);
+        } else if !self.has_ended {
+            self.follows(block);
             self.pass_mark(block);
             self.block = Some(block);
         }
@@ -154,12 +152,11 @@ impl Counter {
     }
 
     fn pass_mark(&mut self, block: u64) {
-        let Some(mark) = self.marks.kernel.get(&block) else { return };
+        let Some(mark) = self.marks.get(&block) else { return };
         match mark.clone() {
             Mark::Call(name) if self.now == ENTRY => {
-                self.now = self.reason(&name);
+                self.enter(&name);
                 self.settle_entry(self.now);
-                self.entered[usize::from(self.now)] += 1;
             }
             // A call that is made by another one.
             Mark::Call(_) => {}
@@ -171,8 +168,7 @@ impl Counter {
             Mark::Interruption(name) => {
                 self.settle_entry(ENTRY);
                 self.interrupted.push(self.now);
-                self.now = self.reason(name);
-                self.entered[usize::from(self.now)] += 1;
+                self.enter(name);
             }
             Mark::Resumes => {
                 if let Some(before) = self.interrupted.pop() {
@@ -183,7 +179,32 @@ impl Counter {
                 self.settle_entry(ENTRY);
                 self.interrupted.clear();
                 self.now = AFTER_SWITCH;
+                self.end_turn();
             }
+            Mark::Other => self.is_other = true,
+            Mark::Dies => {
+                self.end_turn();
+                self.is_other = true;
+            }
+            Mark::Ended => (self.is_other, self.has_ended) = (true, true),
+            // Only the first one is the command's.
+            Mark::Begins => {}
+        }
+    }
+
+    fn enter(&mut self, name: &str) {
+        self.now = self.reason(name);
+        self.entered_recently.push(self.now);
+    }
+
+    /// What ran since the last switch counts if it was the command.
+    fn end_turn(&mut self) {
+        let is_other = std::mem::take(&mut self.is_other);
+        for (edge, times) in self.recent.drain().filter(|_| !is_other) {
+            *self.edges.entry(edge).or_insert(0) += times;
+        }
+        for reason in self.entered_recently.drain(..).filter(|_| !is_other) {
+            self.entered[usize::from(reason)] += 1;
         }
     }
 }
@@ -210,15 +231,21 @@ mod tests {
     const BACK: u64 = 0xffff_3000;
     const SWITCH: u64 = 0xffff_4000;
 
+    const OTHER: u64 = 0x60;
+    const DEAD: u64 = 0xffff_5000;
+
     fn marks() -> Marks {
-        let kernel = [
+        Marks::from([
+            (0x40, Mark::Begins),
+            (0x50, Mark::Ended),
+            (OTHER, Mark::Other),
             (ENTRY_AT, Mark::Entry),
             (READ, Mark::Call("read".into())),
             (FAULT, Mark::Interruption("[page fault]")),
             (BACK, Mark::Resumes),
             (SWITCH, Mark::Switches),
-        ];
-        Marks { begins: 0x40, ended: 0x50, kernel: HashMap::from(kernel) }
+            (DEAD, Mark::Dies),
+        ])
     }
 
     fn counted(blocks: &[u64]) -> Counter {
@@ -239,26 +266,31 @@ mod tests {
 
     #[test]
     fn blocks_belong_to_the_call_that_the_kernel_was_entered_for() {
-        let counter =
-            counted(&[1, 0x40, ENTRY_AT, 7, READ, 8, FAULT, 9, BACK, 8, ENTRY_AT, 7, READ, SWITCH, 6, 0x50, 5]);
-        let expected = [("[after a switch]", 2), ("[page fault]", 2), ("read", 9)];
+        let resumed = [SWITCH, 6, ENTRY_AT, 7, READ, SWITCH, 0x50];
+        let begun = [1, 0x40, ENTRY_AT, 7, READ, 8, FAULT, 9, BACK, 8, ENTRY_AT, 7, READ];
+        let counter = counted(&[&begun[..], &resumed, &[ENTRY_AT, READ]].concat());
+        let expected = [("[after a switch]", 2), ("[page fault]", 2), ("read", 12)];
         assert_eq!(blocks_by_reason(&counter), expected.map(|(name, n)| (name.to_string(), n)).into());
         let entries: BTreeMap<&str, u64> = counter.entries().collect();
-        assert_eq!((entries["read"], entries["[page fault]"]), (2, 1));
+        assert_eq!((entries["read"], entries["[page fault]"]), (3, 1), "not those behind the end");
+        assert!(counted(&[0x40, ENTRY_AT]).edges().is_none() && counted(&[ENTRY_AT, 0x50]).edges().is_none());
     }
 
     #[test]
-    fn only_what_precedes_the_last_mark_counts() {
-        let counter = counted(&[0x40, ENTRY_AT, READ, 0x50, ENTRY_AT, READ, 0x50, ENTRY_AT, READ, 1, 2]);
-        assert_eq!(blocks_by_reason(&counter), [("read".to_string(), 4)].into());
-        assert!(counted(&[0x40, ENTRY_AT]).edges().is_none() && counted(&[ENTRY_AT, 0x50]).edges().is_none());
+    fn what_others_execute_between_two_switches_is_not_the_commands() {
+        let launcher = [SWITCH, 6, OTHER, ENTRY_AT, 7, READ];
+        let own = [SWITCH, 6, ENTRY_AT, 7, READ];
+        let counter = counted(&[&[0x40][..], &launcher, &own, &[DEAD, 5], &launcher, &[SWITCH, 6, 0x50]].concat());
+        let expected = [("[after a switch]", 2), ("read", 3)];
+        assert_eq!(blocks_by_reason(&counter), expected.map(|(name, n)| (name.to_string(), n)).into());
+        assert_eq!(counter.entries().find(|(name, _)| *name == "read"), Some(("read", 1)));
     }
 
     #[test]
     fn a_block_that_did_not_run_is_not_counted() {
         let mut counter = counted(&[0x40, ENTRY_AT, READ, 8]);
         counter.line("Stopped execution of TB chain before 0x7f [0000000000000008] x");
-        for block in [8, 0x50] {
+        for block in [8, SWITCH, 0x50] {
             counter.line(&format!("Trace 0: 0x7f00 [0/{block:x}/0/0] x"));
         }
         let edges = counter.edges().unwrap();

@@ -14,7 +14,6 @@ mod recorded;
 mod walk;
 
 use super::kernel::emulator::{Blocks, Emulator};
-use super::kernel::names::Names;
 use crate::guest::{Observed, Options, Program, Ran};
 use crate::model::program::{NativeRun, ProgramInKernel, ProgramInKernels, Split, changes};
 use crate::model::{Ending, Failure, FailureKind};
@@ -127,8 +126,8 @@ impl Lab<'_> {
 
     /// Boots a guest whose emulator logs the kernel and the marks alone.
     fn boot(&self) -> Result<Emulator<'_>, Failure> {
-        let marks = recorded::program_marks(&Names::of_program(&self.workers.probe_of(self.environment)?)?)?;
-        let filter = format!("{},{:#x}+1,{:#x}+1", recorded::KERNEL_HALF, marks.begins, marks.ended);
+        let marks = recorded::LAUNCHER_MARKS.map(|(at, _)| format!(",{at:#x}+1")).concat();
+        let filter = format!("{}{marks}", recorded::KERNEL_HALF);
         let arguments = vec!["-dfilter".into(), filter.into()];
         Emulator::boot(self.workers, self.environment, Options { arguments, ..self.options.clone() })
     }
@@ -155,8 +154,7 @@ impl Lab<'_> {
     }
 
     fn recorded(&self, emulator: &mut Emulator, program: &Program) -> Result<Split, Failure> {
-        let names = Names::of_program(&self.workers.probe_of(self.environment)?)?;
-        let marks = recorded::marks(&names, &emulator.guest)?;
+        let marks = recorded::marks(&emulator.guest)?;
         let (ran, counter) = emulator.log(Blocks::ToBranch, Counter::new(marks), || program.run())?;
         recorded::split(emulator, &counter, self.right(ran)?)
     }

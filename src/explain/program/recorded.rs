@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub const KERNEL_HALF: &str = "0xffff800000000000..0xffffffffffffffff";
 
 /// Beginnings of the names of symbols that mean something.
-const SYMBOLS: [&str; 9] = [
-    "entry_SYSCALL_64",
+const SYMBOLS: [&str; 13] = [
+    "entry_SYSCALL_",
     "entry_INT80",
     "entry_SYSENTER",
     "__x64_sys_",
@@ -24,38 +24,47 @@ const SYMBOLS: [&str; 9] = [
     "restore_regs_and_return_to_kernel",
     "__switch_to_asm",
     "ret_from_fork",
+    "do_task_dead",
+    "process_one_work",
+    "rcu_gp_",
+    "tick_nohz_idle_enter",
 ];
 
-/// The marks of the probe.
-///
-/// # Errors
-/// That it has none.
-pub fn program_marks(names: &Names) -> Result<Marks, Failure> {
-    let at = |name| names.start_of(name).ok_or_else(|| failed(&format!("the probe has no function '{name}'")));
-    Ok(Marks { begins: at("program_begins")?, ended: at("program_ended")?, ..Marks::default() })
-}
+/// Those of the launcher (`probe/program.c`).
+pub const LAUNCHER_MARKS: [(u64, Mark); 3] =
+    [(0x2a5e_0000_0000, Mark::Begins), (0x2a5e_0000_0010, Mark::Ended), (0x2a5e_0000_0020, Mark::Other)];
 
 /// Those and the kernel's.
 ///
 /// # Errors
 /// If the kernel does not report its symbols.
-pub fn marks(names: &Names, guest: &Guest) -> Result<Marks, Failure> {
+pub fn marks(guest: &Guest) -> Result<Marks, Failure> {
     let symbols = guest.symbols(&SYMBOLS)?;
-    let kernel: HashMap<u64, Mark> = symbols.iter().filter_map(|(at, name)| Some((*at, mark(name)?))).collect();
+    let kernel: Marks = symbols.iter().filter_map(|(at, name)| Some((*at, mark(name)?))).collect();
     if !kernel.values().any(|mark| *mark == Mark::Entry) {
         return Err(failed("the kernel does not report its symbols (built without CONFIG_KALLSYMS_ALL?)"));
     }
-    Ok(Marks { kernel, ..program_marks(names)? })
+    Ok(kernel.into_iter().chain(LAUNCHER_MARKS).collect())
 }
 
 fn mark(symbol: &str) -> Option<Mark> {
-    if let Some(call) = symbol.strip_prefix("__x64_sys_").or_else(|| symbol.strip_prefix("__ia32_sys_")) {
+    let call = ["__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_"].iter().find_map(|gate| symbol.strip_prefix(gate));
+    if let Some(call) = call {
         return Some(Mark::Call(syscall_name(call).to_string()));
     }
     match symbol {
-        "entry_SYSCALL_64" | "entry_INT80_compat" | "entry_SYSENTER_compat" | "entry_SYSCALL_compat" => {
-            Some(Mark::Entry)
-        }
+        "entry_SYSCALL_64"
+        | "entry_INT80_compat"
+        | "asm_int80_emulation"
+        | "entry_SYSENTER_compat"
+        | "entry_SYSCALL_compat" => Some(Mark::Entry),
+        "do_task_dead" => Some(Mark::Dies),
+        "process_one_work"
+        | "rcu_gp_init"
+        | "rcu_gp_fqs"
+        | "rcu_gp_fqs_loop"
+        | "rcu_gp_cleanup"
+        | "tick_nohz_idle_enter" => Some(Mark::Other),
         "restore_regs_and_return_to_kernel" => Some(Mark::Resumes),
         "__switch_to_asm" => Some(Mark::Switches),
         "asm_exc_page_fault" => Some(Mark::Interruption("[page fault]")),
@@ -76,7 +85,8 @@ fn syscall_name(function: &str) -> &str {
         "newuname" => "uname",
         "sendfile64" => "sendfile",
         "umount" => "umount2",
-        other => other,
+        "mmap_pgoff" => "mmap2",
+        other => other.strip_prefix("x86_").unwrap_or(other),
     }
 }
 
@@ -93,8 +103,11 @@ pub fn split(emulator: &mut Emulator, counter: &Counter, instructions: u64) -> R
     let used: BTreeSet<u64> = kernel.keys().map(|(address, _)| page(*address)).collect();
     let names = emulator.kernel_names(Names::default(), &used)?;
     let total = kernel.values().sum();
+    let user = instructions.checked_sub(total).ok_or_else(|| {
+        failed(&format!("of {total} instructions in the kernel some are of other processes: the command's executed {instructions} in all"))
+    })?;
     Ok(Split {
-        user: Some(instructions.saturating_sub(total)),
+        user: Some(user),
         kernel_mode: Some(total),
         by_call: by_call(&kernel, counter),
         functions: by_function(&kernel, &names),
@@ -176,6 +189,11 @@ mod tests {
         assert_eq!(mark("asm_exc_page_fault"), Some(Mark::Interruption("[page fault]")));
         assert_eq!(mark("asm_sysvec_apic_timer_interrupt"), Some(Mark::Interruption("[interrupt]")));
         assert_eq!(mark("entry_SYSCALL_64"), Some(Mark::Entry));
+        for entry in ["entry_SYSCALL_compat", "entry_SYSENTER_compat", "entry_INT80_compat", "asm_int80_emulation"] {
+            assert_eq!(mark(entry), Some(Mark::Entry), "{entry}");
+            assert!(SYMBOLS.iter().any(|beginning| entry.starts_with(beginning)), "{entry} is not asked for");
+        }
+        assert_eq!(mark("__ia32_compat_sys_x86_mmap"), Some(Mark::Call("mmap".into())));
         for none in ["entry_SYSCALL_64_after_hwframe", "asm_load_gs_index", "ret_from_fork_asm"] {
             assert_eq!(mark(none), None, "{none}");
         }
