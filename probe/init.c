@@ -3,7 +3,8 @@
  * Nothing here is measured. Calls ground.c.
  *
  * Lines on the console that begin with @ are the protocol, all others are the kernel's messages. `@N TEXT` is a line of
- * channel N, to it or from it. The first line to a channel starts its process, which then speaks the probe's protocol.
+ * channel N, to it or from it. In a machine, the secret of the run, from the file /secret, is between @ and N: a program that writes
+ * to the console cannot answer for a channel. The first line to a channel starts its process, which then speaks the probe's protocol.
  *
  *       < @0 guest 6.1.0-54-cloud-amd64      the guest has settled
  *       > @1 op id.getppid
@@ -123,10 +124,20 @@ static void put(const char *text, size_t length) {
     }
 }
 
+static char beginning[64] = "@"; /* of the protocol's lines */
+
+/* Nobody else is to read it. */
+static void take_secret(void) {
+    int fd = open("/secret", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, beginning + 1, sizeof beginning - 2) < 0) return;
+    close(fd);
+    unlink("/secret");
+}
+
 __attribute__((format(printf, 2, 3))) static void say(size_t channel, const char *format, ...) {
-    char line[MOST_OF_LINE + 32];
+    char line[MOST_OF_LINE + 96];
     va_list arguments;
-    int used = snprintf(line, sizeof line, "@%zu ", channel);
+    int used = snprintf(line, sizeof line, "%s%zu ", beginning, channel);
     va_start(arguments, format);
     used += vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
     va_end(arguments);
@@ -488,9 +499,10 @@ static void command(char *text) {
 
 static void console_line(size_t unused, char *line) {
     (void)unused;
-    if (*line != '@') return; /* noise from before the console was raw */
+    size_t length = strlen(beginning);
+    if (strncmp(line, beginning, length) != 0) return; /* noise from before the console was raw */
     char *text;
-    size_t number = strtoul(line + 1, &text, 10);
+    size_t number = strtoul(line + length, &text, 10);
     if (*text++ != ' ') return say(0, "error - a line is not of the form '@N TEXT'");
     if (number == 0) command(text);
     else pass_on(number, text);
@@ -569,6 +581,7 @@ _Noreturn void be_init(int (*serve)(void), int (*launch)(char **)) {
     launch_channel = launch;
     take_signals();
     if (getpid() == 1) {
+        take_secret();
         mount_all();
         fill_random_pool();
         raise_loopback();

@@ -16,6 +16,8 @@ const EMPTY: &str = "its console is empty (too little memory, more by a name suc
 
 pub(super) struct Console {
     child: Child,
+    /// What lines of channels begin with. It has the secret of the run, so that programs in the guest cannot print such lines.
+    beginning: String,
     /// Lines that were not read yet, by channel.
     lines: BTreeMap<u32, VecDeque<String>>,
     /// The last lines of the kernel, and of programs' standard errors.
@@ -27,13 +29,14 @@ pub(super) struct Console {
 }
 
 impl Console {
-    pub fn new(child: Child) -> Console {
-        Console { child, lines: BTreeMap::new(), messages: VecDeque::new(), messages_so_far: 0, ended: None }
+    pub fn new(child: Child, secret: &str) -> Console {
+        let (beginning, lines, messages) = (format!("@{secret}"), BTreeMap::new(), VecDeque::new());
+        Console { child, beginning, lines, messages, messages_so_far: 0, ended: None }
     }
 
     pub fn send(&mut self, channel: u32, text: &str) -> Result<(), Failure> {
         self.check()?;
-        self.child.send(&format!("@{channel} {text}")).map_err(|failure| self.explained(failure))
+        self.child.send(&format!("{}{channel} {text}", self.beginning)).map_err(|failure| self.explained(failure))
     }
 
     pub fn line(&mut self, channel: u32, timeout: Duration) -> Result<String, Failure> {
@@ -71,10 +74,12 @@ impl Console {
 
     fn sort(&mut self, line: String) {
         let line = line.trim_end_matches('\r');
-        if let Some((channel, text)) = channel_line(line) {
+        let (message, answer) = told_apart(line, &self.beginning);
+        if let Some((channel, text)) = answer {
             self.lines.entry(channel).or_default().push_back(text.to_string());
-        } else if !line.trim().is_empty() {
-            self.messages.push_back(line.trim().to_string());
+        }
+        if !message.trim().is_empty() {
+            self.messages.push_back(message.trim().to_string());
             self.messages_so_far += 1;
             if self.messages.len() > KEPT {
                 self.messages.pop_front();
@@ -124,10 +129,14 @@ impl Console {
     }
 }
 
-/// `@3 ready` as channel and text.
-fn channel_line(line: &str) -> Option<(u32, &str)> {
-    let (number, text) = line.strip_prefix('@')?.split_once(' ')?;
-    Some((number.parse().ok()?, text))
+/// A message, and the line of a channel that begins behind it: a program that prints no end of a line does not swallow the next one.
+fn told_apart<'a>(line: &'a str, beginning: &str) -> (&'a str, Option<(u32, &'a str)>) {
+    let answer = |text: &'a str| {
+        let (number, text) = text.split_once(' ')?;
+        Some((number.parse().ok()?, text))
+    };
+    let (message, rest) = line.split_once(beginning).unwrap_or((line, ""));
+    answer(rest).map_or((line, None), |answer| (message, Some(answer)))
 }
 
 #[cfg(test)]
@@ -135,11 +144,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_channels_begin_with_their_number() {
-        assert_eq!(channel_line("@12 ready pid=3"), Some((12, "ready pid=3")));
-        assert_eq!(channel_line("@0 : "), Some((0, ": ")));
-        for line in ["", "@", "@1", "@x y", "[    0.1] @1 x"] {
-            assert_eq!(channel_line(line), None, "{line}");
+    fn lines_of_channels_begin_with_the_secret_and_their_number() {
+        let told = |line: &'static str| told_apart(line, "@5ec7e7.");
+        assert_eq!(told("@5ec7e7.12 ready pid=3"), ("", Some((12, "ready pid=3"))));
+        assert_eq!(told("@5ec7e7.0 : "), ("", Some((0, ": "))));
+        assert_eq!(told("printed@5ec7e7.1 ran 0 7"), ("printed", Some((1, "ran 0 7"))));
+        for line in ["", "@", "@5ec7e7.1", "@5ec7e7.x y", "@1 ran 0 777", "[    0.1] @1 x"] {
+            assert_eq!(told(line), (line, None), "{line}");
         }
     }
 }

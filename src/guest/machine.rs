@@ -72,6 +72,8 @@ const BOOT: u32 = 6;
 const FILE: u32 = 12;
 /// The file that `SYSCOST_PLAN` names (`probe/init.c`).
 const PLAN: &str = "plan";
+/// The file that init takes away before anything else runs.
+const SECRET: &str = "secret";
 /// Programs that operations start, beside the probe; each may be missing.
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
 /// Page numbers that fit a line of the console.
@@ -87,7 +89,8 @@ impl Guest {
     pub fn boot(workers: &Workers, name: &str, options: &Options) -> Result<Guest, Failure> {
         let environment = workers.environment(name)?;
         let probe = workers.probe_of(name)?;
-        let command = command(workers, &environment, &probe, options);
+        let secret = format!("{:016x}.", rand::random::<u64>());
+        let command = command(workers, &environment, (&probe, &secret), options);
         let command =
             command.map_err(|error| Failure::new(FailureKind::Start, format!("environment {name}: {error:#}")))?;
         let start = |_: &Path| {
@@ -99,7 +102,7 @@ impl Guest {
         if environment.unit == Unit::Instructions {
             emulator.wait_by_cpu_time();
         }
-        let mut console = Console::new(emulator);
+        let mut console = Console::new(emulator, &secret);
         let hello = console.line(INIT, workers.timeout * BOOT)?;
         let release = hello.strip_prefix("guest ").unwrap_or(&hello).to_string();
         let console = Rc::new(RefCell::new(console));
@@ -231,10 +234,15 @@ fn function(line: &str) -> Option<(u64, String)> {
 }
 
 /// The command that boots a guest, with its initial file system in the run's directory.
-fn command(workers: &Workers, environment: &Environment, probe: &Path, options: &Options) -> Result<Vec<OsString>> {
+fn command(
+    workers: &Workers,
+    environment: &Environment,
+    init: (&Path, &str),
+    options: &Options,
+) -> Result<Vec<OsString>> {
     let directory = workers.directory();
     let initramfs = directory.join("initramfs");
-    write_archive(&initramfs, probe, options)?;
+    write_archive(&initramfs, init, options)?;
     let kernel = kernel(environment)?;
     let disk = environment.disk.as_ref().map(|words| disk::make(words, &directory)).transpose()?.unwrap_or_default();
     let memory = environment.memory_mib.unwrap_or(options.memory_mib).to_string();
@@ -298,8 +306,8 @@ fn machine(environment: &Environment) -> &str {
     environment.machine.as_deref().unwrap_or(std::env::consts::ARCH)
 }
 
-/// Writes the initial file system.
-fn write_archive(path: &Path, probe: &Path, options: &Options) -> Result<()> {
+/// Writes the initial file system, with the probe and the secret of its console.
+fn write_archive(path: &Path, (probe, secret): (&Path, &str), options: &Options) -> Result<()> {
     let cannot = || format!("cannot write {}", path.display());
     let file = BufWriter::new(fs::File::create(path).with_context(cannot)?);
     let mut archive = Initramfs::new(file).with_context(cannot)?;
@@ -313,6 +321,7 @@ fn write_archive(path: &Path, probe: &Path, options: &Options) -> Result<()> {
             archive.program(name, &program).with_context(cannot)?;
         }
     }
+    archive.file(Path::new(SECRET), initramfs::Facts::default(), secret.as_bytes()).with_context(cannot)?;
     if !options.plan.is_empty() {
         let lines: String = options.plan.iter().map(|case| case.line() + "\n").collect();
         archive.file(Path::new(PLAN), initramfs::Facts::default(), lines.as_bytes()).with_context(cannot)?;
