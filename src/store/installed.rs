@@ -9,7 +9,9 @@ static ATLAS: Dir = include_dir!("$CARGO_MANIFEST_DIR/atlas");
 
 /// The directory that `path` begins with, and the rest.
 fn directory(path: &Path) -> Option<(&'static Dir<'static>, &Path)> {
-    let of = |name, directory| Some((directory, path.strip_prefix(name).ok()?)).filter(|_| !Path::new(name).exists());
+    // One that cannot be looked at exists: reading it tells why.
+    let is_there = |name| Path::new(name).try_exists().unwrap_or(true);
+    let of = |name, directory| Some((directory, path.strip_prefix(name).ok()?)).filter(|_| !is_there(name));
     of("published", &PUBLISHED).or_else(|| of("atlas", &ATLAS))
 }
 

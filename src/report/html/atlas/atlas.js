@@ -190,11 +190,13 @@
   // An environment as commands name it: with another processor than the usual one, and with boot parameters.
   const command = (operation, of, before, after) => {
     const [name, ...parameters] = operation.split(" ");
-    const asked = parameters.map((parameter) => ` --param ${parameter}`).join("");
+    // For a shell: names come from files.
+    const quoted = (text) => (/^[\w.=:+\/][\w.=:+\/-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+    const asked = parameters.map((parameter) => ` --param ${quoted(parameter)}`).join("");
+    if (name.startsWith("-")) return make("p", "No command repeats it: its name is an option.");
     const line = make("p", "To repeat it: ");
-    const quoted = (text) => (text.includes(" ") ? `'${text}'` : text);
     const [from, to] = [before, after].map((kernel) => quoted(of.environments[kernel]));
-    line.append(make("code", `syscost explain ${name}${asked} --env ${from} --versus ${to}`));
+    line.append(make("code", `syscost explain ${quoted(name)}${asked} --env ${from} --versus ${to}`));
     return line;
   };
 

@@ -1,6 +1,7 @@
 //! The data block of the page: rows as arrays, with names by index. The script beside this file reads it.
 
 use crate::atlas::{Atlas, ends, environment};
+use crate::clean;
 use crate::model::atlas::{AtlasCell, AtlasCount, AtlasMachine, AtlasStep, AtlasSteps, UNCHANGED};
 use crate::model::explained::Group;
 use serde_json::{Value, json};
@@ -40,11 +41,21 @@ pub fn block(atlas: &Atlas) -> String {
     }
     let machines: Vec<Value> = machines(atlas).into_iter().map(|machine| block.machine(atlas, machine)).collect();
     let groups = Group::ALL.map(|(_, title)| title);
-    json!({
+    let block = json!({
         "machines": machines, "operations": block.operations.all, "reasons": block.reasons.all,
         "functions": block.functions.all, "groups": groups, "unchanged": UNCHANGED,
-    })
-    .to_string()
+    });
+    cleaned(block).to_string()
+}
+
+/// The script shows each text as a line, and makes commands of some.
+fn cleaned(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(clean::line(&text)),
+        Value::Array(all) => all.into_iter().map(cleaned).collect(),
+        Value::Object(all) => all.into_iter().map(|(key, value)| (key, cleaned(value))).collect(),
+        other => other,
+    }
 }
 
 /// All kinds of machine, that with the most kernels first.

@@ -51,6 +51,15 @@ fn block(html: &str) -> Value {
 }
 
 #[test]
+fn names_from_files_are_shown_as_lines() {
+    let mut atlas = small();
+    let names = ["id.getppid\u{202e}", "id.getppid;touch${IFS}x;#", "a\nb\u{1b}[2J"];
+    atlas.kernels[0].cells = names.map(|name| cell(name, 1.0)).to_vec();
+    let operations = block(&page(&atlas))["operations"].to_string();
+    assert!(operations.contains("id.getppid\u{fffd}") && operations.contains("a b\u{fffd}[2J"), "{operations}");
+}
+
+#[test]
 fn notes_are_sentences_what_a_series_changed_first() {
     let html = page(&small());
     let newest = "6.12.118+deb13: <code>file.fstat</code> executes 59% fewer instructions (2,731 to 1,115): path walk: \
