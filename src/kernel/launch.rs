@@ -25,7 +25,7 @@ use std::time::Duration;
 /// A command ready to be started: everything that the child needs, made before the fork.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
-    /// The file to execute.
+    /// The file to execute; without arguments, a number of null calls to make.
     pub program: CString,
     /// The command's arguments, its name first.
     pub arguments: Vec<CString>,
@@ -111,34 +111,50 @@ impl Launch {
 
     #[allow(unsafe_code)]
     fn hold_by(&self, launcher: &Embedded) -> Result<Held, Errno> {
-        let pipes = Pipes::new()?;
-        let [waiting, failing] = [&pipes.waiting, &pipes.failing].map(AsRawFd::as_raw_fd);
+        let (waiting, go) = pipe2(OFlag::O_CLOEXEC)?;
+        let (failure, failing) = pipe2(OFlag::O_CLOEXEC)?;
+        let ends = [waiting.as_raw_fd(), failing.as_raw_fd()];
         let path = CString::new(launcher.path().as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
-        let words = self.words(waiting, failing)?;
+        let words = self.words(ends)?;
         let (words, environment) = (pointers(&words), pointers(&self.environment));
-        let become_launcher = || {
-            self.restore_signals();
-            // SAFETY: fcntl(2), execve(2) and write(2) are async-signal-safe; both vectors end with a null pointer and point to strings
-            // that end with a zero byte; the report is our own.
-            unsafe {
-                libc::fcntl(waiting, libc::F_SETFD, 0);
-                libc::fcntl(failing, libc::F_SETFD, 0);
-                libc::execve(path.as_ptr(), words.as_ptr(), environment.as_ptr());
-                let report = Errno::last_raw().to_ne_bytes();
-                libc::write(
-                    failing,
-                    [Step::Execute as u8, report[0], report[1], report[2], report[3]].as_ptr().cast(),
-                    5,
-                );
-            }
-            127
+        // SAFETY: the child makes only async-signal-safe calls and allocates nothing.
+        let ForkResult::Parent { child } = (unsafe { fork() })? else {
+            // SAFETY: both vectors end with a null pointer and point to strings that end with a zero byte.
+            unsafe { self.become_launcher(ends, &path, &words, &environment) }
         };
-        // SAFETY: it makes only async-signal-safe calls and allocates nothing.
-        unsafe { fork_held(pipes, become_launcher) }?.beside()
+        drop((waiting, failing));
+        let mut failure = File::from(failure);
+        let (letter, number) = report(&mut failure).unwrap_or((0, libc::EIO));
+        // Unless it is itself what waits, it has ended.
+        if (letter, number) != (HELD, child.as_raw()) {
+            let _ = reap(child.as_raw());
+        }
+        if letter != HELD {
+            return Err(Errno::from_raw(number));
+        }
+        Ok(Held { pid: number.unsigned_abs(), descriptor: pidfd::open(number)?, go: go.into(), failure })
+    }
+
+    /// In a forked child. Reports why it cannot, and ends.
+    ///
+    /// # Safety
+    /// `words` and `environment` end with a null pointer, and point to strings that end with a zero byte.
+    #[allow(unsafe_code)]
+    unsafe fn become_launcher(&self, ends: [i32; 2], path: &CStr, words: &[Text], environment: &[Text]) -> ! {
+        self.restore_signals();
+        // SAFETY: all of them are async-signal-safe; the caller guarantees the strings, and the report is our own.
+        unsafe {
+            ends.iter().for_each(|end| _ = libc::fcntl(*end, libc::F_SETFD, 0));
+            libc::execve(path.as_ptr(), words.as_ptr(), environment.as_ptr());
+            let errno = Errno::last_raw().to_ne_bytes();
+            let report = [Step::Execute as u8, errno[0], errno[1], errno[2], errno[3]];
+            libc::write(ends[1], report.as_ptr().cast(), report.len());
+            libc::_exit(127)
+        }
     }
 
     /// The arguments of the launcher.
-    fn words(&self, waiting: i32, failing: i32) -> Result<Vec<CString>, Errno> {
+    fn words(&self, [waiting, failing]: [i32; 2]) -> Result<Vec<CString>, Errno> {
         let options = [('b', self.bound), ('s', self.silent), ('e', self.enters)];
         let options: String = options.iter().filter(|(_, wanted)| *wanted).map(|(letter, _)| *letter).collect();
         let user = self.user.as_ref().map(|user| {
@@ -164,72 +180,19 @@ impl Launch {
     }
 }
 
-fn pointers(texts: &[CString]) -> Vec<*const libc::c_char> {
+type Text = *const libc::c_char;
+
+fn pointers(texts: &[CString]) -> Vec<Text> {
     texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
-}
-
-/// The child waits for a byte from `go`, and reports to `failure`.
-struct Pipes {
-    waiting: OwnedFd,
-    go: OwnedFd,
-    failure: OwnedFd,
-    failing: OwnedFd,
-}
-
-impl Pipes {
-    fn new() -> Result<Pipes, Errno> {
-        let (waiting, go) = pipe2(OFlag::O_CLOEXEC)?;
-        let (failure, failing) = pipe2(OFlag::O_CLOEXEC)?;
-        Ok(Pipes { waiting, go, failure, failing })
-    }
-}
-
-/// Forks a child that does what `live` does, and ends with the status that it returns.
-///
-/// # Safety
-/// `live` must make only async-signal-safe calls (signal-safety(7)).
-#[allow(unsafe_code)]
-unsafe fn fork_held(pipes: Pipes, live: impl FnOnce() -> i32) -> Result<Held, Errno> {
-    // SAFETY: guaranteed by the caller.
-    match unsafe { fork() }? {
-        // SAFETY: _exit(2) is safe after a fork.
-        ForkResult::Child => unsafe { libc::_exit(live()) },
-        ForkResult::Parent { child } => {
-            let descriptor = pidfd::open(child.as_raw())?;
-            Ok(Held {
-                pid: child.as_raw().unsigned_abs(),
-                descriptor,
-                go: pipes.go.into(),
-                failure: pipes.failure.into(),
-            })
-        }
-    }
 }
 
 /// A child that makes `calls` calls of getppid when it is released, and ends; for calibrating a tracer.
 ///
 /// # Errors
 /// What the kernel refused.
-#[allow(unsafe_code)]
 pub fn hold_null_calls(calls: u32) -> Result<Held, Errno> {
-    let pipes = Pipes::new()?;
-    let (waiting, go) = (pipes.waiting.as_raw_fd(), pipes.go.as_raw_fd());
-    let live = || {
-        let mut word = 0u8;
-        // SAFETY: close(2) and read(2) are async-signal-safe; the buffer is our own. If it kept a copy of the other end, the read
-        // would not return when we end.
-        let released = unsafe { libc::close(go) == 0 && libc::read(waiting, (&raw mut word).cast(), 1) == 1 };
-        if !released || (word == FILTER && !super::seccomp::install()) {
-            return 1;
-        }
-        for _ in 0..calls {
-            // SAFETY: getppid(2) is async-signal-safe and accesses no memory.
-            unsafe { libc::getppid() };
-        }
-        0
-    };
-    // SAFETY: `live` only reads a pipe, installs a filter, and makes null calls.
-    unsafe { fork_held(pipes, live) }
+    let program = CString::new(calls.to_string()).map_err(|_| Errno::EINVAL)?;
+    Launch { program, ..Launch::default() }.hold()
 }
 
 /// What a child reports: a letter, and a number.
@@ -240,19 +203,6 @@ fn report(from: &mut File) -> Option<(u8, i32)> {
 }
 
 impl Held {
-    /// The child that a launcher has started beside itself, after its end.
-    fn beside(mut self) -> Result<Held, Errno> {
-        let (letter, number) = report(&mut self.failure).unwrap_or((0, libc::EIO));
-        if (letter, number.unsigned_abs()) == (HELD, self.pid) {
-            return Ok(self);
-        }
-        let _ = reap(self.pid.cast_signed());
-        if letter != HELD {
-            return Err(Errno::from_raw(number));
-        }
-        Ok(Held { pid: number.unsigned_abs(), descriptor: pidfd::open(number)?, ..self })
-    }
-
     /// Releases the child to its execve; with `filter`, it first installs a seccomp filter that has every call traced.
     ///
     /// # Errors

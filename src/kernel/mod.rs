@@ -29,7 +29,6 @@ pub(crate) mod proc_stat;
 pub mod process;
 pub mod ptrace;
 pub mod regular;
-pub mod seccomp;
 pub mod sources;
 pub mod standard_output;
 pub(crate) mod status;

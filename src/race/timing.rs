@@ -1,7 +1,7 @@
 //! One execution of a command, timed.
 
 use super::site::Site;
-use crate::kernel::launch::{Launch, Started, Step};
+use crate::kernel::launch::{Launch, Started, Step, hold_null_calls};
 use crate::kernel::tracee::{reap, wait_for_end};
 use crate::kernel::usage::Used;
 use crate::model::{Ending, TimedRun};
@@ -113,7 +113,7 @@ fn status(ending: Ending) -> i32 {
 /// # Errors
 /// If no process can be started.
 pub fn least_rss_kib() -> Result<u64> {
-    let held = Launch::default().hold().context("cannot start a process")?;
+    let held = hold_null_calls(0).context("cannot start a process")?;
     let pid = i32::try_from(held.pid)?;
     held.release(false).context("the held process has ended")?;
     Ok(reap(pid)?.ru_maxrss.unsigned_abs())
