@@ -144,7 +144,7 @@ impl Launch {
         self.restore_signals();
         // SAFETY: all of them are async-signal-safe; the caller guarantees the strings, and the report is our own.
         unsafe {
-            ends.iter().for_each(|end| _ = libc::fcntl(*end, libc::F_SETFD, 0));
+            ends.iter().for_each(|end| _ = libc::fcntl(*end, libc::F_SETFD, 0i64));
             libc::execve(path.as_ptr(), words.as_ptr(), environment.as_ptr());
             let errno = Errno::last_raw().to_ne_bytes();
             let report = [Step::Execute as u8, errno[0], errno[1], errno[2], errno[3]];
