@@ -8,8 +8,8 @@ use anyhow::{Context, Result, anyhow, ensure};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -36,11 +36,12 @@ pub fn read(directory: &Path) -> Result<Atlas> {
 }
 
 fn read_within(directory: &Path, mut room: u64) -> Result<Atlas> {
-    let kernels = paths(directory)?.iter().map(|path| kernel_within(path, &mut room)).collect::<Result<Vec<_>>>()?;
+    let kernels = paths(directory)?;
+    let kernels = kernels.iter().map(|path| read_as(path, &mut room, ATLAS_KERNEL)).collect::<Result<Vec<_>>>()?;
     ensure!(!kernels.is_empty(), "{}: no files of an atlas (RELEASE{ENDING})", directory.display());
     let below = directory.join(STEPS);
     let steps = if has_directory(&below)? { paths(&below)? } else { Vec::new() };
-    let steps = steps.iter().map(|path| steps_within(path, &mut room)).collect::<Result<Vec<_>>>()?;
+    let steps = steps.iter().map(|path| read_as(path, &mut room, ATLAS_STEPS)).collect::<Result<Vec<_>>>()?;
     Ok(sorted(Atlas { kernels, steps }))
 }
 
@@ -82,29 +83,22 @@ fn paths(directory: &Path) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// One line that names the file.
 pub fn read_kernel(path: &Path) -> Result<AtlasKernel> {
-    kernel_within(path, &mut { MOST })
-}
-
-fn kernel_within(path: &Path, room: &mut u64) -> Result<AtlasKernel> {
-    read_as(path, room, |kernel: &AtlasKernel| (kernel.schema.clone(), ATLAS_KERNEL))
+    read_as(path, &mut { MOST }, ATLAS_KERNEL)
 }
 
 /// # Errors
 /// One line that names the file.
 pub fn read_steps(path: &Path) -> Result<AtlasSteps> {
-    steps_within(path, &mut { MOST })
+    read_as(path, &mut { MOST }, ATLAS_STEPS)
 }
 
-fn steps_within(path: &Path, room: &mut u64) -> Result<AtlasSteps> {
-    read_as(path, room, |steps: &AtlasSteps| (steps.schema.clone(), ATLAS_STEPS))
+#[derive(Deserialize)]
+struct Schema {
+    schema: String,
 }
 
 /// Takes what it unpacks from the `room` that there is.
-fn read_as<T: DeserializeOwned>(
-    path: &Path,
-    room: &mut u64,
-    schema: impl Fn(&T) -> (String, &'static str),
-) -> Result<T> {
+fn read_as<T: DeserializeOwned>(path: &Path, room: &mut u64, expected: &str) -> Result<T> {
     let mut read = || {
         let mut bytes = Vec::new();
         let packed: Box<dyn Read> = match installed::file(path) {
@@ -114,10 +108,10 @@ fn read_as<T: DeserializeOwned>(
         GzDecoder::new(packed).take(*room + 1).read_to_end(&mut bytes)?;
         let left = room.checked_sub(bytes.len() as u64);
         *room = left.with_context(|| format!("all files together have more than {} MiB", MOST >> 20))?;
-        let document: T = serde_json::from_slice(&bytes).map_err(|error| anyhow!("not a file of an atlas: {error}"))?;
-        let (found, expected) = schema(&document);
-        ensure!(found == expected, "its schema is '{found}', not '{expected}'");
-        Ok(document)
+        let other = |error| anyhow!("not a file of an atlas: {error}");
+        let Schema { schema } = serde_json::from_slice(&bytes).map_err(other)?;
+        ensure!(schema == expected, "its schema is '{schema}', not '{expected}'");
+        serde_json::from_slice(&bytes).map_err(other)
     };
     read().map_err(|error: anyhow::Error| anyhow!("{}: {error:#}", path.display()))
 }
@@ -141,19 +135,11 @@ fn variant(machine: &AtlasMachine, usual: &str) -> String {
     if words.is_empty() { words } else { format!(".{words}") }
 }
 
+/// Writes a kernel or the steps between two.
+///
 /// # Errors
 /// If the file cannot be written; an old one is then unchanged.
-pub fn write_kernel(path: &Path, kernel: &AtlasKernel) -> Result<()> {
-    write(path, kernel)
-}
-
-/// # Errors
-/// If the file cannot be written; an old one is then unchanged.
-pub fn write_steps(path: &Path, steps: &AtlasSteps) -> Result<()> {
-    write(path, steps)
-}
-
-fn write(path: &Path, document: &impl Serialize) -> Result<()> {
+pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
     let parent = path.parent().context("no directory")?;
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
     // No time and no name in the header.
@@ -198,7 +184,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let at = |release: &str| kernel_path(place.path(), release, &machine("qemu64", ""), "qemu64");
         for release in ["6.12.1-cloud-amd64", "6.1.0-9-cloud-amd64"] {
-            write_kernel(&at(release), &kernel(release)).unwrap();
+            write(&at(release), &kernel(release)).unwrap();
         }
         let pair = ["6.1.0-9-cloud-amd64", "6.12.1-cloud-amd64"];
         let steps = AtlasSteps {
@@ -207,12 +193,12 @@ mod tests {
             after: pair[1].into(),
             ..AtlasSteps::default()
         };
-        write_steps(&steps_path(place.path(), pair, &machine("qemu64", ""), "qemu64"), &steps).unwrap();
+        write(&steps_path(place.path(), pair, &machine("qemu64", ""), "qemu64"), &steps).unwrap();
         write_about(place.path()).unwrap();
         let expected = Atlas { kernels: pair.map(kernel).to_vec(), steps: vec![steps] };
         assert_eq!(read(place.path()).unwrap(), expected);
         let first = fs::read(at(pair[0])).unwrap();
-        write_kernel(&at(pair[0]), &kernel(pair[0])).unwrap();
+        write(&at(pair[0]), &kernel(pair[0])).unwrap();
         assert_eq!(fs::read(at(pair[0])).unwrap(), first);
     }
 
@@ -222,7 +208,7 @@ mod tests {
         let path = place.path().join("6.1.json.gz");
         let said = || read(place.path()).unwrap_err().to_string();
         assert!(said().contains("no files of an atlas"), "{}", said());
-        write_kernel(&path, &kernel("6.1")).unwrap();
+        write(&path, &kernel("6.1")).unwrap();
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         assert!(said().starts_with(&format!("{}: ", path.display())), "{}", said());
@@ -230,7 +216,7 @@ mod tests {
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
         assert!(said().starts_with(&format!("{}: ", path.display())), "{}", said());
         fs::remove_file(&path).unwrap();
-        write_kernel(&path, &AtlasKernel { schema: "syscost.other/1".into(), ..kernel("6.1") }).unwrap();
+        write(&path, &AtlasKernel { schema: "syscost.other/1".into(), ..kernel("6.1") }).unwrap();
         let end = "6.1.json.gz: its schema is 'syscost.other/1', not 'syscost.atlas-kernel/1'";
         assert!(said().ends_with(end) && !said().contains('\n'), "{}", said());
     }
@@ -239,7 +225,7 @@ mod tests {
     fn files_have_a_limit_together() {
         let place = tempfile::tempdir().unwrap();
         let at = |number: u64| place.path().join(format!("6.{number}.json.gz"));
-        (1..=3).for_each(|number| write_kernel(&at(number), &kernel("6.1")).unwrap());
+        (1..=3).for_each(|number| write(&at(number), &kernel("6.1")).unwrap());
         let all = 3 * serde_json::to_vec(&kernel("6.1")).unwrap().len() as u64;
         assert_eq!(read_within(place.path(), all).unwrap().kernels.len(), 3);
         let said = read_within(place.path(), all - 1).unwrap_err().to_string();

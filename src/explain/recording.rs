@@ -54,7 +54,7 @@ pub fn record(
     };
     let mut stepping = Stepping { workers, child, probe, run, bits, bounds };
     let _watchdog = Watchdog::start(stepping.child.pid(), workers.timeout + 3 * bounds.time, &workers.interrupt)
-        .map_err(|error| Failure::new(FailureKind::Failed, error.to_string()))?;
+        .map_err(|error| Failure::failed(error.to_string()))?;
     // Switching on one CPU takes a microsecond or two; waking an idle one, tens of microseconds in a virtual machine.
     let recording = workers.placement.on_measuring_cpu(|| stepping.recording(operation));
     recording.map(Ok).or_else(|error| match error.downcast::<StepError>() {

@@ -220,7 +220,7 @@ impl Guest {
                 None if line == "end" => return Ok(lines),
                 None => {
                     let text = line.strip_prefix("error ").unwrap_or(&line);
-                    return Err(Failure::new(FailureKind::Failed, format!("the guest answered: {text}")));
+                    return Err(Failure::failed(format!("the guest answered: {text}")));
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! Rejected: single steps over the gdb stub. They take 270 us each where the log takes about one, and they stop the guest's
 //! timers, without which operations that sleep never end.
 
-use crate::model::{Failure, FailureKind};
+use crate::model::Failure;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -102,7 +102,7 @@ fn answer(mut message: Value) -> Option<Result<Value, String>> {
 }
 
 fn failed(text: &str) -> Failure {
-    Failure::new(FailureKind::Failed, format!("the emulator's monitor: {text}"))
+    Failure::failed(format!("the emulator's monitor: {text}"))
 }
 
 #[cfg(test)]

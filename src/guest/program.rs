@@ -175,7 +175,7 @@ impl Program {
                 "missing" => missed.paths.push(rest.into()),
                 "entries" => missed.calls = entries(&line)?,
                 "ran" => return ran(rest, said).ok_or_else(|| unexpected(&line)),
-                "error" => return Err(Failure::new(FailureKind::Failed, format!("in the guest: {rest}"))),
+                "error" => return Err(Failure::failed(format!("in the guest: {rest}"))),
                 _ => return Err(unexpected(&line)),
             }
         }

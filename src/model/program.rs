@@ -108,24 +108,37 @@ impl ProgramInKernel {
     }
 }
 
+/// A name in two kernels, with what goes with it, and its instructions before and after.
+pub type SideBySide<'a, T> = (&'a str, T, u64, u64);
+
+/// What either of two kernels has, the largest change first.
+pub fn side_by_side<'a, T>(
+    before: impl Iterator<Item = (&'a str, T, u64)>,
+    after: impl Iterator<Item = (&'a str, T, u64)>,
+) -> Vec<SideBySide<'a, T>> {
+    let mut all: BTreeMap<&str, (T, u64, u64)> = BTreeMap::new();
+    let sides = before.map(|(name, with, n)| (name, with, n, 0)).chain(after.map(|(name, with, n)| (name, with, 0, n)));
+    for (name, with, before, after) in sides {
+        let row = all.entry(name).or_insert((with, 0, 0));
+        (row.1, row.2) = (row.1 + before, row.2 + after);
+    }
+    let mut rows: Vec<_> = all.into_iter().map(|(name, (with, before, after))| (name, with, before, after)).collect();
+    rows.sort_by_key(|(_, _, before, after)| std::cmp::Reverse(before.abs_diff(*after)));
+    rows
+}
+
 /// What changed from one kernel to another, the largest change first.
 pub fn changes(before: &Split, after: &Split) -> Vec<FunctionInKernels> {
-    let mut all: BTreeMap<&str, FunctionInKernels> = BTreeMap::new();
-    let sides = before.functions.iter().map(|f| (f, f.own, 0)).chain(after.functions.iter().map(|f| (f, 0, f.own)));
-    for (function, before, after) in sides {
-        let row = all.entry(&function.function).or_insert_with(|| FunctionInKernels {
-            function: function.function.clone(),
-            mostly_for: function.mostly_for.clone(),
-            ..FunctionInKernels::default()
-        });
-        (row.before, row.after) = (row.before + before, row.after + after);
-        row.change = row.after.cast_signed() - row.before.cast_signed();
-    }
-    let mut rows: Vec<FunctionInKernels> = all.into_values().filter(|row| row.change != 0).collect();
-    rows.sort_by(|a, b| {
-        b.change.unsigned_abs().cmp(&a.change.unsigned_abs()).then_with(|| a.function.cmp(&b.function))
-    });
-    rows
+    let [before, after] = [before, after]
+        .map(|split| split.functions.iter().map(|row| (row.function.as_str(), &row.mostly_for, row.own)));
+    let change = |(function, mostly_for, before, after): SideBySide<&String>| FunctionInKernels {
+        function: function.to_string(),
+        mostly_for: mostly_for.clone(),
+        before,
+        after,
+        change: after.cast_signed() - before.cast_signed(),
+    };
+    side_by_side(before, after).into_iter().map(change).filter(|row| row.change != 0).collect()
 }
 
 #[cfg(test)]

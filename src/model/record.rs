@@ -315,6 +315,11 @@ impl Failure {
         Failure { kind, message: message.into() }
     }
 
+    /// One of something that was tried.
+    pub fn failed(message: impl Into<String>) -> Failure {
+        Failure::new(FailureKind::Failed, message)
+    }
+
     /// The failure of a case that was not measured because the run was interrupted.
     pub fn interrupted() -> Failure {
         Failure::new(FailureKind::Interrupted, "the run was interrupted")

@@ -55,7 +55,7 @@ impl Session {
             }
             counts.push(counted.and_then(|(counted, facts)| {
                 libc = facts.get("libc").map(str::to_string).or(libc.take());
-                counted.per_operation().ok_or_else(|| Failure::new(FailureKind::Failed, "nothing was counted"))
+                counted.per_operation().ok_or_else(|| Failure::failed("nothing was counted"))
             }));
             if counts.last().is_some_and(is_crash) {
                 let rest =

@@ -115,7 +115,7 @@ fn check(place: &Place) {
     let count = kernel.cells[0].count.as_mut().unwrap();
     (count.mode, count.least, count.most) = (1.0, 1.0, 1.0);
     let path = directory.join(format!("{}.json.gz", kernel.release));
-    atlas::write_kernel(&path, &kernel).unwrap();
+    atlas::write(&path, &kernel).unwrap();
     let output = place.run(&arguments);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let found = stdout(&output);

@@ -9,7 +9,7 @@ use super::names::{KERNEL, Names};
 use crate::guest::{Guest, Monitor, Options};
 use crate::kernel::process::make_fifo;
 use crate::kernel::threads;
-use crate::model::{Failure, FailureKind};
+use crate::model::Failure;
 use crate::runner::Workers;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -75,13 +75,15 @@ impl<'a> Emulator<'a> {
             self.one_instruction_a_block("off")?;
         }
         let done = done?;
-        let sink = reading.recv_timeout(self.workers.timeout).map_err(|_| failed("the emulator's log does not end"))?;
+        let sink = reading
+            .recv_timeout(self.workers.timeout)
+            .map_err(|_| Failure::failed("the emulator's log does not end"))?;
         Ok((done, sink))
     }
 
     fn start_log<S: Sink>(&mut self, blocks: Blocks, sink: S) -> Result<Receiver<S>, Failure> {
         let _ = std::fs::remove_file(&self.pipe);
-        make_fifo(&self.pipe).map_err(|error| failed(&format!("{}: {error}", self.pipe.display())))?;
+        make_fifo(&self.pipe).map_err(|error| Failure::failed(format!("{}: {error}", self.pipe.display())))?;
         let reading = read_log(&self.pipe, sink)?;
         self.monitor.execute("stop", json!({}))?;
         self.monitor.order(&format!("logfile {}", self.pipe.display()))?;
@@ -109,7 +111,8 @@ impl<'a> Emulator<'a> {
         for (start, size) in runs(pages) {
             let arguments = json!({"val": start.cast_signed(), "size": size, "filename": path.to_string_lossy()});
             if self.monitor.execute("memsave", arguments).is_ok() {
-                let bytes = std::fs::read(&path).map_err(|error| failed(&format!("{}: {error}", path.display())))?;
+                let bytes =
+                    std::fs::read(&path).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
                 code.add(start, bytes);
             }
         }
@@ -157,12 +160,8 @@ fn read_log<S: Sink>(pipe: &Path, mut sink: S) -> Result<Receiver<S>, Failure> {
         // Nobody waits any more after a failure.
         let _ = sender.send(sink);
     })
-    .map_err(|error| failed(&error.to_string()))?;
+    .map_err(|error| Failure::failed(error.to_string()))?;
     Ok(receiver)
-}
-
-fn failed(text: &str) -> Failure {
-    Failure::new(FailureKind::Failed, text)
 }
 
 #[cfg(test)]

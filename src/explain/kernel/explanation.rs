@@ -5,7 +5,9 @@ use super::names::in_source;
 use crate::model::explained::{
     Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus, VERSUS,
 };
-use std::collections::{BTreeMap, HashMap};
+use crate::model::program::{SideBySide, side_by_side};
+use indexmap::IndexMap;
+use std::collections::HashMap;
 
 /// The instructions below `tree` by what they are spent on, and by function.
 pub(super) fn sums(tree: &Call) -> (Vec<GroupSum>, Vec<FunctionSum>) {
@@ -37,15 +39,12 @@ fn groups(functions: &Functions) -> Vec<GroupSum> {
 fn merged(functions: Functions) -> Vec<FunctionSum> {
     let mut all: Vec<_> = functions.into_iter().collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let mut rows: Vec<FunctionSum> = Vec::new();
-    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut rows: IndexMap<String, FunctionSum> = IndexMap::new();
     for ((name, group), (own, calls)) in all {
-        let at = *known.entry(name.clone()).or_insert(rows.len());
-        match rows.get_mut(at) {
-            Some(row) => (row.own, row.calls) = (row.own + own, row.calls + calls),
-            None => rows.push(FunctionSum { name, group, calls, own }),
-        }
+        let row = rows.entry(name.clone()).or_insert(FunctionSum { name, group, calls: 0, own: 0 });
+        (row.own, row.calls) = (row.own + own, row.calls + calls);
     }
+    let mut rows: Vec<FunctionSum> = rows.into_values().collect();
     rows.sort_by(|a, b| b.own.cmp(&a.own).then_with(|| a.name.cmp(&b.name)));
     rows
 }
@@ -98,18 +97,12 @@ fn group_changes(before: &KernelExplanation, after: &KernelExplanation) -> Vec<G
 }
 
 fn changes(before: &[FunctionSum], after: &[FunctionSum]) -> Vec<Change> {
-    let mut all: BTreeMap<&str, Change> = BTreeMap::new();
-    let sides = before.iter().map(|f| (f, f.own, 0)).chain(after.iter().map(|f| (f, 0, f.own)));
-    for (function, before, after) in sides {
-        let (name, group) = (function.name.clone(), function.group);
-        let change = all.entry(&function.name).or_insert(Change { name, group, before: 0, after: 0, change: 0 });
-        (change.before, change.after) = (change.before + before, change.after + after);
-    }
-    let with_change =
-        |change: Change| Change { change: change.after.cast_signed() - change.before.cast_signed(), ..change };
-    let mut changes: Vec<Change> = all.into_values().map(with_change).filter(|change| change.change != 0).collect();
-    changes.sort_by(|a, b| b.change.unsigned_abs().cmp(&a.change.unsigned_abs()).then_with(|| a.name.cmp(&b.name)));
-    changes
+    let [before, after] = [before, after].map(|side| side.iter().map(|f| (f.name.as_str(), f.group, f.own)));
+    let change = |(name, group, before, after): SideBySide<Group>| {
+        let (name, change) = (name.to_string(), after.cast_signed() - before.cast_signed());
+        Change { name, group, before, after, change }
+    };
+    side_by_side(before, after).into_iter().map(change).filter(|change| change.change != 0).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Names of a guest's functions by address, from its kernel's list of symbols and the probe's file. Called by the rest of
 //! `explain::kernel`.
 
-use crate::model::{Failure, FailureKind};
+use crate::model::Failure;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,7 +31,7 @@ impl Names {
     /// # Errors
     /// If its file cannot be read.
     pub fn of_program(path: &Path) -> Result<Names, Failure> {
-        let failed = |error: String| Failure::new(FailureKind::Failed, format!("{}: {error}", path.display()));
+        let failed = |error: String| Failure::failed(format!("{}: {error}", path.display()));
         let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
         let file = object::File::parse(&*bytes).map_err(|error| failed(error.to_string()))?;
         let mut names = Names::default();

@@ -9,7 +9,7 @@ use super::names::{KERNEL, Names};
 use super::tree::tree;
 use crate::guest::{Channel, Options, ToCount};
 use crate::model::explained::{Call, EXPLAINED, KernelExplanation};
-use crate::model::{Case, Failure, FailureKind, Planned, Returned};
+use crate::model::{Case, Failure, Planned, Returned};
 use crate::runner::Workers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -123,7 +123,7 @@ impl<'a> Recorder<'a> {
         let run = channel.facts().get("run").and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
         // The loop of a snippet is in its main function.
         let run = run.or_else(|| names.start_of("main"));
-        let run = run.ok_or_else(|| failed("the probe does not say where its code is (fact 'run')"))?;
+        let run = run.ok_or_else(|| Failure::failed("the probe does not say where its code is (fact 'run')"))?;
         let code = names.range(run);
         if is_single(limit) {
             let trace = self.batch(channel, 1)?.ok_or_else(too_long)?;
@@ -146,14 +146,13 @@ impl<'a> Recorder<'a> {
     }
 }
 
-fn failed(text: &str) -> Failure {
-    Failure::new(FailureKind::Failed, text)
-}
-
 fn too_long() -> Failure {
-    failed(&format!("an iteration executes too many instructions to be shown: more than {} million", MOST / 1_000_000))
+    Failure::failed(format!(
+        "an iteration executes too many instructions to be shown: more than {} million",
+        MOST / 1_000_000
+    ))
 }
 
 fn not_found() -> Failure {
-    failed("the operation's loop was not found among the instructions that the emulator logged")
+    Failure::failed("the operation's loop was not found among the instructions that the emulator logged")
 }

@@ -6,6 +6,7 @@
 
 use crate::explain::kernel::emulator::Sink;
 use crate::explain::kernel::log::Line;
+use indexmap::IndexMap;
 use std::collections::HashMap;
 
 /// Addresses that mean something.
@@ -38,7 +39,7 @@ pub const SWITCHED: &str = "[after a switch]";
 const ENTERED: &str = "[entry]";
 
 /// The number of a reason to be in the kernel.
-type Reason = u16;
+type Reason = usize;
 
 /// A block that was executed for a reason, and the one that followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,10 +52,8 @@ pub struct Edge {
 /// What was counted between the marks.
 pub struct Counter {
     marks: Marks,
-    reasons: Vec<String>,
-    by_name: HashMap<String, Reason>,
     /// How often the kernel was entered for each.
-    entered: Vec<u64>,
+    reasons: IndexMap<String, u64>,
     has_begun: bool,
     has_ended: bool,
     /// Whether what runs until the next switch is not the command.
@@ -79,9 +78,7 @@ impl Counter {
     pub fn new(marks: Marks) -> Counter {
         let mut counter = Counter {
             marks,
-            reasons: Vec::new(),
-            by_name: HashMap::new(),
-            entered: Vec::new(),
+            reasons: IndexMap::new(),
             has_begun: false,
             has_ended: false,
             is_other: false,
@@ -105,23 +102,16 @@ impl Counter {
 
     /// The reason by name, and how often the kernel was entered for it.
     pub fn reason_of(&self, edge: &Edge) -> &str {
-        &self.reasons[usize::from(edge.reason)]
+        self.reasons.get_index(edge.reason).map_or(SWITCHED, |(name, _)| name)
     }
 
     /// All reasons with their numbers of entries.
     pub fn entries(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.reasons.iter().map(String::as_str).zip(self.entered.iter().copied())
+        self.reasons.iter().map(|(name, times)| (name.as_str(), *times))
     }
 
     fn reason(&mut self, name: &str) -> Reason {
-        if let Some(known) = self.by_name.get(name) {
-            return *known;
-        }
-        let number = Reason::try_from(self.reasons.len()).unwrap_or(AFTER_SWITCH);
-        self.reasons.push(name.to_string());
-        self.entered.push(0);
-        self.by_name.insert(name.to_string(), number);
-        number
+        self.reasons.get_index_of(name).unwrap_or_else(|| self.reasons.insert_full(name.to_string(), 0).0)
     }
 
     fn executes(&mut self, block: u64) {
@@ -204,7 +194,7 @@ impl Counter {
             *self.edges.entry(edge).or_insert(0) += times;
         }
         for reason in self.entered_recently.drain(..).filter(|_| !is_other) {
-            self.entered[usize::from(reason)] += 1;
+            self.reasons[reason] += 1;
         }
     }
 }

@@ -16,7 +16,7 @@ mod walk;
 use super::kernel::emulator::{Blocks, Emulator};
 use crate::guest::{Observed, Options, Program, Ran};
 use crate::model::program::{NativeRun, ProgramInKernel, ProgramInKernels, Split, changes};
-use crate::model::{Ending, Failure, FailureKind};
+use crate::model::{Ending, Failure};
 use crate::runner::Workers;
 use crate::trace::gather::{Entries, Gathered, Kind, gather};
 use anyhow::{Context, Result};
@@ -140,7 +140,7 @@ impl Lab<'_> {
         }
         let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(" | ")) };
         let text = format!("the command ended with status {status} there and {} here{said}", self.native.status);
-        Err(Failure::new(FailureKind::Failed, text))
+        Err(Failure::failed(text))
     }
 
     fn runs(&self, program: &Program) -> Result<Vec<u64>, Failure> {

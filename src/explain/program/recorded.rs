@@ -6,8 +6,8 @@ use crate::explain::kernel::emulator::{Emulator, PAGE};
 use crate::explain::kernel::flow::Code64;
 use crate::explain::kernel::names::{KERNEL, Names, in_source};
 use crate::guest::Guest;
+use crate::model::Failure;
 use crate::model::program::{CallInKernel, FunctionInKernel, Split};
-use crate::model::{Failure, FailureKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The kernel's half of the addresses, for the emulator.
@@ -42,7 +42,7 @@ pub fn marks(guest: &Guest) -> Result<Marks, Failure> {
     let symbols = guest.symbols(&SYMBOLS)?;
     let kernel: Marks = symbols.iter().filter_map(|(at, name)| Some((*at, mark(name)?))).collect();
     if !kernel.values().any(|mark| *mark == Mark::Entry) {
-        return Err(failed("the kernel does not report its symbols (built without CONFIG_KALLSYMS_ALL?)"));
+        return Err(Failure::failed("the kernel does not report its symbols (built without CONFIG_KALLSYMS_ALL?)"));
     }
     Ok(kernel.into_iter().chain(LAUNCHER_MARKS).collect())
 }
@@ -95,7 +95,8 @@ fn syscall_name(function: &str) -> &str {
 /// # Errors
 /// That the run was not in the log, or that the guest did not answer.
 pub fn split(emulator: &mut Emulator, counter: &Counter, instructions: u64) -> Result<Split, Failure> {
-    let edges = counter.edges().ok_or_else(|| failed("the command was not found in what the emulator logged"))?;
+    let edges =
+        counter.edges().ok_or_else(|| Failure::failed("the command was not found in what the emulator logged"))?;
     let pages: BTreeSet<u64> =
         edges.keys().flat_map(|edge| [page(edge.block), page(edge.block).wrapping_add(PAGE)]).collect();
     let code = emulator.code(&pages)?;
@@ -104,7 +105,7 @@ pub fn split(emulator: &mut Emulator, counter: &Counter, instructions: u64) -> R
     let names = emulator.kernel_names(Names::default(), &used)?;
     let total = kernel.values().sum();
     let user = instructions.checked_sub(total).ok_or_else(|| {
-        failed(&format!("of {total} instructions in the kernel some are of other processes: the command's executed {instructions} in all"))
+        Failure::failed(format!("of {total} instructions in the kernel some are of other processes: the command's executed {instructions} in all"))
     })?;
     Ok(Split {
         user: Some(user),
@@ -167,10 +168,6 @@ fn by_function(kernel: &Executed, names: &Names) -> Vec<FunctionInKernel> {
 fn plain_name(name: &str) -> &str {
     let name = in_source(name);
     ["_noprof", "_orig"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
-}
-
-fn failed(text: &str) -> Failure {
-    Failure::new(FailureKind::Failed, text)
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use super::kernel::{COUNTS, number, signed};
 use crate::document::{Block, Document};
-use crate::model::program::{CallInKernel, FunctionInKernel, FunctionInKernels, ProgramInKernel, ProgramInKernels};
+use crate::model::program::{
+    CallInKernel, FunctionInKernel, FunctionInKernels, ProgramInKernel, ProgramInKernels, SideBySide, side_by_side,
+};
 use crate::prose::{counted, some};
 use crate::report::numbers::{percent, thousands};
 use crate::report::{Cell, JsonDocument, Spec, Table};
@@ -108,7 +110,7 @@ fn calls(kernel: &ProgramInKernel, most: usize) -> Table {
         Spec::right("instructions", |row: &CallInKernel| number(row.instructions)),
         Spec::right("%", move |row: &CallInKernel| share(row.instructions, whole)),
     ];
-    shortened(Table::of(&specs, &kernel.split.by_call), kernel.split.by_call.len(), most)
+    shortened(&specs, &kernel.split.by_call, most)
 }
 
 fn functions(kernel: &ProgramInKernel, most: usize) -> Table {
@@ -119,41 +121,29 @@ fn functions(kernel: &ProgramInKernel, most: usize) -> Table {
         Spec::right("own instructions", |row: &FunctionInKernel| number(row.own)),
         Spec::right("%", move |row: &FunctionInKernel| share(row.own, whole)),
     ];
-    shortened(Table::of(&specs, &kernel.split.functions), kernel.split.functions.len(), most)
+    shortened(&specs, &kernel.split.functions, most)
 }
 
-fn shortened(mut table: Table, rows: usize, most: usize) -> Table {
+fn shortened<R>(specs: &[Spec<R>], rows: &[R], most: usize) -> Table {
+    let mut table = Table::of(specs, rows);
     table.truncate(most);
-    if rows > most {
-        table.noted(vec![format!("{} are not shown; --all lists them", counted(rows - most, "row"))])
-    } else {
-        table
+    match rows.len().saturating_sub(most) {
+        0 => table,
+        more => table.noted(vec![format!("{} are not shown; --all lists them", counted(more, "row"))]),
     }
 }
-
-/// A call in two kernels: name, instructions before and after.
-type CallOfTwo = (String, u64, u64);
 
 fn calls_of_two(before: &ProgramInKernel, after: &ProgramInKernel, most: usize) -> Table {
-    let of = |kernel: &ProgramInKernel, call: &str| {
-        kernel.split.by_call.iter().find(|row| row.call == call).map_or(0, |row| row.instructions)
-    };
-    let names = before.split.by_call.iter().chain(&after.split.by_call).map(|row| row.call.as_str());
-    let mut rows: Vec<CallOfTwo> = Vec::new();
-    for name in names {
-        if !rows.iter().any(|(known, _, _)| known == name) {
-            rows.push((name.to_string(), of(before, name), of(after, name)));
-        }
-    }
-    rows.sort_by_key(|(_, before, after)| std::cmp::Reverse(before.abs_diff(*after)));
+    let [of_before, of_after] =
+        [before, after].map(|kernel| kernel.split.by_call.iter().map(|row| (row.call.as_str(), (), row.instructions)));
+    let rows = side_by_side(of_before, of_after);
     let specs = [
-        Spec::left("in the kernel for", |row: &CallOfTwo| row.0.as_str().into()),
-        Spec::right(&before.environment, |row: &CallOfTwo| number(row.1)),
-        Spec::right(&after.environment, |row: &CallOfTwo| number(row.2)),
-        Spec::right("change", |row: &CallOfTwo| signed(row.2.cast_signed() - row.1.cast_signed())),
+        Spec::left("in the kernel for", |row: &SideBySide<()>| row.0.into()),
+        Spec::right(&before.environment, |row: &SideBySide<()>| number(row.2)),
+        Spec::right(&after.environment, |row: &SideBySide<()>| number(row.3)),
+        Spec::right("change", |row: &SideBySide<()>| signed(row.3.cast_signed() - row.2.cast_signed())),
     ];
-    let number = rows.len();
-    shortened(Table::of(&specs, &rows), number, most)
+    shortened(&specs, &rows, most)
 }
 
 fn changes(found: &ProgramInKernels, (before, after): (&ProgramInKernel, &ProgramInKernel), most: usize) -> Table {
@@ -164,7 +154,7 @@ fn changes(found: &ProgramInKernels, (before, after): (&ProgramInKernel, &Progra
         Spec::right(&after.environment, |row: &FunctionInKernels| number(row.after)),
         Spec::right("change", |row: &FunctionInKernels| signed(row.change)),
     ];
-    shortened(Table::of(&specs, &found.changes), found.changes.len(), most)
+    shortened(&specs, &found.changes, most)
 }
 
 fn notes(found: &ProgramInKernels) -> Vec<String> {

@@ -215,7 +215,7 @@ impl Build<'_> {
         let begun = Instant::now();
         let boots = Boots::new(self.args.boots, self.jobs(), pace);
         let made = count_kernel(self.interrupt, facts, machine, (&self.planned, boots));
-        match made.and_then(|kernel| atlas::write_kernel(path, &kernel)) {
+        match made.and_then(|kernel| atlas::write(path, &kernel)) {
             Ok(()) => {
                 let seconds = begun.elapsed().as_secs_f64();
                 self.notes.tell(&format_args!("{}: {} counted in {seconds:.0} s", pace.step(), facts.release));
@@ -281,7 +281,7 @@ impl Build<'_> {
             explained(&session, pair.kernels, pair.steps, &all).map_err(|failure| anyhow!(failure.message))
         };
         let made = on_one_cpu(|| session(self.interrupt).and_then(explain));
-        match made.and_then(|steps| atlas::write_steps(&path, &steps).map(|()| told(&steps))) {
+        match made.and_then(|steps| atlas::write(&path, &steps).map(|()| told(&steps))) {
             Ok(told) => {
                 let seconds = begun.elapsed().as_secs_f64();
                 self.notes.tell(&format_args!("{}: {name}: {told} in {seconds:.0} s", pace.step()));

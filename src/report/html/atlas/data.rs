@@ -4,25 +4,15 @@ use crate::atlas::{Atlas, ends, environment};
 use crate::clean;
 use crate::model::atlas::{AtlasCell, AtlasCount, AtlasMachine, AtlasStep, AtlasSteps, UNCHANGED};
 use crate::model::explained::Group;
+use indexmap::IndexSet;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Texts that are named by index.
-#[derive(Default)]
-struct Names {
-    all: Vec<String>,
-    known: HashMap<String, usize>,
-}
+type Names = IndexSet<String>;
 
-impl Names {
-    fn index(&mut self, name: &str) -> usize {
-        if let Some(index) = self.known.get(name) {
-            return *index;
-        }
-        self.known.insert(name.to_string(), self.all.len());
-        self.all.push(name.to_string());
-        self.all.len() - 1
-    }
+fn index(names: &mut Names, name: &str) -> usize {
+    names.get_index_of(name).unwrap_or_else(|| names.insert_full(name.to_string()).0)
 }
 
 #[derive(Default)]
@@ -37,13 +27,13 @@ pub fn block(atlas: &Atlas) -> String {
     let mut block = Block::default();
     // Kernels are the oldest first; the newest knows the most operations, in the order of the list.
     for cell in atlas.kernels.iter().rev().flat_map(|kernel| &kernel.cells) {
-        block.operations.index(&cell.operation);
+        index(&mut block.operations, &cell.operation);
     }
     let machines: Vec<Value> = machines(atlas).into_iter().map(|machine| block.machine(atlas, machine)).collect();
     let groups = Group::ALL.map(|(_, title)| title);
     let block = json!({
-        "machines": machines, "operations": block.operations.all, "reasons": block.reasons.all,
-        "functions": block.functions.all, "groups": groups, "unchanged": UNCHANGED,
+        "machines": machines, "operations": block.operations, "reasons": block.reasons,
+        "functions": block.functions, "groups": groups, "unchanged": UNCHANGED,
     });
     cleaned(block).to_string()
 }
@@ -100,11 +90,11 @@ impl Block {
 
     /// Of each operation, in their order.
     fn cells(&mut self, cells: &[AtlasCell]) -> Value {
-        let mut values = vec![Value::Null; self.operations.all.len()];
+        let mut values = vec![Value::Null; self.operations.len()];
         for cell in cells {
-            values[self.operations.index(&cell.operation)] = match (&cell.count, &cell.reason) {
+            values[index(&mut self.operations, &cell.operation)] = match (&cell.count, &cell.reason) {
                 (Some(count), _) => counted(count),
-                (None, Some(reason)) => json!([self.reasons.index(reason)]),
+                (None, Some(reason)) => json!([index(&mut self.reasons, reason)]),
                 (None, None) => Value::Null,
             };
         }
@@ -116,9 +106,9 @@ impl Block {
     }
 
     fn step(&mut self, step: &AtlasStep, before: usize, after: usize) -> Option<Value> {
-        let operation = *self.operations.known.get(&step.operation)?;
+        let operation = self.operations.get_index_of(&step.operation)?;
         let one = |f: &crate::model::atlas::AtlasFunction| {
-            json!([self.functions.index(&f.name), f.group as usize, f.before, f.after])
+            json!([index(&mut self.functions, &f.name), f.group as usize, f.before, f.after])
         };
         let functions: Vec<Value> = step.functions.iter().map(one).collect();
         Some(json!([before, after, operation, number(step.before), number(step.after), functions, step.reason]))
