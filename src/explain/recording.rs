@@ -2,13 +2,14 @@
 //! process.
 
 use super::symbols::Symbols;
+use crate::kernel::open;
 use crate::kernel::process::kill_group;
 use crate::kernel::step::{Bits, Bounds, Memory, StepError, Stepper};
 use crate::model::{Case, Failure, FailureKind, Operation};
 use crate::proof::Watchdog;
 use crate::runner::{Child, Workers};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The probe's name among objects.
 pub const PROBE: &str = "probe";
@@ -155,7 +156,7 @@ pub fn symbols(recording: &Recording) -> Symbols {
     for path in paths {
         let image = match path {
             "[vdso]" => Some(recording.memory.vdso.clone()),
-            _ if path.starts_with('/') => std::fs::read(path).ok(),
+            _ if path.starts_with('/') => open::contents(Path::new(path)).ok(),
             _ => None,
         };
         let label = if recording.probe.to_str() == Some(path) { PROBE } else { path };

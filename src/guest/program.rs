@@ -4,6 +4,7 @@
 use super::channel::Channel;
 use super::initramfs::{Facts, Initramfs};
 use super::traced::entries;
+use crate::kernel::open;
 use crate::kernel::ptrace::Counts;
 use crate::model::{Failure, FailureKind};
 use anyhow::{Context, Result};
@@ -102,7 +103,7 @@ impl CommandFile {
 
     /// What this user may not read was not read by the command either: it has asked for its facts alone.
     fn read(&self, path: &Path) -> Result<Vec<u8>> {
-        match std::fs::read(path) {
+        match open::contents(path) {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Vec::new()),
             read => read.with_context(|| format!("the command needs {}, and it cannot be read", self.path.display())),
         }

@@ -18,6 +18,13 @@ pub fn regular(path: &Path) -> io::Result<File> {
     checked(OpenOptions::new().read(true), 0, path)
 }
 
+/// All bytes of a regular file.
+pub fn contents(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Opens a regular file of this user or of root, not a link to one.
 pub fn own(path: &Path) -> io::Result<File> {
     ours(checked(OpenOptions::new().read(true), libc::O_NOFOLLOW, path)?)
@@ -85,7 +92,7 @@ mod tests {
         symlink(at("file"), at("link")).unwrap();
         let _other_end = File::options().read(true).write(true).open(at("pipe")).unwrap();
         for name in ["pipe", "directory", "missing"] {
-            assert!(regular(&at(name)).is_err() && own(&at(name)).is_err(), "{name}");
+            assert!(regular(&at(name)).is_err() && contents(&at(name)).is_err() && own(&at(name)).is_err(), "{name}");
         }
         assert!(to_append(&at("pipe")).is_err() && directory(&at("pipe")).is_err() && directory(&at("file")).is_err());
         assert!(regular(&at("link")).is_ok() && own(&at("link")).is_err() && to_append(&at("link")).is_err());

@@ -6,7 +6,7 @@ use crate::cli::messages::Notes;
 use crate::cli::run::{Measured, RunArgs, measure, threads_of};
 use crate::kernel::host::facts;
 use crate::kernel::taxes::is_passing;
-use crate::kernel::{Sources, private};
+use crate::kernel::{Sources, open, private};
 use crate::model::{Host, Need, Profile, Run};
 use crate::runner::state_directory;
 use crate::store;
@@ -23,8 +23,9 @@ const LEAST_SHARE: f64 = 0.01;
 /// Sizes and depths up to this factor beyond the measured ones are priced by these.
 const BEYOND: u64 = 2;
 
-/// Runs that are kept.
+/// Runs that are kept, and the most bytes of one.
 const MOST_KEPT: usize = 8;
+const LARGEST: u64 = 1 << 26;
 
 /// What unit costs are for.
 pub struct Wanted<'a> {
@@ -151,13 +152,14 @@ impl Folder {
         self.files()
             .into_iter()
             .filter(move |path| has_prefix(path, &prefix))
-            .filter_map(|path| store::read(&path).ok())
+            .filter_map(|path| store::run_from_bytes(&path, &open::bytes(&path, LARGEST).ok()?).ok())
     }
 
     /// Without its file, the next 'why' takes longer.
     fn keep(&self, run: &Run) {
         let name = format!("{}{}.json", self.prefix(), run.started_unix_s);
-        let _ = store::write(run, &self.path.join(name));
+        // Whatever lies there is replaced and not opened.
+        let _ = store::write_again(run, &self.path.join(name));
         let kept: Vec<PathBuf> = self.files().into_iter().take(MOST_KEPT).collect();
         self.all().filter(|path| !kept.contains(path)).for_each(|path| drop(fs::remove_file(path)));
     }
@@ -180,6 +182,20 @@ mod tests {
 
     fn need(operation: &str, size: u64) -> Need {
         fixtures::need(operation, Some(size), Some(0.5))
+    }
+
+    #[test]
+    fn a_pipe_among_those_that_are_kept_is_not_opened() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = Folder { path: top.path().to_path_buf(), boot: "boot".into(), conditions: 1 };
+        let run = run(vec![record("id.getppid", 100)]);
+        let named = |seconds: u64| top.path().join(format!("{}{seconds}.json", folder.prefix()));
+        for seconds in [run.started_unix_s, run.started_unix_s + 1] {
+            crate::kernel::process::make_fifo(&named(seconds)).unwrap();
+        }
+        assert_eq!(folder.runs().count(), 0);
+        folder.keep(&run);
+        assert_eq!(folder.runs().count(), 1);
     }
 
     #[test]

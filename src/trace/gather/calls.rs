@@ -1,5 +1,6 @@
 //! What calls do with paths, directories and sockets, by their arguments. Pure, but for `interpreter`.
 
+use crate::kernel::open;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
@@ -137,7 +138,7 @@ pub fn is_rare_device(path: &Path) -> bool {
 pub fn interpreter(path: &Path) -> Option<PathBuf> {
     const MOST: usize = 1 << 16;
     let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(MOST as u64).read_to_end(&mut bytes).ok()?;
+    open::regular(path).ok()?.take(MOST as u64).read_to_end(&mut bytes).ok()?;
     let name = match bytes.strip_prefix(b"#!") {
         Some(rest) => {
             let line = rest.split(|byte| *byte == b'\n').next()?.trim_ascii();

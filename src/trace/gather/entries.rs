@@ -1,6 +1,7 @@
 //! What lies at the paths that a command used, as it was when each was first used: files, directories and symbolic links, with all
 //! that is passed on the way to them.
 
+use crate::kernel::open;
 use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -197,8 +198,8 @@ fn kind(path: &Path, facts: &Metadata) -> Kind {
 }
 
 fn copied(from: &Path, to: &Path) -> Result<()> {
-    fs::copy(from, to)
-        .map(drop)
+    open::contents(from)
+        .and_then(|bytes| fs::write(to, bytes))
         .with_context(|| format!("cannot copy {} before the command changes it", from.display()))
 }
 
