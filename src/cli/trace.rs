@@ -15,9 +15,9 @@ use super::{messages, terminal};
 use crate::compare::Budget;
 use crate::model::{By, Ending, Profile};
 use crate::report::{Format, ProfileDocument, Screen, profile_table, unknown_overhead, write_answer};
+use crate::store;
 use crate::trace::{Detail, Grouping, More, TraceOptions, TracerKind};
 use anyhow::{Context, Result, anyhow};
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -90,7 +90,7 @@ Examples:
 
 Standard output is the command's. The table goes to standard error, or to the file of --report.
 Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found;
-1 if tracing failed, lost data, or a budget was exceeded, 2 usage; 130 if a SIGINT to syscost alone ended the tracing: the command goes on.";
+1 if tracing failed, lost data, or a budget was exceeded, 2 usage; 130 if a signal to syscost alone ended the tracing: the command goes on.";
 
 /// Traces and reports. Errors: `trace::LaunchError` if the command cannot be run; otherwise why no tracer works, or
 /// what cannot be written.
@@ -127,7 +127,7 @@ pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
 /// Where --report goes.
 pub(super) enum Report<'a> {
     StandardOutput(Output),
-    File(&'a Path, File),
+    File(&'a Path),
 }
 
 impl Report<'_> {
@@ -135,8 +135,8 @@ impl Report<'_> {
         if path == Path::new("-") {
             return Ok(Report::StandardOutput(Output::open()?));
         }
-        let file = File::create(path).map_err(|error| anyhow!("--report {}: {error}", path.display()));
-        Ok(Report::File(path, usage(file)?))
+        check_destination("--report", Some(path))?;
+        Ok(Report::File(path))
     }
 
     pub fn write(&mut self, answer: impl Fn(Screen, &mut dyn Write) -> Result<()>) -> Result<()> {
@@ -145,8 +145,10 @@ impl Report<'_> {
                 answer(terminal::screen(), out)?;
                 Ok(out.flush()?)
             }
-            Report::File(path, file) => {
-                answer(Screen::PLAIN, file).with_context(|| format!("--report {}", path.display()))
+            Report::File(path) => {
+                let mut text = Vec::new();
+                answer(Screen::PLAIN, &mut text)?;
+                store::write_bytes(path, &text).with_context(|| format!("--report {}", path.display()))
             }
         }
     }
