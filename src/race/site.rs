@@ -13,8 +13,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// More is not copied before each execution.
+/// More is not copied before each execution: files take as long as many bytes do.
 const MOST_MIB: u64 = 256;
+const MOST_FILES: u64 = 20_000;
 
 /// A command's environment.
 pub struct Inside {
@@ -124,19 +125,20 @@ pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
     if run.starts_with(home) {
         bail!("a fresh copy of {at} cannot be made in {} inside of it: set TMPDIR to another directory", run.display());
     }
-    let (mut bytes, mut left) = (0, vec![home.to_path_buf()]);
+    let (mut bytes, mut files, mut left) = (0, 0, vec![home.to_path_buf()]);
     while let Some(directory) = left.pop() {
         for entry in fs::read_dir(&directory).with_context(|| format!("cannot read {}", directory.display()))?.flatten()
         {
             let facts = entry.metadata()?;
-            bytes += facts.len();
+            (bytes, files) = (bytes + facts.len(), files + 1);
             if facts.is_dir() {
                 left.push(entry.path());
             }
         }
-        if bytes > MOST_MIB << 20 {
+        if bytes > MOST_MIB << 20 || files > MOST_FILES {
             bail!(
-                "{at} has more than the {MOST_MIB} MiB that are copied before each execution: run it in a smaller one"
+                "{at} has more than the {MOST_MIB} MiB or {MOST_FILES} files that are copied before each execution: run it in a \
+                 smaller one"
             );
         }
     }
@@ -182,5 +184,12 @@ mod tests {
         assert!(check_copied(top.path(), &site.run).unwrap_err().to_string().contains("set TMPDIR"));
         fs::File::create(site.home.join("large")).unwrap().set_len((MOST_MIB << 20) + 1).unwrap();
         assert!(check_copied(&site.home, &site.run).unwrap_err().to_string().contains("256 MiB"));
+        fs::remove_file(site.home.join("large")).unwrap();
+        fs::write(site.home.join("one"), "").unwrap();
+        let link = |number| fs::hard_link(site.home.join("one"), site.home.join(format!("{number}"))).unwrap();
+        (1..MOST_FILES).for_each(link);
+        assert!(check_copied(&site.home, &site.run).is_ok());
+        link(MOST_FILES);
+        assert!(check_copied(&site.home, &site.run).unwrap_err().to_string().contains("20000 files"));
     }
 }
