@@ -2,6 +2,7 @@
 
 use crate::model::{Failure, FailureKind};
 use crate::session::Refused;
+use std::io;
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0:#}")]
@@ -9,7 +10,9 @@ pub struct UsageError(anyhow::Error);
 
 /// Whether the user ended the command, rather than a mistake.
 pub fn is_interrupt(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Failure>().is_some_and(|failure| failure.kind == FailureKind::Interrupted)
+    let is_ours = |failure: &Failure| failure.kind == FailureKind::Interrupted;
+    let is_helpers = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
+    error.downcast_ref().is_some_and(is_ours) || error.chain().filter_map(|cause| cause.downcast_ref()).any(is_helpers)
 }
 
 /// Marks an error as a usage error, other than an interrupt. Errors: that of `result`, marked.

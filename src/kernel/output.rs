@@ -1,20 +1,51 @@
-//! What another program prints. Not `Command::output`, which panics where it cannot read one of two pipes: here both are files.
+//! What another program prints. Not `Command::output`, which panics where it cannot read one of two pipes: here both are files. A
+//! signal that ends this program ends the other.
 
+use super::pidfd;
+use super::process::wait_readable;
 use nix::sys::memfd::MFdFlags;
 use nix::sys::memfd::memfd_create;
 use std::fs::File;
-use std::io::{Read, Result, Seek};
-use std::process::{Command, Output};
+use std::io::{ErrorKind, Read, Result, Seek};
+use std::process::{Child, Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Set by signals that end this program.
+static STOPS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
+
+/// From now on programs are ended when `stop` becomes true.
+pub fn stop_by(stop: Arc<AtomicBool>) {
+    STOPS.lock().unwrap_or_else(PoisonError::into_inner).push(stop);
+}
 
 /// Runs `command` to its end. Its standard input is what was set, or this program's.
 ///
 /// # Errors
-/// If it cannot be started, or what it printed not be kept.
+/// If it cannot be started, or what it printed not be kept; the interrupt.
 pub fn output(command: &mut Command) -> Result<Output> {
     let (mut stdout, mut stderr) = (nameless()?, nameless()?);
     let mut child = command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).spawn()?;
+    let stops = STOPS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    wait(&mut child, &stops)?;
     let status = child.wait()?;
     Ok(Output { status, stdout: whole(&mut stdout)?, stderr: whole(&mut stderr)? })
+}
+
+/// Waits for its end, or kills it: what it has started is left to the janitor.
+fn wait(child: &mut Child, stops: &[Arc<AtomicBool>]) -> Result<()> {
+    const LOOK: Duration = Duration::from_millis(200);
+    let is_set = || stops.iter().any(|stop| stop.load(Ordering::Relaxed));
+    let Ok(process) = pidfd::open(child.id().cast_signed()) else { return Ok(()) };
+    while !wait_readable(&process, LOOK) {
+        if is_set() {
+            child.kill()?;
+            child.wait()?;
+            return Err(ErrorKind::Interrupted.into());
+        }
+    }
+    Ok(())
 }
 
 /// A file in memory; on disk where the system has none such.
@@ -40,5 +71,20 @@ mod tests {
         let output = output(Command::new("sh").args(["-c", script])).unwrap();
         assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(7), 300_000, 200_000));
         assert!(super::output(&mut Command::new("/nowhere")).is_err());
+    }
+
+    #[test]
+    fn a_signal_ends_a_program() {
+        let stop = Arc::<AtomicBool>::default();
+        let setter = {
+            let stop = Arc::clone(&stop);
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(50));
+                stop.store(true, Ordering::Relaxed);
+            })
+        };
+        let ended = wait(&mut Command::new("sleep").arg("600").spawn().unwrap(), &[stop]);
+        assert_eq!(ended.unwrap_err().kind(), ErrorKind::Interrupted);
+        setter.join().unwrap();
     }
 }

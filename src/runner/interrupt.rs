@@ -1,11 +1,12 @@
 //! The flag that ends a run early.
 
+use crate::kernel::output::stop_by;
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set by ^C, SIGTERM and SIGHUP, and checked by everything that waits.
+/// Set by ^C, ^\, SIGTERM and SIGHUP, and checked by everything that waits.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(pub Arc<AtomicBool>);
 
@@ -16,7 +17,8 @@ impl Interrupt {
     /// If the kernel refuses.
     pub fn on_signals() -> Result<Interrupt> {
         let interrupt = Interrupt::default();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        stop_by(Arc::clone(&interrupt.0));
+        for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
             signal_hook::flag::register(signal, interrupt.0.clone()).context("cannot watch for ^C")?;
         }
         Ok(interrupt)
