@@ -7,7 +7,8 @@
  * name, or "error TEXT". The driver keeps the janitor's standard input open; when that is closed (at the end of the
  * run, by ^C, by kill -9 of the driver), the janitor kills the run's processes and removes its kernel objects and its
  * directory, in this order: as long as the directory exists, another janitor knows that something may be left. Input:
- * "+PGID" when a process group is started; "-PGID" when it has ended, before its number can be reused.
+ * "+PGID" when a process group is started; "-PGID" when it has ended, before its number can be reused; "@" when the
+ * driver is about to take the terminal that is its standard output, "~" when it has given it back, each answered by a line.
  *
  * The directory's name contains the run's number, which names all kernel objects that the run may create (objects.h).
  * If the file "containers" is there, podman may keep containers of the run; they have the label "syscost=DIRECTORY".
@@ -32,6 +33,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -81,6 +83,45 @@ static int has_group(void) {
         if (kill(-groups[i], 0) == 0) return 1;
     return 0;
 }
+
+/* ---- the terminal ---- */
+
+static int terminal = -1;
+static struct termios modes;
+
+static void give_back_terminal(void) {
+    if (terminal >= 0) close(terminal);
+    terminal = -1;
+}
+
+static void take_terminal(void) {
+    char path[64];
+    give_back_terminal();
+    snprintf(path, sizeof path, "/proc/%ld/fd/1", (long)getppid());
+    terminal = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (terminal >= 0 && tcgetattr(terminal, &modes) != 0) give_back_terminal();
+}
+
+/* As a driver that was killed would have. Modes that are not raw were set by somebody else since: a shell. */
+static void restore_terminal(void) {
+    static const char leave[] = "\033[?25h\033[?1049l";
+    struct termios now;
+    if (terminal < 0) return;
+    if (tcgetattr(terminal, &now) == 0 && !(now.c_lflag & (ICANON | ECHO | ISIG)) && !(now.c_oflag & OPOST))
+        tcsetattr(terminal, TCSANOW, &modes);
+    if (write(terminal, leave, sizeof leave - 1) < 0) return;
+    give_back_terminal();
+}
+
+static void answer(const char *line) {
+    if (line[0] == '+' || line[0] == '-') return note_group(line);
+    if (line[0] == '@') take_terminal();
+    else give_back_terminal();
+    printf("done\n");
+    fflush(stdout);
+}
+
+/* ---- the run's process groups ---- */
 
 /* A driver that was killed has closed its workers' input too, so they end by themselves. Those that a container runtime
    has started get time for that, because only the runtime can remove what it keeps elsewhere. */
@@ -424,7 +465,8 @@ int main(int argc, char **argv) {
     if (!make_directory(&run)) return complain("mkdir");
     printf("%s\n", run.name);
     fflush(stdout);
-    while (fgets(line, sizeof line, stdin)) note_group(line);
+    while (fgets(line, sizeof line, stdin)) answer(line);
+    restore_terminal();
     end_groups(&run);
     return end_run(&run) ? 0 : 1;
 }

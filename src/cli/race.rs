@@ -18,10 +18,10 @@ use crate::model::{Profile, Race};
 use crate::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter};
 use crate::report::{Format, JsonDocument, program_document, race_document, write_answer, write_json};
 use crate::runner::{Environment, Interrupt, RunDirectory};
+use crate::store;
 use crate::trace::LaunchError;
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -45,7 +45,8 @@ pub struct RaceArgs {
     /// runs as the current user, also under sudo. Emulated kernels (linux-6.1, ...) count instructions, as 'explain' does.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, conflicts_with_all = ["versus", "parameters"])]
     environments: Vec<String>,
-    /// With --env: start each execution in a fresh copy of the working directory, made untimed below TMPDIR. Environments with a file
+    /// With --env: start each execution in a fresh copy of the working directory (at most 256 MiB and 20,000 files), made untimed below
+    /// TMPDIR. Environments with a file
     /// system of their own (tmpfs, overlay, ...) imply it, for all. Absolute paths still lead to the original.
     #[arg(long, requires = "environments")]
     fresh_copy: bool,
@@ -74,6 +75,10 @@ pub struct RaceArgs {
     /// Time commands that fail as well; without this, a failure ends the race.
     #[arg(long, short)]
     ignore_failure: bool,
+    /// End (SIGKILL) what a command leaves running before the next one starts. Without this it is named and left alone; with --env it
+    /// is ended with the race.
+    #[arg(long, conflicts_with = "environments")]
+    end_left: bool,
     /// Do not count system calls.
     #[arg(long)]
     no_counts: bool,
@@ -114,10 +119,10 @@ pub fn run(args: &RaceArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let environments = args.timed_environments()?;
     let commands = launched(&usage(args.commands())?)?;
     let interrupt = Interrupt::on_signals()?;
-    let (_directory, commands) = args.entered(commands, &environments, &interrupt)?;
+    let (directory, commands) = args.entered(commands, &environments, &interrupt)?;
     let progress = Progress::new(notes.quiet || args.show_output);
     let tell = |line: &str| notes.tell(&line);
-    let raced = race::run(&commands, &args.options(), &interrupt, &progress, &tell);
+    let raced = race::run(&commands, &args.options(), (&interrupt, directory), &progress, &tell);
     progress.done();
     let raced = raced?;
     let mut found = crate::compare::race(&raced, args.threshold);
@@ -192,15 +197,20 @@ impl RaceArgs {
         Ok(vec![race::joined(&self.commands)])
     }
 
-    /// The command in each environment, and the directory in which they are made, which must outlive the race.
+    /// The command in each environment, and the directory in which they are made, which must outlive the race; elsewhere one for its
+    /// janitor.
     fn entered(
         &self,
-        commands: Vec<Command>,
+        mut commands: Vec<Command>,
         environments: &[Environment],
         interrupt: &Interrupt,
     ) -> Result<(Option<RunDirectory>, Vec<Command>)> {
         if environments.is_empty() {
-            return Ok((None, commands));
+            let directory = RunDirectory::create_empty().ok();
+            if let Some(directory) = directory.as_ref().filter(|_| self.end_left) {
+                race::mark_left(&mut commands, directory);
+            }
+            return Ok((directory, commands));
         }
         let mut directory = RunDirectory::create()?;
         let entered = race::enter(&commands[0], environments, self.fresh_copy, &mut directory, interrupt)?;
@@ -213,6 +223,7 @@ impl RaceArgs {
             time: self.time.map(Duration::from_secs_f64),
             warmup: self.warmup,
             ignore_failure: self.ignore_failure,
+            ends_left: self.end_left,
             count: !self.no_counts,
         }
     }
@@ -242,8 +253,7 @@ impl RaceArgs {
         let Some(path) = &self.out else { return Ok(()) };
         let mut text = Vec::new();
         write_json(found, &mut text)?;
-        let written = File::create(path).and_then(|mut file| file.write_all(&text));
-        written.with_context(|| format!("--out {}", path.display()))
+        Ok(store::write_bytes(path, &text)?)
     }
 
     fn exit(&self, found: &RaceFound, notes: Notes) -> Result<Exit> {

@@ -14,6 +14,7 @@ use super::error::usage;
 use super::exit::Exit;
 use super::messages::{Notes, tell};
 use super::target::TargetArgs;
+use crate::runner::RunDirectory;
 use crate::top::{By, Sort, View};
 use crate::trace::{Detail, Grouping, More, TraceOptions};
 use anyhow::{Result, anyhow};
@@ -21,7 +22,9 @@ use live::Live;
 use metrics::Metrics;
 use plain::Plain;
 use session::{Session, Show, grouping};
+use std::cell::RefCell;
 use std::io::IsTerminal;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Show who calls what right now: calls, errors and times per second, live.
@@ -83,7 +86,7 @@ Enter into a row, Esc out of it, p pause, F10 or q quit. From 120 columns on, wh
 marked row is shown beside it.
 
 Only eBPF can do this: it needs root, or CAP_BPF and CAP_PERFMON. A COMMAND has neither input
-nor output, and is ended (SIGTERM) with syscost.
+nor output, and is ended with syscost.
 
 Exit status: 0 also when interrupted, or if events were lost; 1 if tracing failed; 126 if COMMAND cannot be run, 127 if not found; 2 usage.";
 
@@ -105,13 +108,16 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     let nothing = notes.quiet && metrics.is_some();
     let options = args.options(nothing)?;
     let scope = options.target.scope().unwrap_or_else(|| args.target.command());
-    let show = args.show(nothing, &scope)?;
+    // Its janitor ends the command, and gives the terminal back, if this process is killed.
+    let run = RunDirectory::create_empty().ok().map(|run| Rc::new(RefCell::new(run)));
+    let show = args.show(nothing, &scope, run.clone())?;
     let is_live = matches!(show, Show::Live(_));
     let grouping = options.more.grouping;
     let mut session = Session::new(Duration::from_secs_f64(args.interval), args.count, show, metrics, scope, grouping);
     // A live screen has its own headline.
     let ended = crate::trace::watch(
         &options,
+        run.as_deref(),
         &mut |line| {
             if !is_live {
                 notes.tell(&line)
@@ -151,7 +157,7 @@ impl TopArgs {
         })
     }
 
-    fn show(&self, nothing: bool, scope: &str) -> Result<Show> {
+    fn show(&self, nothing: bool, scope: &str, run: Option<Rc<RefCell<RunDirectory>>>) -> Result<Show> {
         let view = if self.sampled { View::of_samples(self.by, self.sort) } else { View::new(self.by, self.sort) };
         // Counters of metrics go on where counts would begin again.
         let metrics = self.listen.is_some();
@@ -160,7 +166,7 @@ impl TopArgs {
         Ok(if nothing {
             Show::Nothing
         } else if terminal && self.count != Some(1) && self.format == Format::Text {
-            Show::Live(Box::new(Live::new(view, scope)))
+            Show::Live(Box::new(Live::new(view, scope, run)))
         } else {
             Show::Plain(Box::new(Plain::open(view, self.format == Format::Json, self.rows, scope)?))
         })

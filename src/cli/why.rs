@@ -11,11 +11,12 @@ use super::target::TargetArgs;
 use super::trace::{self, Report};
 use crate::attribute::attribute;
 use crate::attribute::costs::Costs;
-use crate::model::{By, Profile, Run};
+use crate::model::{By, Ending, Profile, Run};
 use crate::report::{AttributionDocument, Format, Screen, why_document, write_answer};
 use crate::store::{self, StoreError};
 use crate::trace::{Detail, Grouping, More, TraceOptions};
 use anyhow::{Result, anyhow};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -71,7 +72,12 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
     if profile.all_calls().calls == 0 {
         return Err(anyhow!("no system call was seen: nothing can be explained"));
     }
-    let unit_costs = args.unit_costs(&profile, notes)?;
+    let costs = args.wanted(&profile);
+    let is_over = was_interrupted(&profile);
+    let Some(unit_costs) = (if is_over { costs.kept(notes) } else { Some(costs.costs(args.fresh, notes)?) }) else {
+        messages::tell(&"interrupted: no unit costs were measured, so nothing is priced");
+        return stored.map(|()| ended).map_err(Into::into);
+    };
     if !unit_costs.complete {
         messages::tell(&"interrupted while measuring unit costs: calls without one are not priced");
     }
@@ -83,6 +89,13 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
     profile.unit_costs = Some(Box::new(unit_costs));
     stored.and_then(|()| args.store(&profile))?;
     Ok(ended)
+}
+
+/// Whether a signal ended the command, or the tracing of it.
+fn was_interrupted(profile: &Profile) -> bool {
+    let ended = |ending| matches!(ending, Ending::Signalled(SIGINT | SIGQUIT | SIGTERM | SIGHUP));
+    let is_cut = !profile.complete && profile.tracer.lost == 0;
+    !profile.command.is_empty() && (is_cut || profile.ending.is_none_or(ended))
 }
 
 impl WhyArgs {
@@ -100,9 +113,9 @@ impl WhyArgs {
         self.environments.iter().filter(|name| *name != "native")
     }
 
-    fn unit_costs(&self, profile: &Profile, notes: Notes) -> Result<Run> {
+    fn wanted<'a>(&self, profile: &'a Profile) -> costs::Wanted<'a> {
         let names = self.others().cloned().collect();
-        costs::Wanted { profile, environments: names, time: self.time }.costs(self.fresh, notes)
+        costs::Wanted { profile, environments: names, time: self.time }
     }
 
     fn write(&self, profile: &Profile, run: &Run, screen: Screen, out: &mut dyn Write) -> Result<()> {

@@ -10,7 +10,7 @@ use super::judge::marked;
 use super::profiles::{ProfileColumn, ProfileComparison, ProfileRow, Span, compare_profiles};
 use super::verdict::{Ratio, RatioOf};
 use crate::model::{Contender, InEnvironment, Profile, Race, TimedRun};
-use crate::stats::{self, BetweenRuns, median, trimmed, trimmed_ratio};
+use crate::stats::{self, BetweenRuns, change_points, median, trimmed, trimmed_ratio};
 use net::{Net, in_seconds, net};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,10 @@ use std::collections::BTreeMap;
 
 /// Page faults that differ by less, as a share, are not named.
 const FAULTS_APART: f64 = 0.05;
+
+/// Changes of the wall time by a smaller factor are not named, and blocks of rounds that are searched for them.
+const LASTING: f64 = 1.25;
+const MOST_BLOCKS: usize = 60;
 
 /// A race analysed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,6 +73,22 @@ pub struct RaceResult {
     pub system_calls: Option<u64>,
     /// Why not.
     pub not_counted: Option<String>,
+    /// Programs that it left running.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_running: Vec<String>,
+    /// The largest change of its wall time between two rounds, if it lasted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<Changed>,
+}
+
+/// Wall time changed between two rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Changed {
+    /// Rounds before it.
+    pub rounds: usize,
+    /// The medians on both sides, in seconds.
+    pub before: f64,
+    pub after: f64,
 }
 
 /// What a command took in an environment, in seconds. The other times of a result include the environment's start-up.
@@ -159,8 +179,25 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
         exit_codes: own.runs.iter().map(|run| run.status).collect(),
         system_calls: own.counted.as_ref().ok().map(|profile| profile.all_calls().calls),
         not_counted: own.counted.as_ref().err().cloned(),
+        left_running: own.left_running.iter().cloned().collect(),
+        changed: changed(&times),
         times,
     }
+}
+
+/// A command that fills a cache, or that the machine slows down, has two times, and the mean is neither.
+fn changed(times: &[f64]) -> Option<Changed> {
+    // Finding changes takes quadratic time: blocks of rounds, by their medians.
+    let length = times.len().div_ceil(MOST_BLOCKS).max(1);
+    let middle = |times: &[f64]| median(times.to_vec());
+    let blocks: Vec<f64> = times.chunks(length).filter_map(middle).map(f64::ln).collect();
+    let at = |block: usize| {
+        let (before, after) = times.split_at(block * length);
+        Some(Changed { rounds: before.len(), before: middle(before)?, after: middle(after)? })
+    };
+    let size = |own: &Changed| (own.after / own.before).ln().abs();
+    let all = change_points(&blocks).into_iter().filter_map(at).filter(|own| size(own) > LASTING.ln());
+    all.max_by(|a, b| size(a).total_cmp(&size(b)))
 }
 
 fn seconds_of(runs: &[TimedRun], value: fn(&TimedRun) -> u64) -> Vec<f64> {
@@ -286,6 +323,7 @@ mod tests {
     use super::super::verdict::Mark;
     use super::*;
     use crate::model::{CallCount, Class, ProcessGroup};
+    use std::collections::BTreeSet;
 
     fn count(call: &str, calls: u64, ns: u64) -> CallCount {
         let class = Class { depth: Some(2), ..Class::default() };
@@ -308,6 +346,7 @@ mod tests {
             parameters: BTreeMap::new(),
             base,
             environment: None,
+            left_running: BTreeSet::new(),
             runs: wall_ms.iter().map(run).collect(),
             counted: Ok(Profile { groups: vec![group], complete: true, ..Profile::default() }),
         }
@@ -317,6 +356,17 @@ mod tests {
         let old = contender(None, old, vec![count("openat", 4168, 50_000_000), count("read", 7, 1000)]);
         let new = contender(Some(0), new, vec![count("openat", 110, 2_000_000), count("read", 7, 1000)]);
         race(&Race { complete: true, contenders: vec![old, new], ..Race::default() }, 0.01)
+    }
+
+    #[test]
+    fn a_command_that_changes_is_named_and_one_that_scatters_is_not() {
+        let changing: Vec<u64> = (0..24).map(|i| if i < 12 { 50 + i % 3 } else { 2 }).collect();
+        let scattering: Vec<u64> = (0..24).map(|i| 100 + 37 * (i * 7 % 5)).collect();
+        let both = found(&changing, &scattering).results;
+        assert_eq!(both[0].changed, Some(Changed { rounds: 12, before: 0.051, after: 0.002 }));
+        assert_eq!(both[1].changed, None);
+        let many: Vec<f64> = (0..6001).map(|i| if i < 3000 { 0.05 } else { 0.002 }).collect();
+        assert!(changed(&many).unwrap().rounds.abs_diff(3000) <= 101);
     }
 
     #[test]

@@ -2,25 +2,27 @@
 //!
 //! The kernel counts the peak memory that a process had before its execve for the command as well, and a fork of this one has
 //! megabytes. So a small program (probe/extra/launch.c) starts a process beside itself, our child, which waits and becomes the
-//! command. That one stays in our process group, on our terminal, with our descriptors: job control works as with time(1).
+//! command. That one stays in our process group, on our terminal, with our descriptors: job control works as with time(1); unless it
+//! is bound to us.
 //! Called by `trace::run` and `race`.
 //!
 //! Rejected: `std::process::Command`, whose `spawn` waits for the execve, while here the execve has to wait for us.
 
 use super::embedded::Embedded;
 use super::pidfd;
-use super::process::is_ignored;
+use super::process::{is_ignored, kill_group, signal_group};
 use super::tracee::reap;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
-use nix::unistd::{ForkResult, fork, pipe2};
+use nix::sys::signal::Signal;
+use nix::unistd::{ForkResult, Pid, fork, pipe2, setpgid};
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A command ready to be started: everything that the child needs, made before the fork.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub struct Launch {
     pub ignored: Vec<i32>,
     /// Whether standard input, output and error are /dev/null.
     pub silent: bool,
-    /// Whether the command is killed if this process is.
+    /// Whether the command leads a process group of its own, and is killed if this process is.
     pub bound: bool,
     /// Where the command works; `None` for this process's working directory.
     pub directory: Option<CString>,
@@ -56,6 +58,9 @@ pub struct Identity {
 
 /// Signals that we handle while a command runs.
 pub const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
+
+/// How long a command that is ended may take to end by itself.
+const GRACE: Duration = Duration::from_millis(400);
 
 /// What the child could not do, as it reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +86,8 @@ const HELD: u8 = b'h';
 /// A child that waits to be released. If this is dropped before that, the child ends.
 pub struct Held {
     pub pid: u32,
+    /// Its process group, if it leads one of its own.
+    group: Option<u32>,
     /// Also becomes readable when the child has ended.
     descriptor: OwnedFd,
     go: File,
@@ -89,6 +96,7 @@ pub struct Held {
 
 /// A child that was released.
 pub struct Started {
+    group: Option<u32>,
     descriptor: OwnedFd,
     go: File,
     failure: File,
@@ -132,7 +140,10 @@ impl Launch {
         if letter != HELD {
             return Err(Errno::from_raw(number));
         }
-        Ok(Held { pid: number.unsigned_abs(), descriptor: pidfd::open(number)?, go: go.into(), failure })
+        let pid = number.unsigned_abs();
+        let leads = || setpgid(Pid::from_raw(number), Pid::from_raw(0)).is_ok();
+        let group = (self.bound && leads()).then_some(pid);
+        Ok(Held { pid, group, descriptor: pidfd::open(number)?, go: go.into(), failure })
     }
 
     /// In a forked child. Reports why it cannot, and ends.
@@ -209,14 +220,34 @@ impl Held {
     /// If the child has ended.
     pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
         self.go.write_all(&[if filter { FILTER } else { GO }])?;
-        Ok(Started { descriptor: self.descriptor, go: self.go, failure: self.failure })
+        Ok(Started { group: self.group, descriptor: self.descriptor, go: self.go, failure: self.failure })
     }
 }
 
 impl Started {
-    /// Sends a signal; nothing happens if it has ended.
-    pub fn signal(&self, signal: i32) {
-        let _ = pidfd::send_signal(&self.descriptor, signal);
+    /// Sends a signal that asks it to end, and wakes it if it is stopped; nothing happens if it has ended.
+    pub fn ask(&self, signal: i32) {
+        for signal in [signal, libc::SIGCONT] {
+            let _ = pidfd::send_signal(&self.descriptor, signal);
+        }
+    }
+
+    /// Ends one that has not ended, with its group if it leads one: asks it first.
+    pub fn end(&self) {
+        if self.has_ended() {
+            return;
+        }
+        match self.group {
+            Some(group) => [Signal::SIGTERM, Signal::SIGCONT].into_iter().for_each(|asks| signal_group(group, asks)),
+            None => self.ask(libc::SIGTERM),
+        }
+        let asked = Instant::now();
+        // A signal of ours interrupts the wait.
+        while !self.has_ended() && asked.elapsed() < GRACE {
+            self.ends_within(GRACE.saturating_sub(asked.elapsed()));
+        }
+        let _ = pidfd::send_signal(&self.descriptor, libc::SIGKILL);
+        self.group.into_iter().for_each(kill_group);
     }
 
     pub fn has_ended(&self) -> bool {

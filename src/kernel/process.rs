@@ -4,9 +4,11 @@ use crate::model::Ending;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
+use std::ffi::CString;
 use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +16,19 @@ use std::time::Duration;
 /// Kills every process of a group that we started and whose leader has not been reaped; after that, the ID may be
 /// reused. A group that has already ended is not an error.
 pub fn kill_group(group: u32) {
+    signal_group(group, Signal::SIGKILL);
+}
+
+/// Sends such a group another signal.
+pub fn signal_group(group: u32, signal: Signal) {
     if let Ok(group) = i32::try_from(group) {
-        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+        let _ = killpg(Pid::from_raw(group), signal);
     }
+}
+
+/// What a process of ours that is orphaned leaves running becomes a child of this process (prctl(2), PR_SET_CHILD_SUBREAPER).
+pub fn adopt_orphans() {
+    let _ = nix::sys::prctl::set_child_subreaper(true);
 }
 
 /// `exit status 1`, or the signal.
@@ -40,6 +52,22 @@ pub fn arguments(pid: u32) -> Option<String> {
     // Some programs replace the whole by one line.
     let (_, rest) = words.split_once('\0').or_else(|| words.split_once(' ')).unwrap_or_default();
     Some(rest.replace('\0', " "))
+}
+
+/// The name of a process; empty if it has ended.
+pub fn name_of(pid: i32) -> String {
+    let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    String::from_utf8_lossy(&name).trim_end_matches('\n').to_string()
+}
+
+/// Whether the file that a process executes grants privileges: it is set-user-ID or set-group-ID, or has capabilities.
+#[allow(unsafe_code)]
+pub fn gains_privileges(pid: i32) -> bool {
+    let program = format!("/proc/{pid}/exe");
+    let is_set_id = fs::metadata(&program).is_ok_and(|facts| facts.mode() & 0o6000 != 0);
+    let Ok(path) = CString::new(program) else { return is_set_id };
+    // SAFETY: getxattr(2) reads two strings that end with a zero byte; with no room, it only returns a size.
+    is_set_id || unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) > 0 }
 }
 
 /// Makes a named pipe that only this user can open.
@@ -101,14 +129,18 @@ pub fn is_unknown_user(uid: u32) -> bool {
 pub fn descendants(process: i32) -> Vec<i32> {
     let (mut threads, mut processes) = (Vec::new(), vec![process]);
     while let Some(process) = processes.pop() {
-        for tid in threads_of(process) {
-            threads.push(tid);
-            let children = std::fs::read_to_string(format!("/proc/{process}/task/{tid}/children")).unwrap_or_default();
-            processes.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
-        }
+        threads.extend(threads_of(process));
+        processes.extend(children(process));
     }
     threads.retain(|tid| *tid != process);
     threads
+}
+
+/// The processes that a process has started and not reaped, or adopted; none where the system does not list them.
+pub fn children(process: i32) -> Vec<i32> {
+    let of = |tid| fs::read_to_string(format!("/proc/{process}/task/{tid}/children")).unwrap_or_default();
+    let lists: Vec<String> = threads_of(process).into_iter().map(of).collect();
+    lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|pid| pid.parse().ok()).collect()
 }
 
 fn threads_of(process: i32) -> Vec<i32> {

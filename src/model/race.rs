@@ -1,7 +1,7 @@
 //! Commands raced against each other: what was timed, round by round. Plain data.
 
 use super::{Host, Profile, Tool};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whole commands that were run in turn.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +36,8 @@ pub struct Contender {
     pub runs: Vec<TimedRun>,
     /// Its system calls, counted in runs of their own; or why that was not possible.
     pub counted: Result<Profile, String>,
+    /// Names of programs that it left running when it had ended.
+    pub left_running: BTreeSet<String>,
 }
 
 /// The environment that a command was started in.

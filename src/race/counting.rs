@@ -1,12 +1,12 @@
 //! System calls of each command, counted in runs of their own, so that tracing disturbs no time.
 
 use super::command::Command;
-use super::options::Options;
+use super::course::Course;
 use super::rounds::prepare;
 use crate::model::Profile;
-use crate::runner::{Interrupt, NATIVE};
+use crate::runner::NATIVE;
 use crate::session::{Stage, Watch};
-use crate::trace::{self, Detail, More, Target, TraceOptions};
+use crate::trace::{self, Bound, Detail, LOST_PRIVILEGE, More, Target, TraceOptions};
 use anyhow::{Result, anyhow};
 
 /// Runs of each: where they differ, the counts are ranges.
@@ -16,32 +16,33 @@ const RUNS: usize = 2;
 const ELSEWHERE: &str = "counted in native only";
 
 /// The profile of each command, or why there is none.
-pub fn count(
-    commands: &[Command],
-    options: &Options,
-    interrupt: &Interrupt,
-    watch: &dyn Watch,
-) -> Vec<Result<Profile, String>> {
+pub fn count(commands: &[Command], course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>> {
     watch.stage(Stage::Proving);
     let one = |(index, command): (usize, &Command)| {
         watch.at(index as f64 / commands.len() as f64, &command.text);
-        match (options.count, interrupt.is_set()) {
+        match (course.options.count, course.interrupt.is_set()) {
             (false, _) => Err("not asked for".to_string()),
             (_, true) => Err("interrupted".to_string()),
             _ if command.inside.as_ref().is_some_and(|inside| inside.name != NATIVE) => Err(ELSEWHERE.to_string()),
-            _ => profile(command, interrupt).map_err(|error| format!("{error:#}")),
+            _ => profile(command, course).map_err(|error| format!("{error:#}")),
         }
     };
     commands.iter().enumerate().map(one).collect()
 }
 
-fn profile(command: &Command, interrupt: &Interrupt) -> Result<Profile> {
+fn profile(command: &Command, course: &Course) -> Result<Profile> {
     let mut all: Option<Profile> = None;
     for _ in 0..RUNS {
-        prepare(command, interrupt)?;
-        let own = trace::run(&options(command), &mut |_| {})?;
+        prepare(command, course)?;
+        let bound = Bound { interrupt: course.interrupt, run: course.run, alone: true };
+        let own = trace::run_bound(&options(command), &command.launch, bound)?;
+        course.look(command);
         if !own.complete {
             return Err(anyhow!("tracing was cut short"));
+        }
+        // Other calls than those of the runs that are timed.
+        if let Some(warning) = own.warnings.iter().find(|warning| warning.ends_with(LOST_PRIVILEGE)) {
+            return Err(anyhow!("{warning}; root can count it"));
         }
         match &mut all {
             Some(first) => first.repeats.push(own.as_run()),

@@ -77,7 +77,7 @@ pub fn enter(
         let directory = run.worker_directory()?;
         let (home, files) = (home.clone(), environment.files());
         let site = Site { run: run.path().to_path_buf(), directory, home, is_copied, files };
-        let own = Entrance { environment, number: run.number(), site: &site };
+        let own = Entrance { environment, number: run.number(), mark: run.mark(), site: &site };
         own.check(interrupt)?;
         let entered = own.command(command)?;
         all.push(Command { base: (index > 0).then_some(0), ..entered(site) });
@@ -89,6 +89,8 @@ pub fn enter(
 struct Entrance<'a> {
     environment: &'a Environment,
     number: &'a str,
+    /// By it the janitor finds processes of the run.
+    mark: CString,
     site: &'a Site,
 }
 
@@ -127,16 +129,11 @@ impl Entrance<'_> {
         let words = std::iter::once(started.get_program()).chain(started.get_args()).map(OsStr::to_owned).collect();
         let traced = trace::Command { words, user: own_user(), silent, directory: Some(self.site.start()) };
         let mut launch = Launch { bound: true, enters: self.environment.is_launched(), ..traced.prepare()? };
-        launch.environment.push(self.mark()?);
+        launch.environment.push(self.mark.clone());
         if launch.enters {
             launch.environment.push(CString::new(HOLD)?);
         }
         Ok((traced, launch))
-    }
-
-    /// By it the janitor finds processes of the run.
-    fn mark(&self) -> Result<CString> {
-        Ok(CString::new(format!("{RUN_VARIABLE}={}", self.number))?)
     }
 
     /// The command as it is started here, but for its site.
@@ -146,7 +143,7 @@ impl Entrance<'_> {
         let mut prepare = command.prepare.clone();
         if let Some(prepare) = &mut prepare {
             prepare.directory = Some(text(&self.site.work())?);
-            prepare.environment.push(self.mark()?);
+            prepare.environment.push(self.mark.clone());
         }
         let Environment { name, unaccounted, lacks, .. } = self.environment.clone();
         let (text, shell, parameters) = (command.text.clone(), command.shell, command.parameters.clone());
@@ -155,6 +152,11 @@ impl Entrance<'_> {
             Command { text, shell, parameters, base: None, traced, launch, prepare, inside: Some(inside) }
         })
     }
+}
+
+/// Has the janitor of `run` end what the commands leave running, if this process cannot.
+pub fn mark_left(commands: &mut [Command], run: &RunDirectory) {
+    commands.iter_mut().for_each(|command| command.launch.environment.push(run.mark()));
 }
 
 fn text(path: &Path) -> Result<CString> {

@@ -5,51 +5,63 @@
 
 mod command;
 mod counting;
+mod course;
 mod inside;
+mod left;
 mod options;
 mod rounds;
 mod site;
 mod timing;
 
 pub use command::{Command, Commands, Parameter, joined};
-pub use inside::{enter, own_user, timed};
+pub use inside::{enter, mark_left, own_user, timed};
 pub use options::{FEWEST_ROUNDS, Options};
 
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
 use crate::model::{Contender, Failure, InEnvironment, Profile, Race, TimedRun, Tool};
-use crate::runner::Interrupt;
+use crate::runner::{Interrupt, RunDirectory};
 use crate::session::Watch;
 use anyhow::Result;
+use course::Course;
+use left::Left;
 use rounds::{Ready, entries};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Runs the race. `tell` gets what the user should know beforehand.
+/// Runs the race in a directory that is removed with it, if there is one. `tell` gets what the user should know beforehand.
 ///
 /// # Errors
 /// A command that cannot be executed, or that fails; or an interrupt before the first round is complete.
 pub fn run(
     commands: &[Command],
     options: &Options,
-    interrupt: &Interrupt,
+    (interrupt, run): (&Interrupt, Option<RunDirectory>),
     watch: &dyn Watch,
     tell: &dyn Fn(&str),
 ) -> Result<Race> {
     let (begun, now) = (Instant::now(), SystemTime::now());
+    let run = run.map(RefCell::new);
     let host = facts(&Sources::default(), None);
     let least_rss_kib = timing::least_rss_kib()?;
     let entries = entries(commands);
-    let round = rounds::warm_up(&entries, options, interrupt)?;
-    let counted = counting::count(commands, options, interrupt, watch);
-    let ready = Ready { entries: &entries, options, begun, round };
+    let course = Course { options, interrupt, run: run.as_ref(), left: Left::new(options.ends_left) };
+    let round = rounds::warm_up(&entries, &course)?;
+    let counted = counting::count(commands, &course, watch);
+    let ready = Ready { entries: &entries, course: &course, begun, round };
     ready.warn(tell);
     let seed = now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
-    let mut runs = ready.rounds(seed, interrupt, watch)?;
+    let mut runs = ready.rounds(seed, watch)?;
     if runs.first().is_none_or(Vec::is_empty) {
         return Err(Failure::interrupted().into());
     }
     let mut empty = runs.split_off(commands.len()).into_iter();
-    let contender = |((command, runs), counted)| contender(command, runs, counted, empty.next());
+    let mut left = course.left.named();
+    let contender = |((command, runs), counted): ((&Command, _), _)| Contender {
+        left_running: left.remove(&command.text).unwrap_or_default(),
+        ..contender(command, runs, counted, empty.next())
+    };
     Ok(Race {
         tool: Tool::default(),
         host,
@@ -83,5 +95,6 @@ fn contender(
         environment,
         runs,
         counted,
+        left_running: BTreeSet::new(),
     }
 }

@@ -20,6 +20,8 @@ pub struct Options {
     pub warmup: u32,
     /// Whether a command may fail.
     pub ignore_failure: bool,
+    /// Whether what a command leaves running is ended before the next one starts.
+    pub ends_left: bool,
     /// Whether system calls are counted.
     pub count: bool,
 }

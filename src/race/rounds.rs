@@ -1,12 +1,12 @@
 //! The rounds: one run of each command, in a new random order each time; in environments, also one of a program that does nothing.
 
 use super::command::Command;
-use super::options::{FEWEST_ROUNDS, Options, TIME_EACH, USUAL_ROUNDS};
+use super::course::Course;
+use super::options::{FEWEST_ROUNDS, TIME_EACH, USUAL_ROUNDS};
 use super::site::Inside;
 use super::timing::time;
 
 use crate::model::TimedRun;
-use crate::runner::Interrupt;
 use crate::session::{Stage, Watch};
 use anyhow::{Result, bail};
 use rand::SeedableRng;
@@ -24,7 +24,7 @@ pub enum Entry<'a> {
 /// A race about to start: what the commands take is known from their warm-up.
 pub struct Ready<'a> {
     pub entries: &'a [Entry<'a>],
-    pub options: &'a Options,
+    pub course: &'a Course<'a>,
     pub begun: Instant,
     /// What a round took in the warm-up; `None` without one.
     pub round: Option<Duration>,
@@ -40,12 +40,12 @@ pub fn entries(commands: &[Command]) -> Vec<Entry<'_>> {
 ///
 /// # Errors
 /// A command that cannot be run, or that fails.
-pub fn warm_up(entries: &[Entry], options: &Options, interrupt: &Interrupt) -> Result<Option<Duration>> {
+pub fn warm_up(entries: &[Entry], course: &Course) -> Result<Option<Duration>> {
     let mut last = None;
-    for _ in 0..options.warmup {
+    for _ in 0..course.options.warmup {
         let begun = Instant::now();
         for entry in entries {
-            once(entry, options, interrupt)?;
+            once(entry, course)?;
         }
         last = Some(begun.elapsed());
     }
@@ -53,22 +53,23 @@ pub fn warm_up(entries: &[Entry], options: &Options, interrupt: &Interrupt) -> R
 }
 
 /// Prepares and runs an entry; `None` if that was interrupted.
-fn once(entry: &Entry, options: &Options, interrupt: &Interrupt) -> Result<Option<TimedRun>> {
-    if interrupt.is_set() {
+fn once(entry: &Entry, course: &Course) -> Result<Option<TimedRun>> {
+    if course.interrupt.is_set() {
         return Ok(None);
     }
     match entry {
-        Entry::Command(command) => timed(command, options, interrupt),
-        Entry::Empty(inside) => nothing(inside, interrupt),
+        Entry::Command(command) => timed(command, course),
+        Entry::Empty(inside) => nothing(inside, course),
     }
 }
 
-fn timed(command: &Command, options: &Options, interrupt: &Interrupt) -> Result<Option<TimedRun>> {
-    prepare(command, interrupt)?;
+fn timed(command: &Command, course: &Course) -> Result<Option<TimedRun>> {
+    prepare(command, course)?;
     let site = command.inside.as_ref().map(|inside| &inside.site);
-    let run = time(&command.traced, &command.launch, site, interrupt)?;
+    let run = time(&command.traced, &command.launch, site, course)?;
+    course.look(command);
     match run {
-        Some(run) if run.status != 0 && !options.ignore_failure => bail!(
+        Some(run) if run.status != 0 && !course.options.ignore_failure => bail!(
             "'{}' failed with status {}{}: --show-output shows why, --ignore-failure times it all the same",
             command.text,
             run.status,
@@ -84,9 +85,9 @@ fn place(inside: &Inside) -> String {
     format!(" in {}{lacks}", inside.name)
 }
 
-fn nothing(inside: &Inside, interrupt: &Interrupt) -> Result<Option<TimedRun>> {
+fn nothing(inside: &Inside, course: &Course) -> Result<Option<TimedRun>> {
     inside.site.clear()?;
-    match time(&inside.empty, &inside.empty_launch, None, interrupt)? {
+    match time(&inside.empty, &inside.empty_launch, None, course)? {
         Some(run) if run.status != 0 => {
             bail!("environment {}: a program that does nothing failed with status {}", inside.name, run.status)
         }
@@ -98,13 +99,15 @@ fn nothing(inside: &Inside, interrupt: &Interrupt) -> Result<Option<TimedRun>> {
 ///
 /// # Errors
 /// If it fails.
-pub fn prepare(command: &Command, interrupt: &Interrupt) -> Result<()> {
+pub fn prepare(command: &Command, course: &Course) -> Result<()> {
     if let Some(inside) = &command.inside {
         inside.site.clear()?;
-        inside.site.fill(interrupt)?;
+        inside.site.fill(course.interrupt)?;
     }
     let Some(launch) = &command.prepare else { return Ok(()) };
-    match time(&command.traced, launch, None, interrupt)? {
+    let run = time(&command.traced, launch, None, course)?;
+    course.left.accept();
+    match run {
         Some(run) if run.status != 0 => bail!("--prepare failed with status {}: --show-output shows why", run.status),
         _ => Ok(()),
     }
@@ -113,7 +116,7 @@ pub fn prepare(command: &Command, interrupt: &Interrupt) -> Result<()> {
 impl Ready<'_> {
     /// The fewest rounds, and when to end after them; `None` for just these.
     fn limit(&self) -> (u32, Option<Instant>) {
-        match (self.options.runs, self.options.time) {
+        match (self.course.options.runs, self.course.options.time) {
             (Some(runs), _) => (runs, None),
             (None, Some(time)) => (FEWEST_ROUNDS, Some(self.begun + time)),
             (None, None) => {
@@ -127,7 +130,7 @@ impl Ready<'_> {
     /// Says so if the fewest rounds take longer than the time that was asked for.
     pub fn warn(&self, tell: &dyn Fn(&str)) {
         let (fewest, end) = self.limit();
-        let (Some(round), Some(end), Some(_)) = (self.round, end, self.options.time) else { return };
+        let (Some(round), Some(end), Some(_)) = (self.round, end, self.course.options.time) else { return };
         let left = end.saturating_duration_since(Instant::now());
         if round * fewest > left {
             let (round, all) = (round.as_secs_f64(), (round * fewest).as_secs_f64());
@@ -138,7 +141,7 @@ impl Ready<'_> {
     }
 
     /// The runs of each entry, one for each complete round.
-    pub fn rounds(&self, seed: u64, interrupt: &Interrupt, watch: &dyn Watch) -> Result<Vec<Vec<TimedRun>>> {
+    pub fn rounds(&self, seed: u64, watch: &dyn Watch) -> Result<Vec<Vec<TimedRun>>> {
         watch.stage(Stage::Measuring);
         let (mut random, (fewest, end)) = (ChaCha8Rng::seed_from_u64(seed), self.limit());
         let mut runs: Vec<Vec<TimedRun>> = vec![Vec::new(); self.entries.len()];
@@ -151,17 +154,17 @@ impl Ready<'_> {
                 break;
             }
             order.shuffle(&mut random);
-            let Some(round) = self.round(&order, interrupt)? else { break };
+            let Some(round) = self.round(&order)? else { break };
             runs.iter_mut().zip(round).for_each(|(runs, own)| runs.push(own));
         }
         Ok(runs)
     }
 
     /// One run of each entry, by entry; `None` if the round was interrupted.
-    fn round(&self, order: &[usize], interrupt: &Interrupt) -> Result<Option<Vec<TimedRun>>> {
+    fn round(&self, order: &[usize]) -> Result<Option<Vec<TimedRun>>> {
         let mut runs = vec![TimedRun::default(); order.len()];
         for &index in order {
-            match once(&self.entries[index], self.options, interrupt)? {
+            match once(&self.entries[index], self.course)? {
                 Some(run) => runs[index] = run,
                 None => return Ok(None),
             }

@@ -1,11 +1,12 @@
 //! One execution of a command, timed.
 
+use super::course::Course;
 use super::site::Site;
 use crate::kernel::launch::{Launch, Started, Step, hold_null_calls};
 use crate::kernel::tracee::{reap, wait_for_end};
 use crate::kernel::usage::Used;
 use crate::model::{Ending, TimedRun};
-use crate::runner::Interrupt;
+use crate::runner::{Interrupt, RunDirectory};
 use crate::trace::{self, LaunchError};
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -13,9 +14,6 @@ use std::time::{Duration, Instant};
 
 /// How often a wait looks whether it should end.
 const LOOK: Duration = Duration::from_millis(200);
-
-/// How long a command may take to end after SIGTERM.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs it, in its site if it has one; `None` if that was interrupted. The clock starts when what is timed is released: the program
 /// that is executed, or the one that our launcher holds.
@@ -26,15 +24,22 @@ pub fn time(
     command: &trace::Command,
     launch: &Launch,
     site: Option<&Site>,
-    interrupt: &Interrupt,
+    course: &Course,
 ) -> Result<Option<TimedRun>> {
     let held = launch.hold().map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
-    let pid = i32::try_from(held.pid)?;
+    let (pid, interrupt) = (i32::try_from(held.pid)?, course.interrupt);
+    let tell = |what: fn(&mut RunDirectory, u32)| {
+        course.run.into_iter().for_each(|run| what(&mut run.borrow_mut(), pid.unsigned_abs()));
+    };
+    tell(RunDirectory::group_started);
     let mut begun = Instant::now();
     let mut started = held.release(false).context("the held command has ended")?;
     let mut mounts = None;
     if launch.enters {
-        mounts = enter(&mut started, pid, site, interrupt).inspect_err(|_| end(&started, pid))?;
+        mounts = enter(&mut started, pid, site, interrupt).inspect_err(|_| {
+            started.end();
+            let _ = reap(pid);
+        })?;
         begun = Instant::now();
         // If it could not enter, it has ended, with a status.
         let _ = started.release();
@@ -43,6 +48,7 @@ pub fn time(
     let wall = begun.elapsed();
     drop(mounts);
     let ending = wait_for_end(pid, libc::WNOWAIT)?;
+    tell(RunDirectory::group_ended);
     let usage = reap(pid)?;
     if let Some((step, errno)) = started.failure() {
         return Err(LaunchError::at_step(command, step, errno).into());
@@ -80,20 +86,11 @@ fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
     false
 }
 
-/// Ends what was not released.
-fn end(started: &Started, pid: i32) {
-    started.signal(libc::SIGKILL);
-    let _ = reap(pid);
-}
-
 /// Waits for its end, which an interrupt asks for.
 fn ended(started: &Started, interrupt: &Interrupt) -> bool {
     while !started.ends_within(LOOK) {
         if interrupt.is_set() {
-            started.signal(libc::SIGTERM);
-            if !started.ends_within(GRACE) {
-                started.signal(libc::SIGKILL);
-            }
+            started.end();
             return false;
         }
     }

@@ -89,6 +89,8 @@ fn answers(found: &RaceFound) -> Vec<String> {
             .map(|(own, why)| format!("System calls of {} were not counted: {why}.", cut(own.name(), COMMAND))),
     );
     lines.extend(found.results.iter().filter_map(failures));
+    lines.extend(found.results.iter().filter_map(left));
+    lines.extend(found.results.iter().filter_map(changed_time));
     lines
 }
 
@@ -97,6 +99,25 @@ fn failures(own: &RaceResult) -> Option<String> {
     let status = failed.first()?;
     let runs = counted(own.exit_codes.len(), "run");
     Some(format!("{} failed in {} of {runs}, first with status {status}.", cut(own.name(), COMMAND), failed.len()))
+}
+
+fn left(own: &RaceResult) -> Option<String> {
+    let names = some(&own.left_running, MOST_NAMED);
+    let name = cut(own.name(), COMMAND);
+    (!names.is_empty())
+        .then(|| format!("{name} leaves processes running ({names}): --end-left ends them after each run."))
+}
+
+fn changed_time(own: &RaceResult) -> Option<String> {
+    let changed = own.changed?;
+    let unit = TimeUnit::of(changed.before.max(changed.after));
+    let (before, after) = (unit.text(changed.before), unit.with_name(changed.after));
+    let rounds = counted(changed.rounds, "round");
+    Some(format!(
+        "{} changed: {before} in the first {rounds}, then {after}. Its mean is neither; --warmup {} leaves the first out.",
+        cut(own.name(), COMMAND),
+        changed.rounds + 1
+    ))
 }
 
 /// Which is faster, by how much, and what of it the calls that changed explain.

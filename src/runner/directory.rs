@@ -12,6 +12,7 @@ use crate::kernel::{lock, open, private};
 use anyhow::{Context, Result, bail, ensure};
 use nix::fcntl::{FcntlArg, fcntl};
 use std::env;
+use std::ffi::CString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -31,13 +32,25 @@ impl RunDirectory {
     /// # Errors
     /// If no candidate is a directory that is safe, has room, and permits executing programs; it names all of them.
     pub fn create() -> Result<RunDirectory> {
+        Self::create_somewhere(true)
+    }
+
+    /// The same without the probe: for its janitor.
+    ///
+    /// # Errors
+    /// As [`RunDirectory::create`].
+    pub fn create_empty() -> Result<RunDirectory> {
+        Self::create_somewhere(false)
+    }
+
+    fn create_somewhere(with_programs: bool) -> Result<RunDirectory> {
         // What is built with the probe starts everywhere or nowhere, whatever the directory.
         if let Some(loader) = missing_loader(JANITOR) {
             bail!("the probe cannot run: {}; a static syscost needs none (see README.md)", lacks(&loader));
         }
         let mut reasons = Vec::new();
         for (name, parent) in candidates() {
-            match Self::create_in(&parent, true) {
+            match Self::create_in(&parent, with_programs) {
                 Ok(made) => return Ok(made),
                 Err(reason) => reasons.push(format!("{name} {}: {reason:#}", parent.display())),
             }
@@ -86,6 +99,11 @@ impl RunDirectory {
     /// The run's number, as in the workers' environment.
     pub fn number(&self) -> &str {
         &self.number
+    }
+
+    /// The variable by which the janitor finds the run's processes.
+    pub fn mark(&self) -> CString {
+        CString::new(format!("{}={}", private::RUN_VARIABLE, self.number)).unwrap_or_default()
     }
 
     /// The native probe's executable.
@@ -150,6 +168,15 @@ impl RunDirectory {
     /// Tells the janitor that a process group has ended, before its ID can be reused.
     pub fn group_ended(&mut self, group: u32) {
         self.janitor.tell(&format!("-{group}\n"));
+    }
+
+    /// Has the janitor give the terminal, standard output, its present modes again if this process is killed; until it is given back.
+    pub fn take_terminal(&mut self) {
+        self.janitor.ask("@\n");
+    }
+
+    pub fn give_back_terminal(&mut self) {
+        self.janitor.ask("~\n");
     }
 }
 

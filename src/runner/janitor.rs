@@ -13,13 +13,14 @@ use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 const NAME: &CStr = c"syscost-janitor";
 
 pub struct Janitor {
     process: Child,
     input: Option<ChildStdin>,
+    output: Option<BufReader<ChildStdout>>,
 }
 
 impl Janitor {
@@ -32,11 +33,9 @@ impl Janitor {
         let started = start(Embedded::in_memory(NAME, JANITOR));
         let started = started.or_else(|_| start(Embedded::in_file(NAME, JANITOR, parent)));
         let mut process = started.context("cannot start the janitor")?;
-        let mut line = String::new();
-        if let Some(output) = process.stdout.take() {
-            BufReader::new(output).read_line(&mut line)?;
-        }
-        let mut janitor = Janitor { input: process.stdin.take(), process };
+        let output = process.stdout.take().map(BufReader::new);
+        let mut janitor = Janitor { input: process.stdin.take(), output, process };
+        let line = janitor.line();
         let line = line.trim_end();
         if let Some(name) = Some(line).filter(|line| line.starts_with(RUN_PREFIX)) {
             return Ok((janitor, name.to_string()));
@@ -50,6 +49,19 @@ impl Janitor {
         if let Some(input) = &mut self.input {
             let _ = input.write_all(line.as_bytes());
         }
+    }
+
+    /// Sends it a line, and waits until it has done what that asks for.
+    pub fn ask(&mut self, line: &str) {
+        self.tell(line);
+        self.line();
+    }
+
+    /// Its next line; empty if it has ended.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        let _ = self.output.as_mut().map(|output| output.read_line(&mut line));
+        line
     }
 
     /// Has it clean up and waits for that; returns whether everything is gone.

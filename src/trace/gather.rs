@@ -9,7 +9,7 @@ mod entries;
 
 pub use entries::{Entries, Entry, Kind, check_size};
 
-use super::run::follow_held;
+use super::run::{Bound, follow_bound};
 use super::target::Command;
 use super::{Root, Tracer, Until};
 use crate::kernel::follow::{Event, Follower, Notice, Stops};
@@ -17,9 +17,10 @@ use crate::kernel::launch::Launch;
 use crate::kernel::syscall_stop::Call;
 use crate::kernel::tracee::read_page;
 use crate::kernel::wake::Waker;
-use crate::model::{Ending, Profile};
+use crate::model::{Ending, Failure, Profile};
+use crate::runner::Interrupt;
 use crate::syscall_names;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 pub use calls::Peer;
 use calls::{Deed, deeds, peer};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -45,19 +46,20 @@ pub struct Gathered {
 }
 
 /// Runs a command under ptrace, with nothing to read and its output dropped. What it changes is first copied to `keep`, up to
-/// `most` bytes.
+/// `most` bytes. What it leaves running is ended.
 ///
 /// # Errors
-/// [`super::LaunchError`] if it cannot be run, that ptrace was refused, or that it did not end by itself.
-pub fn gather(words: &[std::ffi::OsString], keep: &Path, most: u64) -> Result<Gathered> {
+/// [`super::LaunchError`] if it cannot be run, that ptrace was refused, or the interrupt.
+pub fn gather(words: &[std::ffi::OsString], keep: &Path, most: u64, interrupt: &Interrupt) -> Result<Gathered> {
     let command = Command { words: words.to_vec(), user: None, directory: None, silent: true };
     let launch = Launch { bound: true, ..command.prepare()? };
     let directory = std::env::current_dir()?;
     let mut tracer = Gatherer::new(Entries::new(keep, most));
     tracer.use_program(&directory.join(OsStr::from_bytes(launch.program.to_bytes())));
     tracer.entries.used(&directory);
-    let profile = follow_held(&mut tracer, &command, &launch)?;
-    let Some(ending) = profile.ending else { bail!("the command did not end by itself") };
+    let bound = Bound { interrupt, run: None, alone: true };
+    let profile = follow_bound(&mut tracer, &command, &launch, bound, &mut |tracer, until| tracer.follow(until))?;
+    let ending = profile.ending.ok_or_else(Failure::interrupted)?;
     tracer.entries.check()?;
     let peak_rss_kib = profile.usage.peak_rss_kib.unwrap_or(0);
     let connected = tracer.others();
@@ -198,6 +200,9 @@ impl Tracer for Gatherer {
         let _waker = Waker::start(until.stop.clone(), until.after)?;
         while let Some(notice) = until.next_notice(&mut self.follower)? {
             self.take(&notice);
+            if self.ending.is_some() {
+                break;
+            }
         }
         self.follower.leave();
         Ok(())
@@ -258,7 +263,7 @@ mod tests {
 
     fn gathered(words: &[&str], keep: &Path) -> Option<Gathered> {
         let words: Vec<_> = words.iter().map(std::ffi::OsString::from).collect();
-        match gather(&words, keep, 1 << 20) {
+        match gather(&words, keep, 1 << 20, &Interrupt::default()) {
             Err(error) if format!("{error}").contains("ptrace was refused") => {
                 println!("SKIPPED: {error}");
                 None
@@ -287,6 +292,16 @@ mod tests {
         let has = |part: &str| gathered.entries.iter().any(|(path, _)| path.to_string_lossy().contains(part));
         assert!(has("/bin/") && has("/ld-"));
         assert!(gathered.calls["execve"] >= 2 && gathered.connected.is_empty(), "{:?}", gathered.calls);
+    }
+
+    #[test]
+    fn neither_a_pipe_nor_a_process_that_is_left_makes_it_wait() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        crate::kernel::process::make_fifo(&pipe).unwrap();
+        let code = format!("{0}; exec 3<>{0}; echo x >{0}; setsid sleep 3600 & sleep 3600 & exit 4", pipe.display());
+        let Some(gathered) = gathered(&["sh", "-c", &code], directory.path()) else { return };
+        assert_eq!(gathered.ending, Ending::Exited(4));
     }
 
     #[test]

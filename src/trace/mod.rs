@@ -22,7 +22,8 @@ mod stacks;
 mod target;
 mod tracer;
 
-pub use run::{Watcher, run, watch};
+pub use ptrace::LOST_PRIVILEGE;
+pub use run::{Bound, Watcher, run, run_bound, watch};
 pub use target::{Command, LaunchError, Running, Target};
 pub use tracer::{Detail, Grouping, More, Root, TraceOptions, Tracer, TracerKind, Until};
 

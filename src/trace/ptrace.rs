@@ -18,6 +18,7 @@ use super::{Detail, TraceOptions, Tracer, TracerKind};
 use crate::kernel::follow::Stops;
 use anyhow::Result;
 use stops::PtraceTracer;
+pub use tree::LOST_PRIVILEGE;
 
 pub const KIND: TracerKind = TracerKind {
     name: "ptrace",

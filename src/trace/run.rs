@@ -10,8 +10,10 @@ use crate::kernel::host::facts;
 use crate::kernel::launch::{Launch, Step};
 use crate::kernel::tree::check_numbers;
 use crate::kernel::usage::{of_children, of_process};
-use crate::model::{Ending, Host, Profile, Tool, Usage};
-use anyhow::{Context, Error, Result};
+use crate::model::{Ending, Failure, Host, Profile, Tool, Usage};
+use crate::runner::{Interrupt, RunDirectory};
+use anyhow::{Context, Error, Result, bail};
+use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Traces, and returns the profile. `report` gets lines for the user as they come up.
@@ -22,9 +24,13 @@ pub fn run(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<Profi
     // Before anything is attached: it would be recorded as a tax of the machine.
     let host = facts(&Sources::default(), None);
     let (start, mut tracer) = begin(options, report)?;
-    let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let started_unix_s = unix_s();
     let followed = start.follow(tracer.as_mut(), options, &mut |tracer, until| tracer.follow(until))?;
     Ok(profile(options, host, started_unix_s, followed))
+}
+
+fn unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 /// Who looks at the counts while tracing goes on.
@@ -40,23 +46,58 @@ pub trait Watcher {
     fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool>;
 }
 
+/// A command that does not outlive what is done with it: it leads a process group of its own, which ends with the interrupt.
+#[derive(Clone, Copy)]
+pub struct Bound<'a> {
+    pub interrupt: &'a Interrupt,
+    /// Whose janitor ends the group if this process is killed.
+    pub run: Option<&'a RefCell<RunDirectory>>,
+    /// Whether what the command leaves running is left alone, and not followed.
+    pub alone: bool,
+}
+
 /// Traces while `watcher` looks at the counts, and returns how a command ended. A command has neither input nor output,
-/// and is ended (SIGTERM) with the tracing. `report` gets lines for the user.
+/// and is ended with the tracing, with all that it has started, by the janitor of `run`. `report` gets lines for the user.
 ///
 /// # Errors
 /// Those of [`run`] and of the watcher.
 pub fn watch(
     options: &TraceOptions,
+    run: Option<&RefCell<RunDirectory>>,
     report: &mut dyn FnMut(&str),
     watcher: &mut dyn Watcher,
 ) -> Result<Option<Ending>> {
-    let (mut start, mut tracer) = begin(options, report)?;
-    if let Start::Command(_, launch) = &mut start {
-        launch.silent = true;
-    }
+    let (start, mut tracer) = begin(options, report)?;
+    // Not earlier: until now a signal ends this process at once.
+    let interrupt = Interrupt::on_signals()?;
     let deadline = options.target.time().map(|time| Instant::now() + time);
     let mut looks = |tracer: &mut dyn Tracer, until: &Until| look(tracer, until, deadline, watcher);
-    Ok(start.follow(tracer.as_mut(), options, &mut looks)?.ending)
+    match start {
+        Start::Command(command, launch) => {
+            let mut launch = Launch { silent: true, bound: true, ..launch };
+            launch.environment.extend(run.map(|run| run.borrow().mark()));
+            let bound = Bound { interrupt: &interrupt, run, alone: false };
+            Ok(follow_bound(tracer.as_mut(), command, &launch, bound, &mut looks)?.ending)
+        }
+        Start::Running(root) => {
+            tracer.attach(root)?;
+            let until = Until { stop: interrupt.0.clone(), ..Until::default() };
+            looks(tracer.as_mut(), &until).map(|()| None)
+        }
+    }
+}
+
+/// Traces the command of `launch` as [`run`] does, but bound, and until it ends itself.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_bound(options: &TraceOptions, launch: &Launch, bound: Bound) -> Result<Profile> {
+    let host = facts(&Sources::default(), None);
+    let (start, mut tracer) = begin(options, &mut |_| {})?;
+    let Start::Command(command, _) = start else { bail!("only a command can be bound") };
+    let started_unix_s = unix_s();
+    let followed = follow_bound(tracer.as_mut(), command, launch, bound, &mut |tracer, until| tracer.follow(until))?;
+    Ok(profile(options, host, started_unix_s, followed))
 }
 
 /// Follows and looks in turn until the end.
@@ -65,7 +106,7 @@ fn look(tracer: &mut dyn Tracer, until: &Until, deadline: Option<Instant>, watch
         let begun = Instant::now();
         let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(begun));
         let slice = watcher.delay().min(left);
-        tracer.follow(&Until { stop: until.stop.clone(), after: Some(slice) })?;
+        tracer.follow(&Until { stop: until.stop.clone(), after: Some(slice), alone: until.alone })?;
         let ended = until.stopped() || begun.elapsed() < slice || slice == left;
         if !watcher.look(ended, tracer)? || ended {
             return Ok(());
@@ -118,9 +159,6 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, f
     let (collected, wall) = signals::scope(&launch.ignored, &until, Some(released), || {
         follow(tracer, &until)?;
         let wall = begun.elapsed();
-        if launch.silent && !started.has_ended() {
-            started.signal(libc::SIGTERM);
-        }
         Ok((tracer.collect()?, wall))
     })?;
     if let Some((step, errno)) = started.failure() {
@@ -129,12 +167,37 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, f
     Ok(completed(collected, wall, of_children().since(&before), until.stopped()))
 }
 
-/// Runs a command under a tracer of the caller's.
-///
-/// # Errors
-/// Those of [`run`].
-pub(super) fn follow_held(tracer: &mut dyn Tracer, command: &Command, launch: &Launch) -> Result<Profile> {
-    follow_command(tracer, command, launch, &mut |tracer, until| tracer.follow(until))
+/// Runs a command that is bound under a tracer of the caller's.
+pub(super) fn follow_bound(
+    tracer: &mut dyn Tracer,
+    command: &Command,
+    launch: &Launch,
+    bound: Bound,
+    follow: Follow,
+) -> Result<Profile> {
+    let before = of_children();
+    let held = launch.hold().context("cannot start a process")?;
+    let group = held.pid;
+    let tell =
+        |what: fn(&mut RunDirectory, u32)| bound.run.into_iter().for_each(|run| what(&mut run.borrow_mut(), group));
+    tell(RunDirectory::group_started);
+    tracer.attach(Root::Held(group))?;
+    let until = Until { stop: bound.interrupt.0.clone(), alone: bound.alone, ..Until::default() };
+    let begun = Instant::now();
+    let mut started = held.release(tracer.wants_filter()).context("the held command has ended")?;
+    let followed = follow(tracer, &until);
+    let wall = begun.elapsed();
+    started.end();
+    tell(RunDirectory::group_ended);
+    followed?;
+    if bound.alone && bound.interrupt.is_set() {
+        return Err(Failure::interrupted().into());
+    }
+    let collected = tracer.collect()?;
+    if let Some((step, errno)) = started.failure() {
+        return Err(LaunchError::at_step(command, step, errno).into());
+    }
+    Ok(completed(collected, wall, of_children().since(&before), until.stopped()))
 }
 
 fn follow_running(tracer: &mut dyn Tracer, root: Root, time: Option<Duration>, follow: Follow) -> Result<Profile> {

@@ -1,18 +1,18 @@
 //! Handles signals while a command runs, as time(1) does: ^C and ^\ at the terminal reach the command, too, and are left
-//! to it; SIGTERM and SIGHUP are forwarded to it. A SIGINT that somebody sent to us ends the tracing, and the command
-//! goes on, unless it cannot run without the tracer: then it gets the signal. Once the command has ended, the processes
-//! that it left running are waited for until a second ^C (the first may be the one that ended the command) or a SIGTERM.
-//! Without a command, each of them ends the tracing. Used by `trace::run`.
+//! to it; SIGTERM and SIGHUP are forwarded to it. A SIGINT or SIGQUIT that somebody sent to us ends the tracing, and the command
+//! goes on, unless it cannot run without the tracer: then it gets the signal. A command that does not end by a forwarded signal is
+//! left, and so are the processes that it leaves running when a signal has ended it. Without a command, each of them ends the
+//! tracing. Used by `trace::run`.
 
 use super::Until;
 use crate::kernel::launch::{HANDLED, Started};
 use crate::kernel::threads;
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGQUIT};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The command that we released.
 #[derive(Clone, Copy)]
@@ -22,8 +22,11 @@ pub struct Released<'a> {
     pub needs_tracer: bool,
 }
 
-/// How long a command may take to end by a SIGINT that was sent to its group before it counts as sent to us alone.
+/// How long a command may take to end by a SIGINT that was sent to its group before it counts as sent to us alone, and what it leaves
+/// running may take after its end.
 const SHARED: Duration = Duration::from_millis(300);
+/// How long it may take by a signal that is passed on.
+const PASSED_ON: Duration = Duration::from_millis(700);
 
 /// Does `work` while a thread handles signals, except those that were `ignored` from the start.
 ///
@@ -41,11 +44,8 @@ pub fn scope<T>(
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let handling = threads::start_in(scope, || {
-            let mut again = false;
             for info in signals.forever() {
-                let sent = info.si_code <= 0;
-                answer(info.si_signo, sent, until, released, again, &done);
-                again = again || matches!(info.si_signo, SIGINT | SIGQUIT);
+                answer(info.si_signo, info.si_code <= 0, until, released, &done);
             }
         });
         let worked = handling.map_err(Into::into).and_then(|()| work());
@@ -57,28 +57,35 @@ pub fn scope<T>(
     })
 }
 
-/// `sent`: by a process, not by the terminal; `again`: not the first of its kind.
-fn answer(signal: i32, sent: bool, until: &Until, released: Option<Released>, again: bool, done: &AtomicBool) {
-    match (signal, released) {
-        (SIGINT, Some(command)) if sent && !command.started.has_ended() => alone(command, until, done),
-        (SIGINT | SIGQUIT, Some(command)) if !again || !command.started.has_ended() => {}
-        (SIGTERM | SIGHUP, Some(command)) if !command.started.has_ended() => command.started.signal(signal),
-        _ => until.stop.store(true, Ordering::SeqCst),
+/// `sent`: by a process, not by the terminal.
+fn answer(signal: i32, sent: bool, until: &Until, released: Option<Released>, done: &AtomicBool) {
+    if let Some(command) = released {
+        let is_over = || done.load(Ordering::SeqCst) || command.started.has_ended();
+        let interrupts = matches!(signal, SIGINT | SIGQUIT);
+        let passes_on = !interrupts || (sent && command.needs_tracer);
+        if passes_on && !is_over() {
+            command.started.ask(signal);
+        }
+        let has_ended = waited(if passes_on { PASSED_ON } else { SHARED }, is_over);
+        if interrupts && !sent && !has_ended {
+            return;
+        }
+        if has_ended && waited(SHARED, || done.load(Ordering::SeqCst)) {
+            return;
+        }
     }
+    until.stop.store(true, Ordering::SeqCst);
 }
 
-/// A SIGINT that was sent to us, and perhaps to the command: then that usually ends now, and is followed to its end.
-fn alone(command: Released, until: &Until, done: &AtomicBool) {
-    if command.needs_tracer {
-        return command.started.signal(SIGINT);
-    }
-    let mut left = SHARED;
-    let step = Duration::from_millis(10);
-    while !done.load(Ordering::SeqCst) && !command.started.has_ended() {
-        if left.is_zero() {
-            return until.stop.store(true, Ordering::SeqCst);
+/// Waits for it so long; whether it came.
+fn waited(time: Duration, came: impl Fn() -> bool) -> bool {
+    const STEP: Duration = Duration::from_millis(10);
+    let begun = Instant::now();
+    while !came() {
+        if begun.elapsed() >= time {
+            return false;
         }
-        std::thread::sleep(step);
-        left = left.saturating_sub(step);
+        std::thread::sleep(STEP);
     }
+    true
 }

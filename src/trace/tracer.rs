@@ -58,6 +58,8 @@ pub struct Until {
     pub stop: Arc<AtomicBool>,
     /// Time limit for what was running before, or for one look at it.
     pub after: Option<Duration>,
+    /// Whether that is the end of the command itself: what it leaves running is not waited for.
+    pub alone: bool,
 }
 
 impl Until {

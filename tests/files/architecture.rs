@@ -39,7 +39,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "summary",
         ],
     ),
-    ("trace", &["kernel", "model", "stats", "syscall_names"]),
+    ("trace", &["kernel", "model", "runner", "stats", "syscall_names"]),
     ("race", &["kernel", "model", "plan", "runner", "session", "trace"]),
     ("explain", &["guest", "kernel", "model", "proof", "prose", "runner", "trace"]),
     (

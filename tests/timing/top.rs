@@ -393,8 +393,8 @@ fn however_it_ends_the_terminal_is_as_it_was() {
     let place = Place::new();
     let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else { return };
     let busy = Busy::start(&place);
-    // By ^C, and by each signal that can be caught.
-    for signal in ["C-c", "TERM", "HUP", "INT"] {
+    // By ^C, by each signal that can be caught, and by one that cannot.
+    for signal in ["C-c", "TERM", "HUP", "INT", "QUIT", "KILL"] {
         tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
         tmux.shows(&["F10 quit"]);
         match signal {
@@ -405,6 +405,11 @@ fn however_it_ends_the_terminal_is_as_it_was() {
                     Command::new("pkill").args(["-x", &format!("-{signal}"), "-P", pane.trim(), "syscost"]).status();
                 assert!(killed.unwrap().success());
             }
+        }
+        if signal == "KILL" {
+            // The janitor leaves the alternate screen last; then the shell gets whole lines again.
+            tmux.shows(&["status=137"]);
+            tmux.keys(&["echo status=0; stty -a", "Enter"]);
         }
         tmux.is_as_before();
         tmux.keys(&["clear", "Enter"]);

@@ -2,9 +2,9 @@
 
 use crate::common::{Place, expect_valid, json, skip, stderr, stdout, wait_for};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::geteuid;
+use nix::unistd::{Pid, geteuid};
 use serde_json::Value;
-use std::process::Output;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 /// One program reads as many bytes with a sixteenth of the calls.
@@ -112,17 +112,98 @@ pub fn runs(command: &str) -> bool {
     lines.into_iter().any(|line| line.trim_end_matches('\0').replace('\0', " ") == command)
 }
 
-/// Starts it, and ends it with SIGTERM as soon as `command` runs.
-fn interrupted(arguments: &[&str], command: &str, later: Duration) -> Output {
+/// Starts it, and ends it with `signal` as soon as `command` runs.
+fn interrupted_by(signal: Signal, arguments: &[&str], command: &str, later: Duration) -> Output {
     let place = Place::new();
     let job = place.start(arguments);
     assert!(wait_for(|| runs(command).then_some(())).is_some());
     std::thread::sleep(later);
-    kill(job.pid(), Signal::SIGTERM).unwrap();
+    kill(job.pid(), signal).unwrap();
     let output = job.output();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert!(!runs(command));
     output
+}
+
+fn interrupted(arguments: &[&str], command: &str, later: Duration) -> Output {
+    interrupted_by(Signal::SIGTERM, arguments, command, later)
+}
+
+/// While it is counted and while it is timed, also of one that is stopped, with what it has started.
+#[test]
+fn each_signal_ends_the_command_and_the_race() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+        interrupted_by(signal, &["race", "sleep 60.75", "--warmup", "0"], "sleep 60.75", Duration::ZERO);
+        let stopped = ["race", "--shell", "sleep 60.875 & kill -STOP $$; :", "--end-left"];
+        interrupted_by(signal, &stopped, "sleep 60.875", Duration::from_millis(100));
+    }
+}
+
+/// Ends the processes with this command line; how many there were.
+fn killed(command: &str) -> usize {
+    let of = |entry: &std::fs::DirEntry| std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+    let found = std::fs::read_dir("/proc").unwrap().flatten();
+    let found = found.filter(|entry| of(entry).trim_end_matches('\0').replace('\0', " ") == command);
+    let pids: Vec<i32> = found.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    pids.iter().for_each(|pid| kill(Pid::from_raw(*pid), Signal::SIGKILL).unwrap());
+    pids.len()
+}
+
+/// It lives for longer than this test may take.
+#[test]
+fn what_a_command_leaves_running_is_not_waited_for_and_named() {
+    let place = Place::new();
+    let race = |code: &str, more: &[&str]| {
+        let words = [&["race", "--shell", code, "--versus", "true", "--runs", "3", "--warmup", "0"], more].concat();
+        let raced = place.run(&words);
+        (stdout(&raced), stderr(&raced))
+    };
+    let (shown, said) = race("setsid sleep 3600.125 & sleep 3600.125 &", &[]);
+    let left = killed("sleep 3600.125");
+    assert!(shown.contains("leaves processes running ("), "{shown}{said}");
+    assert_eq!(left, 2 * (3 + 2), "in three rounds, and when it was counted");
+    let (shown, said) = race("setsid sleep 3600.25 & sleep 3600.25 &", &["--end-left"]);
+    assert_eq!(killed("sleep 3600.25"), 0);
+    assert!(shown.contains("leaves processes running"), "{shown}{said}");
+    // What prepares a command may have to go on running.
+    let (shown, said) = race("true", &["--prepare", "sleep 3600.5 &", "--end-left", "--no-counts"]);
+    assert_eq!(killed("sleep 3600.5"), 2 * 3, "{shown}{said}");
+}
+
+/// As an ordinary user, whom a tracer takes the privilege.
+#[test]
+fn what_gains_privileges_is_timed_with_them_and_not_counted_without() {
+    let (test, place) = ("a set-user-ID program", Place::new());
+    if !geteuid().is_root() {
+        return skip(test, "making one needs root");
+    }
+    let program = place.path().join("id");
+    assert!(Command::new("install").args(["-m", "4755", "/usr/bin/id"]).arg(&program).status().unwrap().success());
+    let (program, race) = (program.to_str().unwrap(), ["--versus", "true", "--runs", "2", "--format", "json"]);
+    let raced = place.command_as_nobody(&[&["race", program], &race[..]].concat()).output().unwrap();
+    let found = json(&raced);
+    let why = found["results"][0]["not_counted"].as_str().unwrap_or_else(|| panic!("{found:#}{}", stderr(&raced)));
+    assert!(why.contains("traced, it ran without that privilege; root can count it"), "{why}");
+    assert_eq!(found["versus"][0]["calls"], Value::Null, "{found:#}");
+}
+
+/// A limit on the size of files, as a full disk would be.
+#[test]
+fn what_cannot_be_written_leaves_the_earlier_file() {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_syscost");
+    let written = place.path().join("kept");
+    for command in
+        ["race true --runs 2 --no-counts --out kept", "trace --tracer ptrace --report kept -- ls / /usr /usr/lib"]
+    {
+        std::fs::write(&written, "as it was").unwrap();
+        let code = format!("ulimit -f 0; exec {program} {command} >&2");
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &code]).current_dir(place.path()).env("TMPDIR", "/dev/shm");
+        let output = limited.output().unwrap();
+        assert!(!output.status.success(), "{command}: {}", stderr(&output));
+        assert_eq!(std::fs::read_to_string(&written).unwrap(), "as it was", "{command}: {}", stderr(&output));
+    }
 }
 
 #[test]

@@ -375,21 +375,42 @@ fn sigterm_to_the_tracer_is_passed_on() {
     assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 15));
 }
 
+/// Each signal ends the tracing of a command that is stopped, that it has left others, or ignores it.
 #[test]
-fn a_second_interrupt_stops_waiting_for_stragglers() {
+fn a_signal_ends_the_tracing_whatever_the_command_does() {
+    const COMMANDS: [&str; 3] = [
+        "kill -STOP $$; :",
+        "setsid sleep 30 & sleep 30 & kill -STOP $!; :",
+        "trap '' INT TERM HUP QUIT; while :; do sleep 0.01; done",
+    ];
+    let place = Place::new();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+        for (options, code) in TRACERS[..2].iter().flat_map(|options| COMMANDS.map(|code| (options, code))) {
+            let mut command = place.command(&[&["trace"], *options, &["--", "sh", "-c", code]].concat());
+            // What goes on after the tracing would keep pipes open.
+            command.current_dir(place.tmp()).stdout(Stdio::null()).stderr(Stdio::null());
+            let job = Job::of(command.spawn().unwrap());
+            let begun = || place.processes().iter().any(|process| process.traced).then_some(());
+            assert!(wait_for(begun).is_some(), "{code}");
+            // Also of one that has not begun to handle signals.
+            std::thread::sleep(Duration::from_millis(200));
+            kill(job.pid(), signal).unwrap();
+            job.output();
+            for process in place.processes() {
+                assert!(!process.traced, "{signal} {code}: {process:?}");
+                let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_that_ends_the_command_leaves_what_it_started() {
     let place = Place::new();
     let mut endless = Endless::traced(&place, TRACERS[0], "straggler");
-    let (group, pid) = (endless.group(), endless.pid);
+    let group = endless.group();
     killpg(group, Signal::SIGINT).unwrap();
-    assert!(wait_for(|| (!runs(pid)).then_some(())).is_some());
-    assert_eq!(endless.child.try_wait().unwrap(), None);
-    // Two that come at once may be taken for one.
-    let again = || {
-        killpg(group, Signal::SIGINT).unwrap();
-        std::thread::sleep(Duration::from_millis(100));
-        endless.child.try_wait().unwrap()
-    };
-    assert_eq!(wait_for(again).and_then(|status| status.code()), Some(128 + 2));
+    assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 2));
     let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
     assert_eq!(shown["complete"], false, "{shown:#}");
     let mut left = place.processes();

@@ -6,6 +6,7 @@ use crate::cli::terminal;
 use crate::kernel::process::is_hung_up;
 use crate::report::top::{Look, Screen, Span, drawn, headline, help, is_wide, rates_table};
 use crate::report::{Style, Table};
+use crate::runner::RunDirectory;
 use crate::top::{By, Counts, Key, Rates, Row, View, between};
 use anyhow::{Context, Result};
 use crossterm::cursor::{Hide, MoveTo, Show};
@@ -15,6 +16,7 @@ use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
 };
 use crossterm::{execute, queue};
+use std::cell::RefCell;
 use std::io::{Stdout, Write, stdout};
 use std::rc::Rc;
 use std::time::Duration;
@@ -24,6 +26,7 @@ pub struct Live {
     scope: String,
     /// While it lives, the terminal is ours.
     terminal: Option<Terminal>,
+    run: Option<Rc<RefCell<RunDirectory>>>,
     /// What the last interval was, or the one at which it was paused; `None` before the first one.
     shown: Option<(Rc<Counts>, Rc<Counts>)>,
     arguments: Arguments,
@@ -31,8 +34,8 @@ pub struct Live {
 
 impl Live {
     /// Nothing is drawn before the first counts.
-    pub fn new(view: View, scope: &str) -> Live {
-        Live { view, scope: scope.to_string(), terminal: None, shown: None, arguments: Arguments::default() }
+    pub fn new(view: View, scope: &str, run: Option<Rc<RefCell<RunDirectory>>>) -> Live {
+        Live { view, scope: scope.to_string(), terminal: None, run, shown: None, arguments: Arguments::default() }
     }
 
     /// What rows are where nothing is gone into.
@@ -50,7 +53,7 @@ impl Live {
     /// Shows an interval, unless it is paused. Errors: if the terminal refuses.
     pub fn update(&mut self, before: &Rc<Counts>, now: &Rc<Counts>) -> Result<bool> {
         if self.terminal.is_none() {
-            self.terminal = Some(Terminal::take()?);
+            self.terminal = Some(Terminal::take(self.run.clone())?);
         }
         if !self.view.paused {
             self.shown = Some((Rc::clone(before), Rc::clone(now)));
@@ -223,17 +226,18 @@ fn styled(look: Look, colour: bool) -> ContentStyle {
 }
 
 /// The terminal in raw mode on its alternate screen.
-struct Terminal;
+struct Terminal(Option<Rc<RefCell<RunDirectory>>>);
 
 impl Terminal {
-    fn take() -> Result<Terminal> {
+    fn take(run: Option<Rc<RefCell<RunDirectory>>>) -> Result<Terminal> {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             restore(&mut stdout());
             before(panic);
         }));
+        run.iter().for_each(|run| run.borrow_mut().take_terminal());
+        let terminal = Terminal(run);
         enable_raw_mode().context("top: the terminal cannot be set up; try `| cat`")?;
-        let terminal = Terminal;
         execute!(stdout(), EnterAlternateScreen, Hide).context("top: the terminal cannot be set up; try `| cat`")?;
         Ok(terminal)
     }
@@ -242,6 +246,7 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         restore(&mut stdout());
+        self.0.iter().for_each(|run| run.borrow_mut().give_back_terminal());
     }
 }
 

@@ -58,7 +58,7 @@ pub fn measure(
     report("running the command on this system, to see what it needs");
     let keep = workers.directory().join("kept");
     std::fs::create_dir(&keep).with_context(|| format!("cannot create {}", keep.display()))?;
-    let gathered = gather(command, &keep, image::MOST_BYTES)?;
+    let gathered = gather(command, &keep, image::MOST_BYTES, &workers.interrupt)?;
     image::check(&gathered)?;
     let memory_mib = image::memory_mib(&gathered)?;
     let files = Rc::new(image::command_files(&gathered));

@@ -197,7 +197,7 @@ impl Bpf {
             self.ending = Some(ending);
         }
         // Tasks of the tree that have not ended.
-        while self.programs.globals()?.live > 0 && !over() {
+        while !until.alone && self.programs.globals()?.live > 0 && !over() {
             self.wait(None, TREE_PERIOD)?;
         }
         Ok(())

@@ -5,6 +5,7 @@ use super::tally::Outcome;
 use super::tree::{Inside, Tree};
 use crate::kernel::clock::ThreadTime;
 use crate::kernel::follow::{End, Event, Follower, Notice, Stops};
+use crate::kernel::process::name_of;
 use crate::kernel::status::Status;
 use crate::kernel::syscall_stop::Call;
 use crate::kernel::wake::Waker;
@@ -223,8 +224,8 @@ fn refused(pid: i32, errno: Errno) -> anyhow::Error {
     match errno {
         Errno::ESRCH => anyhow!("no process {pid}"),
         Errno::EPERM if tracer != 0 => {
-            let name = std::fs::read_to_string(format!("/proc/{tracer}/comm")).unwrap_or_default();
-            anyhow!("process {pid} is traced already, by process {tracer} ({}): end that first", name.trim())
+            let name = name_of(tracer.cast_signed());
+            anyhow!("process {pid} is traced already, by process {tracer} ({name}): end that first")
         }
         Errno::EPERM => anyhow!(
             "process {pid} may not be traced (ptrace: EPERM): it belongs to another user or is protected; try as \
@@ -275,9 +276,14 @@ impl Tracer for PtraceTracer {
         let _waker = Waker::start(until.stop.clone(), until.after)?;
         while let Some(notice) = until.next_notice(&mut self.follower)? {
             self.take(&notice);
+            if until.alone && self.ending.is_some() {
+                break;
+            }
         }
-        self.drain();
-        if self.leave() == 0 {
+        if !until.alone {
+            self.drain();
+        }
+        if self.leave() == 0 && !until.alone {
             // Everything had ended by then: nothing is missing.
             until.stop.store(false, Ordering::SeqCst);
         }

@@ -6,13 +6,13 @@ use super::descriptors::Descriptors;
 use super::tally::{Key, Tally};
 use crate::kernel::clock::{ThreadClock, ThreadTime};
 use crate::kernel::follow::End;
+use crate::kernel::process::{gains_privileges, name_of};
 use crate::kernel::status::Status;
 use crate::kernel::syscall_stop::Call;
 use crate::kernel::tracee::{executable_architecture, is_thread_of, read_page};
 use crate::kernel::usage::Used;
 use crate::model::{DescriptorKind, Drives, ProcessPath, Usage, depth};
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
 /// The call that a thread is in.
@@ -237,10 +237,9 @@ impl Tree {
     }
 }
 
-fn name_of(pid: i32) -> String {
-    let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-    String::from_utf8_lossy(&name).trim_end_matches('\n').to_string()
-}
+/// How a warning ends of a program that was executed without what its file grants.
+pub const LOST_PRIVILEGE: &str =
+    "is set-user-ID, set-group-ID or has capabilities: traced, it ran without that privilege";
 
 /// Warns of a program that was just executed if it is for another architecture, or lost a privilege.
 fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
@@ -256,9 +255,8 @@ fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
     if let Some(label) = crate::syscall_names::foreign(architecture) {
         note(format!("{} is a program for {label}: its calls have that architecture's names", program()));
     }
-    let set_id = std::fs::metadata(format!("/proc/{pid}/exe")).is_ok_and(|facts| facts.mode() & 0o6000 != 0);
-    if set_id && !nix::unistd::geteuid().is_root() {
-        note(format!("{} is set-user-ID or set-group-ID: traced, it ran without that privilege", program()));
+    if !nix::unistd::geteuid().is_root() && gains_privileges(pid) {
+        note(format!("{} {LOST_PRIVILEGE}", program()));
     }
 }
 
