@@ -78,13 +78,11 @@ fn write(
 }
 
 fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
-    for name in std::iter::once(first).chain(kernels.versus.as_deref()) {
-        let found = Environment::find(name)?;
-        if !found.is_guest {
+    let names = || std::iter::once(first).chain(kernels.versus.as_deref());
+    for name in names() {
+        if !Environment::find(name)?.is_guest {
             bail!("--env {name}: not a kernel to look into; name an emulated one, such as linux-6.1");
         }
-        // Before anything is compiled for it.
-        guest::kernel(&found).with_context(|| format!("--env {name}"))?;
     }
     if kernels.versus.is_some() && kernels.view != KernelView::Tree {
         bail!("--view is for one kernel; leave out --versus or --view");
@@ -92,7 +90,10 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
     if kernels.view == KernelView::Flame && format != Format::Text {
         bail!("--view flame is a drawing; leave out --format");
     }
-    Ok(())
+    // Before anything is compiled for them.
+    names().try_for_each(|name| {
+        guest::kernel(&Environment::find(name)?).map(drop).with_context(|| format!("--env {name}"))
+    })
 }
 
 /// Whether it is an emulated kernel, which can be looked into.
