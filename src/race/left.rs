@@ -43,19 +43,19 @@ impl Left {
     /// Leaves alone what is there now, such as the server that a preparation has started.
     pub fn accept(&self) {
         let mut state = self.state.borrow_mut();
-        let new = state.new();
+        let new = state.unknown();
         state.known.extend(new);
     }
 
     /// Reaps what has ended.
     pub fn reap(&self) {
-        self.state.borrow().new();
+        self.state.borrow().unknown();
     }
 
     /// Takes note of what the command that has just ended has left.
     pub fn look(&self, command: &str) {
         let mut state = self.state.borrow_mut();
-        for pid in state.new() {
+        for pid in state.unknown() {
             if self.ends || state.seen.contains_key(&pid) {
                 let command = state.seen.remove(&pid).unwrap_or_else(|| command.to_string());
                 state.named.entry(command).or_default().insert(name_of(pid));
@@ -89,7 +89,7 @@ impl Drop for Left {
 
 impl State {
     /// Children that are not known and have not ended; those that have are reaped.
-    fn new(&self) -> Vec<i32> {
+    fn unknown(&self) -> Vec<i32> {
         let all = children(process::id().cast_signed()).into_iter().filter(|pid| !self.known.contains(pid));
         let runs = |pid: &i32| waitpid(Pid::from_raw(*pid), Some(WaitPidFlag::WNOHANG)) == Ok(WaitStatus::StillAlive);
         all.filter(runs).collect()
@@ -98,7 +98,7 @@ impl State {
     /// Kills what was left, and what it has started, which then become children of this process.
     fn end(&mut self) {
         loop {
-            let left = self.new();
+            let left = self.unknown();
             if left.is_empty() {
                 return;
             }
