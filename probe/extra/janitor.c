@@ -449,6 +449,7 @@ static void go_alone(void) {
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGTTOU, SIG_IGN); /* a terminal of which this is no foreground process may be given its modes again */
 #ifdef __linux__
     prctl(PR_SET_NAME, "syscost-janitor");
 #endif

@@ -407,9 +407,10 @@ fn however_it_ends_the_terminal_is_as_it_was() {
             }
         }
         if signal == "KILL" {
-            // The janitor leaves the alternate screen last; then the shell gets whole lines again.
-            tmux.shows(&["status=137"]);
-            tmux.keys(&["echo status=0; stty -a", "Enter"]);
+            // The janitor leaves the alternate screen last, perhaps after the shell has printed on it.
+            let modes = ["display-message", "-t", "0", "-p", "#{alternate_on}"];
+            assert!(wait_for(|| (tmux.command(&modes)? == "0\n").then_some(())).is_some());
+            tmux.keys(&["clear; echo status=0; stty -a", "Enter"]);
         }
         tmux.is_as_before();
         tmux.keys(&["clear", "Enter"]);
