@@ -10,21 +10,21 @@ const ONLY: &[(&str, &[(&str, usize)])] = &[
     ("tempfile::tempdir(", &[]),
     ("TempDir::new", &[]),
     ("NamedTempFile::new", &[]),
-    // The file system to tell about; nothing is made there.
-    ("env::temp_dir", &[("src/cli/doctor.rs", 1)]),
+    // The file system to tell about; nothing is made there. A launcher, where programs in memory cannot be executed.
+    ("env::temp_dir", &[("src/cli/doctor.rs", 1), ("src/kernel/launch.rs", 1)]),
     ("mkdtemp", &[]),
     (".tempdir()", &[]),
     (".tempdir_in(", &[("src/kernel/private.rs", 1)]),
-    // The janitor where programs in memory cannot be executed; a file beside the one that it replaces.
-    (".tempfile_in(", &[("src/kernel/temporary.rs", 1), ("src/runner/janitor.rs", 1)]),
+    // A program where those in memory cannot be executed; a file beside the one that it replaces.
+    (".tempfile_in(", &[("src/kernel/embedded.rs", 1), ("src/kernel/temporary.rs", 1)]),
     // Without a name: whether files can be made there.
     (
         "tempfile_in(",
         &[
             ("src/cli/run.rs", 2),
+            ("src/kernel/embedded.rs", 1),
             ("src/kernel/temporary.rs", 1),
             ("src/runner/cache/place.rs", 1),
-            ("src/runner/janitor.rs", 1),
         ],
     ),
     // Files in directories that are new and ours alone; those that the user names are written by kernel::temporary, so that an
