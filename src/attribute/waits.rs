@@ -113,8 +113,7 @@ mod tests {
     #[test]
     fn every_call_is_known_and_listed_once() {
         let mut names: Vec<&str> = TABLE.iter().flat_map(|(_, calls)| calls.split_whitespace()).collect();
-        let unknown: Vec<&&str> = names.iter().filter(|name| !is_known(name)).collect();
-        assert_eq!(unknown, [&"recv", &"send"], "only other architectures have these");
+        assert_eq!(names.iter().find(|name| !is_known(name)), None);
         names.sort_unstable();
         let twice: Vec<&[&str]> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
         assert!(twice.is_empty(), "{twice:?}");
