@@ -131,15 +131,22 @@ mod tests {
         let names =
             |left: &Left| left.named().into_iter().map(|(text, names)| (text, names.into_iter().collect::<Vec<_>>()));
         let left = Left::new(false);
-        run("sleep 61.75 & setsid sleep 62.75 & sleep 0.01 &");
+        // A shell's child has the shell's name at first.
+        let all_are = |name: &str, known: usize| {
+            let names = || children(process::id().cast_signed()).into_iter().skip(known).map(name_of);
+            while !(names().count() > 0 && names().all(|own| own == name)) {
+                sleep(Duration::from_millis(1));
+            }
+        };
+        run("sleep 61.75 & setsid sleep 62.75 &");
+        all_are("sleep", 0);
         left.look("x");
-        sleep(Duration::from_millis(50));
         assert_eq!(names(&left).collect::<Vec<_>>(), [("x".to_string(), vec!["sleep".to_string()])]);
         assert_eq!(children(process::id().cast_signed()).len(), 2, "those are left alone");
         drop(left);
         let left = Left::new(true);
         run("setsid sh -c 'sleep 63.75; true' &");
-        sleep(Duration::from_millis(50));
+        all_are("sh", 2);
         left.look("y");
         assert_eq!(names(&left).next(), Some(("y".to_string(), vec!["sh".to_string()])));
         assert_eq!(children(process::id().cast_signed()).len(), 2, "the others are ended, with what they started");

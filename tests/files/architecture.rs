@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("split", &["model", "runner"]),
     ("counters", &["kernel", "model", "proof", "prose", "runner", "stats"]),
     ("singles", &["model", "runner"]),
-    ("store", &["clean", "kernel", "model"]),
+    ("store", &["clean", "kernel", "model", "syscall_names"]),
     ("document", &[]),
     ("write", &["clean", "document", "prose"]),
     ("atlas", &["guest", "kernel", "model", "store"]),
