@@ -40,7 +40,8 @@ fn a_timeout_names_the_whole_wait() {
 
 #[test]
 fn only_a_part_of_a_wait_may_count() {
-    let over = |elapsed, counted| is_over(Duration::from_secs(elapsed), Duration::from_secs(counted), Duration::from_secs(60));
+    let over =
+        |elapsed, counted| is_over(Duration::from_secs(elapsed), Duration::from_secs(counted), Duration::from_secs(60));
     // Touching memory for 50 of 100 s is 50 s of anything else.
     assert_eq!([over(59, 59), over(60, 60), over(100, 50), over(1200, 50)], [false, true, false, true]);
     let failure = shell("exec sleep 600").ready(Duration::from_secs(1)).unwrap_err();
