@@ -384,7 +384,12 @@ fn a_signal_ends_the_tracing_whatever_the_command_does() {
         "trap '' INT TERM HUP QUIT; while :; do sleep 0.01; done",
     ];
     let place = Place::new();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+    // What nohup(1) and the like ignore stays ignored in all that is started.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let ignored =
+        status.split("SigIgn:").nth(1).and_then(|rest| u64::from_str_radix(rest.lines().next()?.trim(), 16).ok());
+    let ends = |signal: &Signal| ignored.unwrap() & 1 << (*signal as u64 - 1) == 0;
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT].into_iter().filter(ends) {
         for (options, code) in TRACERS[..2].iter().flat_map(|options| COMMANDS.map(|code| (options, code))) {
             let mut command = place.command(&[&["trace"], *options, &["--", "sh", "-c", code]].concat());
             // What goes on after the tracing would keep pipes open.
