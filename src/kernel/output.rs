@@ -27,6 +27,8 @@ pub fn stop_by(stop: Arc<AtomicBool>) {
 pub fn output(command: &mut Command) -> Result<Output> {
     let (mut stdout, mut stderr) = (nameless()?, nameless()?);
     let mut child = command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).spawn()?;
+    // It would wait for more.
+    drop(child.stdin.take());
     let stops = STOPS.lock().unwrap_or_else(PoisonError::into_inner).clone();
     wait(&mut child, &stops)?;
     let status = child.wait()?;
@@ -71,6 +73,8 @@ mod tests {
         let output = output(Command::new("sh").args(["-c", script])).unwrap();
         assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(7), 300_000, 200_000));
         assert!(super::output(&mut Command::new("/nowhere")).is_err());
+        let reader = super::output(Command::new("cat").stdin(std::process::Stdio::piped()));
+        assert!(reader.unwrap().stdout.is_empty());
     }
 
     #[test]
