@@ -180,24 +180,31 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
         system_calls: own.counted.as_ref().ok().map(|profile| profile.all_calls().calls),
         not_counted: own.counted.as_ref().err().cloned(),
         left_running: own.left_running.iter().cloned().collect(),
-        changed: changed(&times),
+        changed: changed(all, own, &times),
         times,
     }
 }
 
-/// A command that fills a cache, or that the machine slows down, has two times, and the mean is neither.
-fn changed(times: &[f64]) -> Option<Changed> {
+/// A command that fills a cache has two times, and the mean is neither. What the others do at the same time is the machine's.
+fn changed(all: &[Contender], own: &Contender, times: &[f64]) -> Option<Changed> {
+    let others = all.iter().filter(|other| !std::ptr::eq(*other, own));
+    let others: Vec<Vec<f64>> = others.map(|other| seconds_of(&other.runs, |run| run.wall_ns)).collect();
     // Finding changes takes quadratic time: blocks of rounds, by their medians.
     let length = times.len().div_ceil(MOST_BLOCKS).max(1);
     let middle = |times: &[f64]| median(times.to_vec());
     let blocks: Vec<f64> = times.chunks(length).filter_map(middle).map(f64::ln).collect();
-    let at = |block: usize| {
-        let (before, after) = times.split_at(block * length);
-        Some(Changed { rounds: before.len(), before: middle(before)?, after: middle(after)? })
+    let sides = |times: &[f64], rounds: usize| {
+        let (before, after) = times.split_at_checked(rounds)?;
+        Some(Changed { rounds, before: middle(before)?, after: middle(after)? })
     };
-    let size = |own: &Changed| (own.after / own.before).ln().abs();
-    let all = change_points(&blocks).into_iter().filter_map(at).filter(|own| size(own) > LASTING.ln());
-    all.max_by(|a, b| size(a).total_cmp(&size(b)))
+    let log = |own: &Changed| (own.after / own.before).ln();
+    let beyond_others = |found: &Changed| {
+        let machine = others.iter().filter_map(|other| sides(other, found.rounds)).map(|other| log(&other)).collect();
+        (log(found) - median(machine).unwrap_or(0.0)).abs()
+    };
+    let all = change_points(&blocks).into_iter().filter_map(|block| sides(times, block * length));
+    let lasting = all.filter(|found| log(found).abs().min(beyond_others(found)) > LASTING.ln());
+    lasting.max_by(|a, b| log(a).abs().total_cmp(&log(b).abs()))
 }
 
 fn seconds_of(runs: &[TimedRun], value: fn(&TimedRun) -> u64) -> Vec<f64> {
@@ -365,8 +372,11 @@ mod tests {
         let both = found(&changing, &scattering).results;
         assert_eq!(both[0].changed, Some(Changed { rounds: 12, before: 0.051, after: 0.002 }));
         assert_eq!(both[1].changed, None);
-        let many: Vec<f64> = (0..6001).map(|i| if i < 3000 { 0.05 } else { 0.002 }).collect();
-        assert!(changed(&many).unwrap().rounds.abs_diff(3000) <= 101);
+        let many: Vec<u64> = (0..6001).map(|i| if i < 3000 { 50 } else { 2 }).collect();
+        let both = found(&many, &[100; 6001]).results;
+        assert!(both[0].changed.unwrap().rounds.abs_diff(3000) <= 101);
+        let twice: Vec<u64> = changing.iter().map(|ms| 2 * ms).collect();
+        assert!(found(&changing, &twice).results.iter().all(|own| own.changed.is_none()), "the machine changed");
     }
 
     #[test]

@@ -57,9 +57,9 @@ pub fn run(
         return Err(Failure::interrupted().into());
     }
     let mut empty = runs.split_off(commands.len()).into_iter();
-    let mut left = course.left.named();
+    let left = course.left.named();
     let contender = |((command, runs), counted): ((&Command, _), _)| Contender {
-        left_running: left.remove(&command.text).unwrap_or_default(),
+        left_running: left.get(&command.text).cloned().unwrap_or_default(),
         ..contender(command, runs, counted, empty.next())
     };
     Ok(Race {
