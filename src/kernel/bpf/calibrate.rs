@@ -88,7 +88,7 @@ pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     programs.mark(child.as_fd(), state::LIVE)?;
     programs.begin_present()?;
     let pairs = measure(programs, &caller)?;
-    drop(caller);
+    caller.end()?;
     programs.attach()?;
     programs.reset()?;
     Ok(Calibration::of(&pairs))
@@ -171,6 +171,11 @@ impl Caller {
                 unsafe { libc::_exit(0) }
             }
         }
+    }
+
+    /// One that lives on would be counted with what is traced.
+    fn end(self) -> Result<()> {
+        kill(self.child, Signal::SIGKILL).context("the calibration child cannot be ended")
     }
 
     fn measure(&self) -> Result<Answer> {
