@@ -56,7 +56,7 @@ fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let found = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(bytes))
         .map_err(|error| anyhow!("{}: {}; write it again", clean::line(&error.path().to_string()), error.inner()))?;
     match too_large("", &serde_json::from_slice(bytes)?) {
-        Some(name) => bail!("{}: is beyond all counts; write it again", clean::line(name)),
+        Some(name) => bail!("{}: larger than any count can be; write the file again", clean::line(name)),
         None => Ok(found),
     }
 }

@@ -105,7 +105,7 @@ pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
 fn fetch(args: &FetchArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let architecture = usage(args.of.architecture())?;
     let other = args.versions.iter().find(|version| !version.starts_with(|first: char| first.is_ascii_digit()));
-    usage(other.map_or(Ok(()), |other| bail!("'{other}' is no version of a kernel, such as 6.1")))?;
+    usage(other.map_or(Ok(()), |other| bail!("'{other}' is not a kernel version, such as 6.1")))?;
     let images = Images::open()?;
     let tell = |doing: &str| notes.tell(&doing);
     let mut mirror = Mirror::open(&images, architecture, interrupt, &tell)?;

@@ -147,7 +147,7 @@ impl Images {
         let all: Vec<String> = self.all().into_iter().map(|(image, _)| image.release).collect();
         let fetched = if all.is_empty() { String::new() } else { format!(" (fetched: {})", all.join(", ")) };
         if !wanted.starts_with(|first: char| first.is_ascii_digit()) {
-            return format!("'{wanted}' is no version of a kernel, such as 6.1{fetched}");
+            return format!("'{wanted}' is not a kernel version, such as 6.1{fetched}");
         }
         let other = Architecture::find(architecture).filter(|_| architecture != std::env::consts::ARCH);
         let arch = other.map(|other| format!(" --arch {}", other.debian)).unwrap_or_default();
@@ -267,7 +267,7 @@ mod tests {
         let begins = format!("no kernel image '5.10' for {} was fetched (fetched: 6.19", std::env::consts::ARCH);
         assert!(own.starts_with(&begins) && own.ends_with("get one with 'syscost kernel fetch 5.10'"), "{own}");
         let none = error("next", "x86_64");
-        assert!(none.starts_with("'next' is no version of a kernel, such as 6.1 (fetched: 6.19"), "{none}");
+        assert!(none.starts_with("'next' is not a kernel version, such as 6.1 (fetched: 6.19"), "{none}");
         let (other, name) = if cfg!(target_arch = "aarch64") { ("x86_64", "amd64") } else { ("aarch64", "arm64") };
         let other = error("5.10", other);
         assert!(other.ends_with(&format!("'syscost kernel fetch 5.10 --arch {name}'")), "{other}");

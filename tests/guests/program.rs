@@ -121,7 +121,7 @@ fn what_cannot_be_explained_is_refused() {
         (&["--env", "no-such-kernel", "--", "true"], 2, "no-such-kernel"),
         // Neither the command has run nor the probe was compiled.
         (&["--env", "linux-0.1", "--", "no-such-program"], 2, "'syscost kernel fetch 0.1'"),
-        (&["--env", "linux-next", "--", "true"], 2, "'next' is no version of a kernel, such as 6.1"),
+        (&["--env", "linux-next", "--", "true"], 2, "'next' is not a kernel version, such as 6.1"),
     ];
     place.refuses(&["explain"], &cases);
     assert_eq!(place.left_behind(), Vec::<PathBuf>::new());

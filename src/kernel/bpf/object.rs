@@ -107,7 +107,7 @@ fn program<'a>(elf: &Elf<'a>, symbol: &impl ObjectSymbol<'a>, all: &[(&str, Acce
     let section = section.ok_or_else(|| broken("it is in no section"))?;
     let place = section.name().unwrap_or_default();
     let kind = SECTIONS.iter().find_map(|(start, kind)| Some((*kind, place.strip_prefix(start)?.to_string())));
-    let (attachment, target) = kind.ok_or_else(|| broken(&format!("section {place} is of no known kind")))?;
+    let (attachment, target) = kind.ok_or_else(|| broken(&format!("section {place} is of an unknown kind")))?;
     let bytes = section.data_range(symbol.address(), symbol.size()).map_err(|error| broken(&error.to_string()))?;
     let bytes = bytes.ok_or_else(|| broken("it is not in its section"))?;
     let code: Vec<_> =

@@ -193,7 +193,7 @@
     // For a shell: names come from files.
     const quoted = (text) => (/^[\w.=:+\/][\w.=:+\/-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
     const asked = parameters.map((parameter) => ` --param ${quoted(parameter)}`).join("");
-    if (name.startsWith("-")) return make("p", "No command repeats it: its name is an option.");
+    if (name.startsWith("-")) return make("p", "No command can repeat it: its name looks like an option.");
     const line = make("p", "To repeat it: ");
     const [from, to] = [before, after].map((kernel) => quoted(of.environments[kernel]));
     line.append(make("code", `syscost explain ${quoted(name)}${asked} --env ${from} --versus ${to}`));
