@@ -110,7 +110,14 @@ fn compared(place: &Place, log: &Path, what: &str) -> Profile {
         .unwrap_or_else(|| panic!("{what}: no table in {}", log.display()));
     let whole = read(place, &bytes);
     assert_eq!(whole.tracer.kind, "strace", "{what}: {:?}", whole.warnings);
-    assert_eq!(returned(&whole), returned(&read(place, &bytes[table..])), "{what}: {}", kept(log));
+    let (mut shown, mut counted) = (returned(&whole), returned(&read(place, &bytes[table..])));
+    // strace counts some of the calls whose thread an execve of another one replaced as they returned.
+    for line in String::from_utf8_lossy(&bytes).lines().filter(|line| line.ends_with("= ? <unavailable>")) {
+        let name = line.split_once("<... ").and_then(|(_, call)| call.split(' ').next()).unwrap_or_default();
+        shown.remove(name);
+        counted.remove(name);
+    }
+    assert_eq!(shown, counted, "{what}: {}", kept(log));
     whole
 }
 

@@ -49,6 +49,8 @@ pub struct Call<'a> {
     pub arguments: &'a str,
     /// `None` if it did not return.
     pub returned: Option<i64>,
+    /// It returned, but strace could not read what.
+    pub is_unavailable: bool,
     pub error: Option<String>,
     pub elapsed_ns: Option<u64>,
     /// How many decimals the time has.
@@ -231,10 +233,12 @@ fn result(text: &str) -> Option<Call<'static>> {
     let rest = if rest.starts_with('<') { &rest[rest.rfind('>')? + 1..] } else { rest };
     let error = rest.trim_start().split(' ').next().filter(|word| is_errno(word)).map(str::to_string);
     let number = rest.trim_start().strip_prefix("(errno ").and_then(|rest| rest.split(')').next()?.parse().ok());
-    let remark = rest.trim_start().starts_with(['(', '/', '[']) || rest == " <unavailable>";
+    let is_unavailable = rest == " <unavailable>";
+    let remark = rest.trim_start().starts_with(['(', '/', '[']) || is_unavailable;
     let follows = rest.is_empty() || error.is_some() || remark;
     follows.then(|| Call {
         returned,
+        is_unavailable,
         error: error.or_else(|| number.filter(|_| returned == Some(-1)).map(errno::name)),
         elapsed_ns: time.map(|(_, ns)| ns),
         decimals: time.map_or(0, |(time, _)| time.split_once('.').map_or(0, |(_, decimals)| decimals.len())),

@@ -35,6 +35,8 @@ pub struct Log {
     hidden_paths: (u64, bool),
     /// The fewest decimals of a time.
     decimals: Option<usize>,
+    /// Calls of a thread that another one replaced by execve as they returned: tables of strace count some of them.
+    pub unavailable: u64,
     detached: bool,
 }
 
@@ -193,6 +195,7 @@ impl Log {
         if call.elapsed_ns.is_some() {
             self.decimals = Some(self.decimals.map_or(call.decimals, |least| least.min(call.decimals)));
         }
+        self.unavailable += u64::from(call.is_unavailable);
         self.tally.add(
             caller,
             CallCount {

@@ -75,7 +75,7 @@ impl Tables {
 
     /// Whether there is a table of more calls than `log` shows.
     pub fn has_more_than(&self, log: &Log) -> bool {
-        self.tally.calls() > log.tally.returned() || log.tally.calls() == 0 && self.is_there
+        self.tally.calls() > log.tally.returned() + log.unavailable || log.tally.calls() == 0 && self.is_there
     }
 
     /// The profile; `log` is what the other lines told.
