@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 const FAULTS_APART: f64 = 0.05;
 
 /// Changes of the wall time by a smaller factor are not named, and blocks of rounds that are searched for them.
-const LASTING: f64 = 1.25;
+const LASTING: f64 = 1.5;
 const MOST_BLOCKS: usize = 60;
 
 /// A race analysed.
@@ -185,26 +185,27 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
     }
 }
 
-/// A command that fills a cache has two times, and the mean is neither. What the others do at the same time is the machine's.
+/// A command that fills a cache has two times, and the mean is neither. What the others do at the same time is the machine's, so
+/// changes are those relative to them, and of its own time.
 fn changed(all: &[Contender], own: &Contender, times: &[f64]) -> Option<Changed> {
     let others = all.iter().filter(|other| !std::ptr::eq(*other, own));
     let others: Vec<Vec<f64>> = others.map(|other| seconds_of(&other.runs, |run| run.wall_ns)).collect();
+    let machine = |round: usize| median(others.iter().filter_map(|other| other.get(round).copied()).collect());
+    let relative = times.iter().enumerate().map(|(round, time)| time / machine(round).unwrap_or(1.0));
+    let relative: Vec<f64> = relative.collect();
     // Finding changes takes quadratic time: blocks of rounds, by their medians.
     let length = times.len().div_ceil(MOST_BLOCKS).max(1);
-    let middle = |times: &[f64]| median(times.to_vec());
-    let blocks: Vec<f64> = times.chunks(length).filter_map(middle).map(f64::ln).collect();
-    let sides = |times: &[f64], rounds: usize| {
-        let (before, after) = times.split_at_checked(rounds)?;
-        Some(Changed { rounds, before: middle(before)?, after: middle(after)? })
+    let blocks: Vec<f64> = relative.chunks(length).filter_map(|block| median(block.to_vec())).map(f64::ln).collect();
+    let at = |block: usize| {
+        let rounds = block * length;
+        let sides = |times: &[f64]| [&times[..rounds], &times[rounds..]].map(|side| median(side.to_vec()));
+        let ([before, after], [was, is]) = (sides(times), sides(&relative));
+        let found = Changed { rounds, before: before?, after: after? };
+        let size = (found.after / found.before).ln().abs().min((is? / was?).ln().abs());
+        (size > LASTING.ln()).then_some((size, found))
     };
-    let log = |own: &Changed| (own.after / own.before).ln();
-    let beyond_others = |found: &Changed| {
-        let machine = others.iter().filter_map(|other| sides(other, found.rounds)).map(|other| log(&other)).collect();
-        (log(found) - median(machine).unwrap_or(0.0)).abs()
-    };
-    let all = change_points(&blocks).into_iter().filter_map(|block| sides(times, block * length));
-    let lasting = all.filter(|found| log(found).abs().min(beyond_others(found)) > LASTING.ln());
-    lasting.max_by(|a, b| log(a).abs().total_cmp(&log(b).abs()))
+    let all = change_points(&blocks).into_iter().filter_map(at);
+    all.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, found)| found)
 }
 
 fn seconds_of(runs: &[TimedRun], value: fn(&TimedRun) -> u64) -> Vec<f64> {
