@@ -44,7 +44,8 @@ pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
 pub use profile::{
     CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, INTERRUPT, KERNEL_THREAD, ObjectCount, ObjectKind,
-    PAGE_FAULT, ProcessGroup, ProcessPath, Profile, ProfileRun, SlowCall, StackCount, TracerFacts, USER_MODE, Usage,
+    Outside, PAGE_FAULT, ProcessGroup, ProcessPath, Profile, ProfileRun, SampledFunction, SlowCall, StackCount,
+    TracerFacts, USER_MODE, Usage,
 };
 pub use race::{Contender, InEnvironment, Race, TimedRun};
 pub use record::{

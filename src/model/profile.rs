@@ -152,6 +152,9 @@ pub struct Usage {
     pub concurrency: Option<Concurrency>,
     /// Processors that were online.
     pub cpus: Option<u64>,
+    /// CPU time outside of calls, if the CPUs were sampled while calls were timed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside: Option<Outside>,
 }
 
 impl Usage {
@@ -171,6 +174,7 @@ impl Usage {
             peak_concurrency: self.peak_concurrency.or(other.peak_concurrency),
             concurrency: self.concurrency.or(other.concurrency),
             cpus: self.cpus.or(other.cpus),
+            outside: self.outside.or(other.outside),
         }
     }
 
@@ -199,6 +203,40 @@ pub struct Concurrency {
     pub waiting_ns: u64,
     /// All threads were blocked.
     pub blocked_ns: u64,
+}
+
+/// CPU time outside of calls in nanoseconds: what is left of the CPU time without the calls and the tracer's known overhead,
+/// divided as the samples of the same execution are. A page fault inside a call belongs to the call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Outside {
+    pub user_ns: u64,
+    pub page_faults_ns: u64,
+    pub interrupts_ns: u64,
+    /// Elsewhere in the kernel: exceptions, work and scheduling on the way back to user mode.
+    pub kernel_ns: u64,
+    /// How many samples divided it: with few, the parts are uncertain.
+    pub samples: u64,
+    /// Functions in which user mode was sampled most often, at most five; empty if not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<SampledFunction>,
+}
+
+impl Outside {
+    /// All parts.
+    pub fn total_ns(&self) -> u64 {
+        self.user_ns + self.page_faults_ns + self.interrupts_ns + self.kernel_ns
+    }
+}
+
+/// A function of user mode that samples found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SampledFunction {
+    pub name: String,
+    /// The file that it is in, without its directory.
+    pub object: String,
+    pub samples: u64,
 }
 
 /// What the processes of one name did.

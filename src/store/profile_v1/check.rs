@@ -3,7 +3,7 @@
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
 use super::{Call, ProfileFile};
-use crate::model::{Concurrency, Histogram};
+use crate::model::{Concurrency, Histogram, Outside};
 use crate::store::buckets::check_buckets;
 use crate::store::error::Invalid;
 use crate::store::parse::Wire;
@@ -55,7 +55,14 @@ fn details(file: &ProfileFile) -> Checked {
         let ends = [concurrency.waiting_ns, concurrency.blocked_ns];
         fits("usage.concurrency", concurrency.on_cpu_ns.iter().copied().chain(ends))
     };
-    file.usage.concurrency.as_ref().map_or(Ok(()), times)
+    file.usage.concurrency.as_ref().map_or(Ok(()), times)?;
+    file.usage.outside.as_ref().map_or(Ok(()), outside)
+}
+
+fn outside(outside: &Outside) -> Checked {
+    let Outside { user_ns, page_faults_ns, interrupts_ns, kernel_ns, .. } = *outside;
+    fits("usage.outside", [user_ns, page_faults_ns, interrupts_ns, kernel_ns].into_iter())?;
+    outside.functions.iter().try_for_each(|function| name("usage.outside.functions.name", &function.name))
 }
 
 fn processes(file: &ProfileFile) -> Checked {
