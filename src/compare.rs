@@ -48,7 +48,7 @@ pub use profiles::{
     Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo, ProfileRow, Quantity,
     Span, compare_profiles,
 };
-pub use race::{Changed, InsideResult, RaceFound, RaceResult, Versus, race};
+pub use race::{Cause, CauseOf, Changed, InsideResult, RaceFound, RaceResult, Versus, race};
 pub use row::{ComparedRow, Key, area};
 pub use select::{Order, Selection, StudyCases};
 pub use verdict::{Difference, Mark, Ratio, RatioOf, Verdict};

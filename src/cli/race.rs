@@ -9,19 +9,14 @@ use super::messages::Notes;
 use super::progress::Progress;
 use super::run::{EnvironmentName, check_destination, positive};
 use super::terminal;
-use super::why::costs::Wanted;
-use crate::attribute::breakdown::priced_by_call;
-use crate::attribute::costs::Costs;
 use crate::compare::RaceFound;
 use crate::kernel::affinity;
-use crate::model::{Profile, Race};
 use crate::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter};
 use crate::report::{Format, JsonDocument, program_document, race_document, write_answer, write_json};
 use crate::runner::{Environment, Interrupt, RunDirectory};
 use crate::store;
 use crate::trace::LaunchError;
 use anyhow::{Result, anyhow, ensure};
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -125,8 +120,7 @@ pub fn run(args: &RaceArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let raced = race::run(&commands, &args.options(), (&interrupt, directory), &progress, &tell);
     progress.done();
     let raced = raced?;
-    let mut found = crate::compare::race(&raced, args.threshold);
-    args.price(&raced, &mut found, notes);
+    let found = crate::compare::race(&raced, args.threshold);
     write_answer(&found, || race_document(&found), (args.format, terminal::screen()), out)?;
     out.flush()?;
     args.store(&found)?;
@@ -228,27 +222,6 @@ impl RaceArgs {
         }
     }
 
-    /// Prices the calls that changed by unit costs where the tracer did not time them and a difference is certain. With --time only
-    /// by those of an earlier `why`. Without unit costs the answer is complete but for that.
-    fn price(&self, race: &Race, found: &mut RaceFound, notes: Notes) {
-        for index in 0..found.versus.len() {
-            let versus = &found.versus[index];
-            let is_open = versus.has_changed_certainly() && versus.explained.is_none();
-            let names: BTreeSet<String> =
-                versus.changed().iter().filter(|_| is_open).map(|row| row.call.clone()).collect();
-            let profile = |index: usize| race.contenders[index].counted.as_ref().ok();
-            let (Some(base), Some(head)) = (profile(versus.base), profile(versus.head)) else { continue };
-            if names.is_empty() || !found.complete {
-                continue;
-            }
-            let changed = both(base, head, &names);
-            let wanted = Wanted { profile: &changed, environments: Vec::new(), time: None };
-            let costs = if self.time.is_some() { wanted.kept(notes) } else { wanted.costs(false, notes).ok() };
-            let Some(costs) = costs.and_then(|run| Costs::from_run(&run, Some("native")).ok()) else { continue };
-            found.versus[index].price(&priced_by_call(base, &costs), &priced_by_call(head, &costs));
-        }
-    }
-
     fn store(&self, found: &impl JsonDocument) -> Result<()> {
         let Some(path) = &self.out else { return Ok(()) };
         let mut text = Vec::new();
@@ -271,12 +244,4 @@ impl RaceArgs {
         grown.iter().for_each(|index| one(*index));
         Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
     }
-}
-
-/// What both call by these names, as one profile: what unit costs are needed for.
-fn both(base: &Profile, head: &Profile, names: &BTreeSet<String>) -> Profile {
-    let mut all = head.clone();
-    all.groups.extend(base.groups.iter().cloned());
-    all.groups.iter_mut().for_each(|group| group.calls.retain(|count| names.contains(&count.call)));
-    all
 }

@@ -199,10 +199,10 @@ impl ProfileComparison {
         self.gate = Some(ProfileGated { limit, rows });
     }
 
-    /// Leaves out the rows that do not differ by more than `margin`, a share.
-    pub fn keep_differing(&mut self, margin: f64) {
+    /// Leaves out the rows that do not differ by more than `margin`, a share, and that `keeps` does not want.
+    pub fn keep_differing(&mut self, margin: f64, keeps: impl Fn(&ProfileRow) -> bool) {
         let (before, baseline) = (self.rows.len(), self.baseline);
-        self.rows.retain(|row| row.differs(baseline, margin));
+        self.rows.retain(|row| row.differs(baseline, margin) || keeps(row));
         self.left_out += before - self.rows.len();
     }
 

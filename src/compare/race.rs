@@ -4,13 +4,16 @@
 //! Commands are compared round by round, so that what slowed a whole round down cancels; rounds that were disturbed for one of
 //! them are left out by the trimmed mean. In environments, each one's own start-up is subtracted before (`net`). Verdicts are by the same rules as those on operations (`judge`).
 
+mod cause;
 mod net;
 
 use super::judge::marked;
 use super::profiles::{ProfileColumn, ProfileComparison, ProfileRow, Span, compare_profiles};
 use super::verdict::{Ratio, RatioOf};
-use crate::model::{Contender, InEnvironment, Profile, Race, TimedRun};
+use crate::model::{Contender, InEnvironment, Race, TimedRun};
 use crate::stats::{self, BetweenRuns, change_points, median, trimmed, trimmed_ratio};
+pub use cause::{Cause, CauseOf};
+use cause::{LEAST, Side, Sides, causes, seconds, with_waits};
 use net::{Net, in_seconds, net};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -119,20 +122,13 @@ pub struct Versus {
     pub memory: Option<Ratio>,
     /// Wall time of the head minus that of the base, in seconds, with the ends of its 95% interval.
     pub difference: Option<[f64; 3]>,
-    /// The system calls of base and head that differ; null if those of one were not counted.
+    /// The system calls of base and head that differ, in number or in time; null if those of one were not counted.
     pub calls: Option<ProfileComparison>,
-    /// The time in these calls; null if it is not known.
-    pub explained: Option<Explained>,
+    /// What a certain difference in wall time consists of, the largest part first.
+    #[serde(default)]
+    pub causes: Vec<Cause>,
     /// Page faults of base and head, the medians, where they differ by more than 5%.
     pub page_faults: Option<[u64; 2]>,
-}
-
-/// The head's time in calls that differ minus the base's, in seconds: on a CPU, or blocked with the whole program.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Explained {
-    pub seconds: f64,
-    /// By unit costs, the ends of its range; null where the tracer timed the calls.
-    pub range: Option<[f64; 2]>,
 }
 
 /// Analyses `race`; `margin` is the share up to which differences do not matter.
@@ -237,18 +233,19 @@ fn versus(all: &[Contender], base: usize, head: usize, margin: f64) -> Versus {
     let of = |found: BetweenRuns| (found, RatioOf::Time { as_measured: found.ratio(), relative: None });
     let [wall, cpu, memory] = marked(found.map(|found| found.map(of)), margin);
     let differences: Vec<f64> = times[1].wall.iter().zip(&times[0].wall).map(|(new, old)| new - old).collect();
-    let calls = old.counted.as_ref().ok().zip(new.counted.as_ref().ok()).map(|(old, new)| side_by_side(old, new));
-    Versus {
+    let mut found = Versus {
         base,
         head,
         wall,
         cpu,
         memory,
         difference: in_seconds(&differences),
-        explained: calls.as_ref().and_then(as_traced),
-        calls,
+        causes: Vec::new(),
+        calls: None,
         page_faults: if is_inside { None } else { page_faults(old, new) },
-    }
+    };
+    found.explain([old, new], &times);
+    found
 }
 
 /// The ratio by which each round differs, on average of its logarithm.
@@ -257,37 +254,20 @@ fn of_logs(new: &[f64], old: &[f64]) -> Option<BetweenRuns> {
     trimmed(logs.collect()).map(stats::Trimmed::as_log_ratio)
 }
 
-/// The calls that differ, those that take most of the difference first.
-fn side_by_side(old: &Profile, new: &Profile) -> ProfileComparison {
-    let columns = [ProfileColumn::new("before", old), ProfileColumn::new("after", new)];
-    let mut calls = compare_profiles(&columns, 0, |_| true);
-    calls.keep_differing(0.0);
-    let weight = |row: &ProfileRow| seconds(row).unwrap_or(0.0).abs();
-    calls.rows.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-    calls
-}
-
-/// The time of all rows, as traced; `None` where calls were not timed.
-fn as_traced(calls: &ProfileComparison) -> Option<Explained> {
-    let seconds: Vec<f64> = calls.rows.iter().filter_map(seconds).collect();
-    (!seconds.is_empty()).then(|| Explained { seconds: seconds.iter().sum(), range: None })
-}
-
-/// The head's time in a call minus the base's.
-fn seconds(row: &ProfileRow) -> Option<f64> {
-    let time = |side: usize| -> Option<f64> {
-        let counts = row.counts[side];
-        let is_made = counts.calls.most > 0;
-        let on_cpu = counts.on_cpu_ns.map(|span| span.median).or((!is_made).then_some(0))?;
-        Some((on_cpu + counts.stalled_ns.map_or(0, |span| span.median)) as f64 / 1e9)
-    };
-    Some(time(1)? - time(0)?)
+/// Whether other processes than those of `old`, a command outside of an environment, do a part of the work of `new`.
+fn has_others(old: &Contender, new: &Contender) -> bool {
+    let processes = |own: &Contender| own.counted.as_ref().ok().and_then(|profile| profile.usage.processes);
+    new.environment.is_some() && (!new.is_accounted() || processes(new) > processes(old))
 }
 
 fn page_faults(old: &Contender, new: &Contender) -> Option<[u64; 2]> {
     let median = |own: &Contender| Span::of(own.runs.iter().map(|run| run.faults).collect()).median;
     let both = [old, new].map(median);
-    (both[0].abs_diff(both[1]) as f64 > FAULTS_APART * both[0] as f64).then_some(both)
+    are_faults_apart(both[0], both[1]).then_some(both)
+}
+
+fn are_faults_apart(old: u64, new: u64) -> bool {
+    old.abs_diff(new) as f64 > FAULTS_APART * old as f64
 }
 
 impl RaceFound {
@@ -315,22 +295,39 @@ impl Versus {
         self.calls.as_ref().map_or(&[], |calls| &calls.rows)
     }
 
-    /// Prices the calls that differ by what all calls of a name cost on each side by unit costs, a value and the ends of its range.
-    /// Both sides have the same unit costs, and so the same error.
-    pub fn price(&mut self, base: &BTreeMap<String, [f64; 3]>, head: &BTreeMap<String, [f64; 3]>) {
-        let of = |side: &BTreeMap<String, [f64; 3]>, end: usize| -> f64 {
-            self.changed().iter().filter_map(|row| side.get(&row.call)).map(|own| own[end]).sum()
+    /// Compares the calls, and finds out what a certain difference consists of.
+    fn explain(&mut self, both: [&Contender; 2], times: &[Net; 2]) {
+        let is_elapsed = has_others(both[0], both[1]);
+        self.calls = all_calls(both, is_elapsed);
+        let [base, head] = [0, 1].map(|which| Side::of(both[which], &times[which], is_elapsed));
+        let difference = self.difference.filter(|_| self.has_changed_certainly());
+        let Some(((base, head), [difference, ..])) = base.zip(head).zip(difference) else {
+            self.calls.iter_mut().for_each(|calls| calls.keep_differing(0.0, |_| false));
+            return;
         };
-        let [seconds, low, high] = [0, 1, 2].map(|end| of(head, end) - of(base, end));
-        self.explained = Some(Explained { seconds, range: Some([low.min(high), low.max(high)]) });
+        let sides = Sides::of(self.changed(), [base, head]);
+        let weight = |row: &ProfileRow| seconds(row, &sides).unwrap_or(0.0) / difference;
+        self.causes = causes(self.changed(), &sides, difference);
+        if let Some(calls) = &mut self.calls {
+            calls.keep_differing(0.0, |row| weight(row).abs() >= LEAST);
+            calls.rows.sort_by(|a, b| weight(b).abs().total_cmp(&weight(a).abs()));
+        }
     }
+}
+
+/// The system calls side by side; `None` if those of one were not counted.
+fn all_calls(both: [&Contender; 2], is_elapsed: bool) -> Option<ProfileComparison> {
+    let column = |label: &str, own: &Contender| {
+        Some(ProfileColumn::new(label, &with_waits(own.counted.as_ref().ok()?, is_elapsed)))
+    };
+    Some(compare_profiles(&[column("before", both[0])?, column("after", both[1])?], 0, |_| true))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::verdict::Mark;
     use super::*;
-    use crate::model::{CallCount, Class, ProcessGroup};
+    use crate::model::{CallCount, Class, ProcessGroup, Profile};
     use std::collections::BTreeSet;
 
     fn count(call: &str, calls: u64, ns: u64) -> CallCount {
@@ -401,18 +398,11 @@ mod tests {
         assert_eq!((&*open.call, open.counts[0].calls.median), ("openat", 4168));
         assert_eq!((open.grew[1].len(), open.fell[1][0].class.depth, open.fell[1][0].calls), (0, Some(2), 110));
         assert_eq!(versus.calls.as_ref().unwrap().left_out, 1);
-        let explained = versus.explained.unwrap();
-        assert!((explained.seconds + 0.048).abs() < 1e-9 && explained.range.is_none(), "{explained:?}");
+        let open = CauseOf::Calls { call: "openat".into() };
+        let cause = versus.causes.iter().find(|cause| cause.of == open).unwrap();
+        assert!((cause.seconds + 0.048).abs() < 1e-9, "{cause:?}");
         let [value, low, high] = versus.difference.unwrap();
         assert!((value + 0.05).abs() < 1e-6 && low <= value && value <= high);
-    }
-
-    #[test]
-    fn calls_that_are_not_timed_are_priced_with_one_error_on_both_sides() {
-        let mut versus = found(&[100; 6], &[50; 6]).versus.remove(0);
-        let costs = |value: f64| BTreeMap::from([("openat".to_string(), [value, value / 2.0, value * 2.0])]);
-        versus.price(&costs(0.04), &costs(0.01));
-        assert_eq!(versus.explained.unwrap().range, Some([-0.06, -0.015]));
     }
 
     /// An exponential of the seconds would not be finite.

@@ -1,24 +1,21 @@
 //! A race: what each command took, what differs certainly and why, and the system calls that changed. Called by `cli::race`.
 
+mod calls;
+mod cause;
 mod cells;
 mod inside;
 
-use crate::compare::{ProfileComparison, ProfileRow, RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
+use crate::compare::{RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
 use crate::document::{Block, Document};
 use crate::prose::{counted, some};
-use crate::report::comparison::profiles::{calls_side_by_side, part_name};
 use crate::report::comparison::row;
-use crate::report::numbers::{TimeUnit, percent, thousands};
+use crate::report::numbers::TimeUnit;
 use crate::report::{Cell, JsonDocument, Records, Spec, Table};
 use crate::write::markup::cut;
 use cells::{COMMAND, Line, calls_made, half_width, label, lines, memory, verdict};
 
-/// Calls that a table and a sentence name.
-const MOST_ROWS: usize = 8;
+/// Names in a sentence.
 const MOST_NAMED: usize = 2;
-
-/// Share of the difference from which on the calls that changed are called its cause.
-const CAUSE: f64 = 0.5;
 
 impl JsonDocument for RaceFound {
     const SCHEMA: &'static str = "syscost.race/1";
@@ -28,16 +25,8 @@ impl JsonDocument for RaceFound {
 pub fn race_document(found: &RaceFound) -> Document {
     let table = if is_inside(found) { inside::environments(found) } else { commands(found) };
     let mut blocks = vec![Block::Table(table), Block::Notes(answers(found))];
-    blocks.extend(found.versus.iter().filter_map(|versus| Some(Block::Table(calls(found, versus)?))));
+    blocks.extend(found.versus.iter().filter_map(|versus| Some(Block::Table(calls::changed(found, versus)?))));
     Document { blocks, records: records(found) }
-}
-
-fn calls(found: &RaceFound, versus: &Versus) -> Option<Table> {
-    let calls = versus.calls.as_ref().filter(|calls| !calls.rows.is_empty())?;
-    let most = ProfileComparison { rows: calls.rows.iter().take(MOST_ROWS).cloned().collect(), ..calls.clone() };
-    let heading = format!("System calls, {} against {}", label(found, versus.head), label(found, versus.base));
-    let counts = format!("{} differ, {} do not.", counted(calls.rows.len(), "call"), calls.left_out);
-    Some(calls_side_by_side(&most).titled(heading).noted(vec![counts]))
 }
 
 /// Whether environments are compared, and not commands.
@@ -120,17 +109,17 @@ fn changed_time(own: &RaceResult) -> Option<String> {
     ))
 }
 
-/// Which is faster, by how much, and what of it the calls that changed explain.
+/// Which is faster, by how much, and why.
 fn answer(found: &RaceFound, versus: &Versus) -> String {
     let Some(wall) = &versus.wall else { return inside::no_ratio(found, versus) };
     let certain = |ratio: &Ratio| ratio.mark.is_better() || ratio.mark.is_worse();
     let mut text = in_wall_time(found, versus, wall);
     if let Some(cpu) = versus.cpu.as_ref().filter(|cpu| certain(cpu) && !certain(wall)) {
         let ratio = row::verdict(&Verdict::Ratio(*cpu)).text;
-        text += &format!(" CPU time: {ratio}.{}", changed(versus));
+        text += &format!(" CPU time: {ratio}.{}", cause::counts(versus));
     }
     if certain(wall) {
-        text += &cause(versus);
+        text += &cause::sentence(versus);
     }
     text
 }
@@ -161,66 +150,6 @@ fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
 fn with_error(value: f64, error: f64) -> String {
     let digits = (1.0 - error.max(1e-6).log10().floor()).clamp(0.0, 4.0) as usize;
     format!("{value:.digits$} ± {error:.digits$}")
-}
-
-/// ` System calls differ: openat fell from 4,168 to 110 (depth 2).`
-fn changed(versus: &Versus) -> String {
-    let calls = some(&named(versus), MOST_NAMED);
-    if calls.is_empty() { String::new() } else { format!(" System calls differ: {calls}.") }
-}
-
-fn named(versus: &Versus) -> Vec<String> {
-    versus.changed().iter().filter_map(fell_or_rose).collect()
-}
-
-/// ` Because of system calls: openat fell from 4,168 to 110 (depth 2). Calls differ by 31.0 ms, as traced, the commands by
-/// 42.1 ms (41.0 to 43.2).`
-fn cause(versus: &Versus) -> String {
-    let (named, faults) = (named(versus), faults(versus));
-    let Some([difference, low, high]) = versus.difference else { return String::new() };
-    if named.is_empty() {
-        let none = if versus.calls.is_some() { " Their system calls are the same." } else { "" };
-        return format!("{none}{faults}");
-    }
-    let Some(explained) = versus.explained else { return changed(versus) + &faults };
-    let unit = TimeUnit::of(difference.abs());
-    let size = |seconds: f64| unit.text(seconds.abs());
-    let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
-    let whole = format!("{} ({} to {})", unit.with_name(difference.abs()), size(least), size(most));
-    let how = if explained.range.is_none() { "as traced" } else { "by unit costs" };
-    let calls = some(&named, MOST_NAMED);
-    let time = unit.with_name(explained.seconds.abs());
-    let text = match explained.seconds / difference {
-        share if share >= CAUSE => {
-            format!(" Because of system calls: {calls}. Calls differ by {time}, {how}, the commands by {whole}.")
-        }
-        share if share > 0.0 => {
-            let share = percent(100.0 * share);
-            format!(" System calls that differ take {share}% of the {whole}, {how}: {calls}.")
-        }
-        _ => format!(" System calls do not explain it: {calls}; {how}, that is {time} the other way."),
-    };
-    text + &faults
-}
-
-/// ` Page faults rose from 333 to 900.`
-fn faults(versus: &Versus) -> String {
-    versus.page_faults.map_or_else(String::new, |[base, head]| format!(" Page faults {}.", moved(base, head)))
-}
-
-/// `fell from 4,168 to 110`
-fn moved(base: u64, head: u64) -> String {
-    let verb = if head < base { "fell" } else { "rose" };
-    format!("{verb} from {} to {}", thousands(base as f64), thousands(head as f64))
-}
-
-/// `openat fell from 4,168 to 110 (depth 2)`; `None` if only errors or bytes differ.
-fn fell_or_rose(row: &ProfileRow) -> Option<String> {
-    let [base, head] = [0, 1].map(|side| row.counts[side].calls.median);
-    let parts = if head < base { &row.fell[1] } else { &row.grew[1] };
-    let part = parts.iter().map(part_name).find(|text| !text.is_empty());
-    let part = part.map_or_else(String::new, |text| format!(" ({text})"));
-    (base != head).then(|| format!("{} {}{part}", row.call, moved(base, head)))
 }
 
 /// One record for each command or environment; the names of its times are those of hyperfine's CSV.

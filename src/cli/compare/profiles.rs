@@ -36,7 +36,7 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     }
     let for_people = matches!(args.format, Format::Text | Format::Markdown);
     if let Some(margin) = args.threshold.or(for_people.then_some(0.0)) {
-        comparison.keep_differing(margin);
+        comparison.keep_differing(margin, |_| false);
     }
     write_answer(&comparison, || profiles_document(&comparison), (args.format, terminal::screen()), out)?;
     out.flush()?;

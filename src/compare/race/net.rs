@@ -11,6 +11,8 @@ pub struct Net {
     pub wall: Vec<f64>,
     /// `None` if the kernel's accounting does not include the command.
     pub cpu: Option<Vec<f64>>,
+    /// Of this in user mode.
+    pub user: Option<Vec<f64>>,
     /// What a program that does nothing takes more than natively; `None` where no environments are compared.
     pub start_up: Option<Vec<f64>>,
 }
@@ -27,6 +29,7 @@ pub fn net(all: &[Contender], own: &Contender) -> Net {
     Net {
         wall: less(|run| run.wall_ns, start_up.as_ref()),
         cpu: own.is_accounted().then(|| less(TimedRun::cpu_ns, added(TimedRun::cpu_ns).as_ref())),
+        user: own.is_accounted().then(|| less(|run| run.user_ns, added(|run| run.user_ns).as_ref())),
         start_up,
     }
 }

@@ -30,7 +30,7 @@ fn headline(comparison: &ProfileComparison) -> String {
 type Quantities = fn(&Counts) -> Option<Span>;
 
 /// A row for each call, and one for all.
-pub fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
+fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
     let rows: Vec<&ProfileRow> = comparison.rows.iter().chain([&comparison.total]).collect();
     let mut specs = vec![Spec::left("call", |row: &&ProfileRow| row.call.as_str().into())];
     let has = |of: Quantities| rows.iter().any(|row| row.counts.iter().any(|c| of(c).is_some_and(|s| s.most > 0)));
@@ -62,7 +62,7 @@ pub fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
 }
 
 /// `1,204`, or over several runs that differ `1,198 .. 1,207`; `?` where it was not counted.
-fn span(row: &ProfileRow, column: usize, of: impl Fn(&Counts) -> Option<Span>) -> Cell {
+pub fn span(row: &ProfileRow, column: usize, of: impl Fn(&Counts) -> Option<Span>) -> Cell {
     of(&row.counts[column])
         .filter(|span| span.most > 0)
         .map_or(Cell::default(), |span| Cell::number(spelled(span), span.median as f64))
@@ -80,7 +80,7 @@ fn on_cpu(row: &ProfileRow, column: usize) -> Cell {
 }
 
 /// `+231 (x2.16)` of the medians; empty where the ranges overlap.
-fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
+pub fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
     let (own, base) = (&row.counts[column], &row.counts[baseline]);
     let (own, base) = (own.calls, base.calls);
     if own.least <= base.most && base.least <= own.most {
@@ -98,7 +98,7 @@ fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
 }
 
 /// `+180 depth 3, -118 ENOENT`; in the row of all, with the calls.
-fn what(row: &ProfileRow) -> String {
+pub fn what(row: &ProfileRow) -> String {
     let mut parts: Vec<&Part> = row.grew.iter().chain(&row.fell).flatten().collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.calls.abs_diff(part.baseline_calls)));
     parts.into_iter().take(2).map(|part| grown(part, part.call != row.call)).collect::<Vec<_>>().join(", ")
