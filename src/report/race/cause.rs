@@ -34,11 +34,11 @@ pub fn sentence(versus: &Versus) -> String {
         text += &format!("; {}: {}", told(versus, &cause.of), unit.with_name(cause.seconds.abs()));
     }
     let is_untimed = versus.causes.iter().any(|cause| cause.of == CauseOf::UntimedKernel);
-    text + "." + &scaled(versus, first) + &if is_untimed { counts(versus) } else { String::new() }
+    text + "." + &scaled(versus, first, difference) + &if is_untimed { counts(versus) } else { String::new() }
 }
 
 /// Where the table of calls has another figure: ` As traced it is 0.17 s; the rest is waiting for a CPU.`
-fn scaled(versus: &Versus, cause: &Cause) -> String {
+fn scaled(versus: &Versus, cause: &Cause, difference: f64) -> String {
     let (CauseOf::Calls { call } | CauseOf::TimePerCall { call }) = &cause.of else { return String::new() };
     let row = versus.changed().iter().find(|row| row.call == *call);
     let Some(traced) = row.map(|row| (ms(&row.counts[1]).unwrap_or(0.0) - ms(&row.counts[0]).unwrap_or(0.0)) / 1e3)
@@ -46,7 +46,7 @@ fn scaled(versus: &Versus, cause: &Cause) -> String {
         return String::new();
     };
     let text = TimeUnit::of(traced.abs()).with_name(traced.abs());
-    match cause.seconds / traced {
+    match cause.seconds.abs().min(difference.abs()) / traced.abs() {
         more if more > 1.0 + APART => format!(" As traced it is {text}; the rest is waiting for a CPU."),
         less if less < 1.0 - APART => format!(" As traced it is {text}, of threads side by side."),
         _ => String::new(),
