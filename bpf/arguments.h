@@ -125,22 +125,31 @@ INLINE u32 descriptor_kind(struct task_struct *current, u32 number)
 
 #define REPEATED(byte) (0x0101010101010101ull * (byte))
 
+/* Fills a piece with slashes from `at` on. */
+INLINE void fill_piece(char *at)
+{
+	for (u32 word = 0; word < PIECE_WORDS; word++) ((u64 *)at)[word] = REPEATED('/');
+}
+
 /* Names in the `length` bytes of w->path: bytes other than a slash that follow a slash, or stand first. Eight bytes at
- * a time; slashes appended to the end fill the last word. */
+ * a time; slashes appended to the end fill the last piece. The verifier follows each turn of a loop, so one is four words. */
 INLINE u32 names_in(struct window *w, long length)
 {
 	u64 before = 0, names = 0;
 	if (length < 1 || length > PATH_BYTES) return VALUE_UNKNOWN;
-	*(u64 *)(w->path + length - 1) = REPEATED('/');
+	fill_piece(w->path + length - 1);
 #pragma clang loop unroll(disable)
-	for (u32 at = 0; at < PATH_BYTES; at += 8) {
+	for (u32 at = 0; at < PATH_BYTES; at += PIECE_BYTES) {
 		if (at >= length - 1) break;
-		u64 word = *(u64 *)(w->path + at) ^ REPEATED('/');
-		/* The top bit of each byte that is no slash. */
-		u64 other = (((word & REPEATED(0x7f)) + REPEATED(0x7f)) | word) & REPEATED(0x80);
-		u64 begins = other & ~(other << 8 | before);
-		before = other >> 56;
-		names += (begins >> 7) * REPEATED(1) >> 56;
+#pragma clang loop unroll(full)
+		for (u32 next = 0; next < PIECE_WORDS; next++) {
+			u64 word = ((u64 *)(w->path + at))[next] ^ REPEATED('/');
+			/* The top bit of each byte that is no slash. */
+			u64 other = (((word & REPEATED(0x7f)) + REPEATED(0x7f)) | word) & REPEATED(0x80);
+			u64 begins = other & ~(other << 8 | before);
+			before = other >> 56;
+			names += (begins >> 7) * REPEATED(1) >> 56;
+		}
 	}
 	names = forget(w, names);
 	return names < VALUE_UNKNOWN ? names : VALUE_UNKNOWN - 1;

@@ -157,7 +157,7 @@ struct pt_regs {
 
 struct task_struct {
 	struct thread_info thread_info;
-	u32 __state;
+	u32 __state, flags;
 	s32 pid, tgid;
 	struct task_struct *group_leader;
 	struct fs_struct *fs;

@@ -7,8 +7,10 @@
 
 /* Numbers of calls in `config.calls`, for each of the two gates that have a table. */
 #define NUMBERS 512
-/* Longest path, including its 0; eight more bytes pad it to whole words. */
+/* Longest path, including its 0. It is read in pieces of four words, to whose end it is padded. */
 #define PATH_BYTES 4096
+#define PIECE_WORDS 4
+#define PIECE_BYTES (PIECE_WORDS * 8)
 #define NAME_BYTES 16
 #define ERRNO_MAX 4095
 /* Errors from here on mean that the kernel restarts the call (ERESTARTSYS and others of linux/errno.h). */
@@ -192,7 +194,7 @@ struct window {
 	u64 stranger;
 	struct entry entries[1 << ENTRY_BITS];
 	u32 histograms[HISTOGRAMS][BUCKETS];
-	char path[PATH_BYTES + 8];
+	char path[PATH_BYTES + PIECE_BYTES];
 	/* The stack of a sample. */
 	u64 frames[FRAMES];
 };
@@ -398,6 +400,20 @@ struct globals {
 	u64 slow_stacks;
 	u64 samples_lost;
 	u64 mappings_lost;
+	/* Samples beside the counting of calls, by where they found a CPU: in user mode, in calls or in the programs at them, and
+	 * elsewhere in the kernel, as far as that has no entry in `places`. */
+	u64 samples_user;
+	u64 samples_calls;
+	u64 samples_kernel;
+};
+
+/* Where samples beside the counting of calls found a CPU: a place in a process, or half of the address of the function with
+ * which the processor entered the kernel. */
+struct place {
+	u64 address;
+	/* 0 for the kernel. */
+	u32 process;
+	u32 unused;
 };
 
 /* A traced task, as it is listed. */

@@ -107,6 +107,14 @@ struct {
 	MAP_TYPE(value, struct details);
 } details SEC(".maps");
 
+/* Samples beside the counting of calls. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 4096);
+	MAP_TYPE(key, struct place);
+	MAP_TYPE(value, u64);
+} places SEC(".maps");
+
 /* What user space says about a process, in the storage of its first thread: STATE_HELD, STATE_LIVE for one all of whose
  * threads are to be traced, or STATE_EXCLUDED. */
 struct {

@@ -108,9 +108,10 @@ INLINE u64 note_path(struct window *w, struct task_struct *current, struct dentr
 	}
 	hash = forget(w, mix(relative ? relative : hash_of_root(current), length));
 #pragma clang loop unroll(disable)
-	for (u32 at = 0; at < PATH_BYTES; at += 8) {
+	for (u32 at = 0; at < PATH_BYTES; at += PIECE_BYTES) {
 		if (at >= length - 1) break;
-		hash = mix(hash, *(u64 *)(w->path + at));
+#pragma clang loop unroll(full)
+		for (u32 next = 0; next < PIECE_WORDS; next++) hash = mix(hash, ((u64 *)(w->path + at))[next]);
 	}
 	hash = forget(w, hash | 1);
 	if (map_lookup(&names, &hash)) return hash;
@@ -144,7 +145,8 @@ INLINE u64 note_path_of(struct window *w, struct task_struct *current, const vol
 	if (length == 1 && (error == ENOENT || error == EFAULT)) return 0;
 	if (row->directory == NEW_DIRECTORY && !error && w->path[0] != '/') {
 		/* What it was relative to is gone; what it led to is the working directory now. */
-		*(u64 *)w->path = REPEATED('/') ^ '/' ^ '.';
+		fill_piece(w->path);
+		w->path[0] = '.';
 		length = 2;
 	}
 	directory = from == AT_FDCWD ? current->fs->pwd.dentry : dentry_of(current, from);

@@ -18,6 +18,11 @@ INLINE int in_user_mode(struct sampled_registers *interrupted)
 	return interrupted->cs & 3;
 }
 
+INLINE u64 instruction_of(struct sampled_registers *interrupted)
+{
+	return interrupted->ip;
+}
+
 /* The number of the call that returns to this place, if what is before it says so: `mov $number, %eax` or `xor %eax, %eax`,
  * and `syscall`. */
 INLINE u32 returning(struct sampled_registers *interrupted)
@@ -37,6 +42,11 @@ struct sampled_registers {
 INLINE int in_user_mode(struct sampled_registers *interrupted)
 {
 	return (interrupted->pstate & 15) == 0;
+}
+
+INLINE u64 instruction_of(struct sampled_registers *interrupted)
+{
+	return interrupted->pc;
 }
 
 /* The same: `svc #0` leaves the number where it was. */

@@ -363,6 +363,43 @@ int syscost_sample(struct sampled_registers *interrupted)
 	return 0;
 }
 
+/* Threads that work for a process in the kernel, such as io_uring's: PF_IO_WORKER and PF_USER_WORKER of linux/sched.h. */
+#define WORKER (0x10 | 0x4000)
+/* Functions begin at such an address. */
+#define FUNCTION_BYTES 16
+
+/* The same where calls are counted and timed: of their time it is known where it went, so that only samples outside of them say
+ * something new. Interrupts the other programs, and writes to nothing of theirs. */
+SEC("perf_event")
+int syscost_sample_outside(struct sampled_registers *interrupted)
+{
+	struct task_struct *current = get_current_task_btf();
+	struct window *w = this_window();
+	struct task *task = find(current);
+	struct place place = {};
+	u64 one = 1, *sum;
+	if (!w || !current->pid || !task || task->state == STATE_FREE || task->state == STATE_HELD) return 0;
+	if (in_user_mode(interrupted)) {
+		if (returning(interrupted) != NUMBER_USER) {
+			ADD(globals.samples_calls, 1);
+			return 0;
+		}
+		ADD(globals.samples_user, 1);
+		place.process = current->tgid;
+		place.address = instruction_of(interrupted) & -FUNCTION_BYTES;
+	} else if (!(current->flags & WORKER)) {
+		if ((s32)number_of(task_pt_regs(current)) >= 0) {
+			ADD(globals.samples_calls, 1);
+			return 0;
+		}
+		place.address = entered_by(w, interrupted);
+	}
+	sum = map_lookup(&places, &place);
+	if (sum) ADD(*sum, 1);
+	else if (map_update(&places, &place, &one, UPDATE_NOEXIST) && !place.process) ADD(globals.samples_kernel, 1);
+	return 0;
+}
+
 /* Have their types described in the object, although no map has them. */
 struct live *type_of_live SEC(".data.types");
 struct mapped *type_of_mapped SEC(".data.types");

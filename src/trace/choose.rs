@@ -1,6 +1,6 @@
 //! Chooses a tracer: the requested one, else the first that is available. A tracer is one row.
 
-use super::tracer::{TraceOptions, Tracer, TracerKind};
+use super::tracer::{More, TraceOptions, Tracer, TracerKind};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -21,8 +21,7 @@ impl ValueEnum for TracerKind {
 impl TraceOptions {
     /// With the paths that calls are made on, where the bpf tracer may be used.
     pub fn with_paths_if_possible(mut self) -> TraceOptions {
-        self.more.paths = true;
-        self.more.paths = (super::bpf::KIND.open)(&self).is_ok();
+        self.more.paths_if_possible = true;
         self
     }
 }
@@ -32,6 +31,16 @@ impl TraceOptions {
 /// # Errors
 /// Why the requested one, or any, is not available.
 pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
+    if options.more.paths_if_possible {
+        let more = More { paths: true, ..options.more };
+        if let Ok(found) = first(&TraceOptions { more, ..options.clone() }) {
+            return Ok(found);
+        }
+    }
+    first(options)
+}
+
+fn first(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     let mut refused = Vec::new();
     for kind in options.tracer.map_or_else(|| KINDS.to_vec(), |kind| vec![kind]) {
         match (kind.open)(options) {

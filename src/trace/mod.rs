@@ -13,6 +13,7 @@ mod cgroup;
 mod choose;
 mod container;
 pub mod gather;
+mod kept;
 mod lineage;
 mod mounts;
 mod ptrace;

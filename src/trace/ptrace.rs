@@ -16,8 +16,9 @@ mod tree;
 
 use super::{Detail, TraceOptions, Tracer, TracerKind};
 use crate::kernel::follow::Stops;
+use crate::trace::kept::Kept;
 use anyhow::Result;
-use stops::PtraceTracer;
+use stops::{Calibration, PtraceTracer};
 pub use tree::LOST_PRIVILEGE;
 
 pub const KIND: TracerKind = TracerKind {
@@ -35,6 +36,16 @@ fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let filter = options.detail == Detail::Counts && options.held();
     let stops = if filter { Stops::Filter } else { Stops::Calls };
     let times = options.detail == Detail::Times;
-    let calibration = calibrate::calibrate(stops, times)?;
+    let kept =
+        Kept::of(&format!("ptrace{}{}", if filter { "-filter" } else { "" }, if times { "-times" } else { "" }), &[]);
+    let numbers = kept.as_ref().and_then(Kept::numbers);
+    let calibration = match numbers.as_deref().and_then(Calibration::from_numbers) {
+        Some(before) => before,
+        None => {
+            let calibration = calibrate::calibrate(stops, times)?;
+            kept.iter().zip(calibration.numbers()).for_each(|(kept, numbers)| kept.keep(&numbers));
+            calibration
+        }
+    };
     Ok(Box::new(PtraceTracer::new(stops, times, calibration)))
 }

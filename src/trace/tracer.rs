@@ -170,6 +170,8 @@ pub struct More {
     /// User stacks by call.
     pub stacks: bool,
     pub paths: bool,
+    /// Paths, where the bpf tracer may be used.
+    pub paths_if_possible: bool,
     pub descriptors: bool,
     /// How many of the slowest calls to keep.
     pub slowest: usize,

@@ -306,6 +306,25 @@ static void paths(void) {
     }
 }
 
+// Touches n MiB for the first time, in pages of the size that is asked for.
+static void touch(long n, int advice) {
+    size_t huge = 2 << 20, bytes = (size_t)n << 20;
+    char *memory = mmap(NULL, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(memory != MAP_FAILED, "mmap");
+    memory = (char *)(((size_t)memory + huge - 1) & ~(huge - 1));
+    madvise(memory, bytes, advice);
+    for (size_t at = 0; at < bytes; at += 4096) memory[at] = 1;
+}
+
+// n times some work in user mode; with calls, one after each.
+static void compute(long n, int with_calls) {
+    volatile long sum = 0;
+    for (long i = 0; i < n; i++) {
+        for (int k = 0; k < 50; k++) sum += k;
+        if (with_calls) syscall(SYS_getppid);
+    }
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     long n = argc > 2 ? atol(argv[2]) : 0;
@@ -325,6 +344,10 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "slow")) slow();
     else if (!strcmp(what, "directories")) directories(argv[2]);
     else if (!strcmp(what, "paths")) paths();
+    else if (!strcmp(what, "touch")) touch(n, MADV_NOHUGEPAGE);
+    else if (!strcmp(what, "touch-huge")) touch(n, MADV_HUGEPAGE);
+    else if (!strcmp(what, "compute")) compute(n, 0);
+    else if (!strcmp(what, "mixture")) compute(n, 1);
     else if (!strcmp(what, "gates")) gates();
     else if (!strcmp(what, "refused")) refused();
     else if (!strcmp(what, "signal")) raise(SIGTERM);

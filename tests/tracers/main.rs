@@ -15,6 +15,7 @@ mod trace_bpf_details;
 mod trace_bpf_running;
 mod trace_ends;
 mod trace_namespace;
+mod trace_outside;
 mod trace_sampled;
 mod trace_stacks;
 mod trace_tree;

@@ -12,6 +12,7 @@ const NOTHING: More = More {
     grouping: syscost::trace::Grouping::Name,
     stacks: false,
     paths: false,
+    paths_if_possible: false,
     descriptors: false,
     slowest: 0,
     tree: false,

@@ -16,6 +16,7 @@ const STACKS: More = More {
     tree: false,
     stacks: true,
     paths: false,
+    paths_if_possible: false,
     descriptors: false,
     slowest: 0,
     live: false,

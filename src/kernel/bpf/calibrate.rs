@@ -1,8 +1,9 @@
-//! The overhead of tracing per call, by kind of call, measured with a child that makes some, untraced and traced in turn.
+//! The overhead of tracing by what is traced: kinds of calls, names that are new, switches, processes; measured with a child that
+//! makes some of each, untraced and traced in turn.
 //!
 //! A call that is made a million times in a row is cheaper to trace than one among others: caches and branch predictors
 //! know everything. So the child makes calls of all kinds in turn, and reads some memory before each, as programs do
-//! between their calls. Each pair is a few milliseconds with the programs of calls detached and attached, in alternating
+//! between their calls. Each pair is a few milliseconds with all programs detached and attached, in alternating
 //! order, on one CPU; within them, the lower quartile of short batches, which nothing interrupts. Pairs differ where the
 //! machine is busy with something else, and their interval shows how much is known. `bench/trace stated` compares the
 //! result with what workloads lose, `bench/trace calibrated` with other calibrations.
@@ -12,7 +13,7 @@
 use super::layout::{BUCKETS, bucket_ns, state};
 use super::load::Programs;
 use crate::kernel::pidfd;
-use crate::stats::Overhead;
+use crate::stats::{Overhead, median};
 use anyhow::{Context, Result, bail};
 use nix::fcntl::OFlag;
 use nix::sched::CpuSet;
@@ -35,6 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const BATCHES: usize = 9;
 const TURNS_PER_BATCH: u32 = 25;
 const BARE_PER_BATCH: u32 = 100;
+const PROCESSES_PER_BATCH: u32 = 2;
+const PAGE_BYTES: usize = 4096;
 /// Read before each call: as much as first-level caches hold.
 const MEMORY: usize = 32 << 10;
 const CACHE_LINE: usize = 64;
@@ -48,23 +51,34 @@ struct Caller {
     from: OwnedFd,
 }
 
-/// By what a tracer looks at in a call: nothing, a descriptor, a path.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ByKind<T> {
-    pub plain: T,
-    pub descriptor: T,
-    pub path: T,
+/// What a tracer does something for: a call, by what it looks at; a path or file whose name it has not seen before; a switch
+/// with what woke the thread; a process that begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Plain,
+    Descriptor,
+    Path,
+    Name,
+    Switch,
+    Process,
 }
 
-/// What tracing does to calls; `None` where too few pairs were done in time.
+const KINDS: usize = 6;
+
+/// By [`Kind`].
+pub type Each<T> = [T; KINDS];
+
+/// What tracing does; `None` where too few pairs were done in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calibration {
     /// Time that tracing adds.
-    pub added: Option<ByKind<Overhead>>,
+    pub added: Option<Each<Overhead>>,
     /// The time that the programs measure for a call without work minus the untraced time; also `None` if they only count.
     pub offset: Option<Overhead>,
     /// The time that the programs measure for a call without work, in nanoseconds.
     pub call_ns: f64,
+    /// What a minor page fault takes, in nanoseconds.
+    pub fault_ns: f64,
 }
 
 /// The same calls untraced and traced.
@@ -88,8 +102,9 @@ pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     programs.mark(child.as_fd(), state::LIVE)?;
     programs.begin_present()?;
     let pairs = measure(programs, &caller)?;
-    caller.end()?;
+    // Its end must be seen.
     programs.attach()?;
+    caller.end()?;
     programs.reset()?;
     Ok(Calibration::of(&pairs))
 }
@@ -104,7 +119,7 @@ fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
         let traced_first = pairs.len() % 2 == 1;
         for traced in [traced_first, !traced_first] {
             if !traced {
-                programs.detach_calls();
+                programs.detach();
                 pair.untraced = caller.measure()?;
                 continue;
             }
@@ -121,24 +136,62 @@ fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
 
 impl Calibration {
     fn of(pairs: &[Pair]) -> Calibration {
-        let added = |kind: fn(&Answer) -> f64| {
-            Overhead::from_differences(pairs.iter().map(|pair| kind(&pair.traced) - kind(&pair.untraced)).collect())
-        };
+        let added = |kind: usize| Overhead::from_differences(pairs.iter().map(|pair| pair.own()[kind]).collect());
         let offset = |pair: &Pair| Some(pair.measured_ns? - pair.untraced.bare);
         let measured = pairs.iter().filter_map(|pair| pair.measured_ns);
+        let all: Option<Vec<Overhead>> = (0..KINDS).map(added).collect();
         Calibration {
-            added: added(|answer| answer.times.plain)
-                .zip(added(|answer| answer.times.descriptor))
-                .zip(added(|answer| answer.times.path))
-                .map(|((plain, descriptor), path)| ByKind { plain, descriptor, path }),
+            added: all.and_then(|all| all.try_into().ok()),
             offset: Overhead::from_differences(pairs.iter().filter_map(offset).collect()),
             call_ns: measured.reduce(f64::min).unwrap_or(0.0),
+            fault_ns: median(pairs.iter().map(|pair| pair.untraced.fault).collect()).unwrap_or(0.0),
         }
+    }
+
+    /// The time of a call without work that the programs do not see: on the way into the kernel and back.
+    pub fn unseen_ns(&self) -> f64 {
+        self.offset.filter(|offset| offset.high < 0.0).map_or(0.0, |offset| -offset.ns)
+    }
+
+    /// As numbers to keep.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        let all = self.added?.into_iter().chain([self.offset.unwrap_or_default()]);
+        let numbers = all.flat_map(|each| [each.ns, each.low, each.high]);
+        Some(numbers.chain([f64::from(u8::from(self.offset.is_some())), self.call_ns, self.fault_ns]).collect())
+    }
+
+    /// From numbers that were kept; `None` if they make no sense.
+    pub fn from_numbers(numbers: &[f64]) -> Option<Calibration> {
+        let (overheads, rest) = numbers.split_at_checked(3 * (KINDS + 1))?;
+        let &[timed, call_ns, fault_ns] = rest else { return None };
+        let all: Vec<Overhead> =
+            overheads.chunks_exact(3).map(|of| Overhead { ns: of[0], low: of[1], high: of[2] }).collect();
+        let sane = all.iter().all(|of| of.low <= of.ns && of.ns <= of.high) && call_ns >= 0.0 && fault_ns >= 0.0;
+        let (offset, added) = all.split_last().filter(|_| sane)?;
+        let added = Some(added.try_into().ok()?);
+        Some(Calibration { added, offset: (timed > 0.0).then_some(*offset), call_ns, fault_ns })
+    }
+
+    /// Whether it is known well enough to be used again.
+    pub fn is_known(&self) -> bool {
+        self.added.is_some_and(|added| added[..=Kind::Path as usize].iter().all(|each| each.added().is_some()))
+            && (self.offset.is_none() || self.offset_ns().is_some())
     }
 
     /// The offset, if it is known. Never below zero.
     pub fn offset_ns(&self) -> Option<f64> {
         self.offset?.within(self.call_ns)
+    }
+}
+
+impl Pair {
+    /// What tracing adds to each kind: what the parts of a kind are known to take is not its own.
+    fn own(&self) -> Each<f64> {
+        let [plain, descriptor, path, name, switch, process] =
+            std::array::from_fn(|kind| self.traced.times[kind] - self.untraced.times[kind]);
+        // A switch comes with a write and a read; a process with a fork, a wait and its exit, and two switches.
+        let switch = (switch - 2.0 * descriptor).max(0.0);
+        [plain, descriptor, path, (name - path).max(0.0), switch, (process - 3.0 * plain - 2.0 * switch).max(0.0)]
     }
 }
 
@@ -185,7 +238,7 @@ impl Caller {
             bail!("the calibration child ended");
         }
         let word = |at: usize| f64::from_ne_bytes(std::array::from_fn(|byte| answer[8 * at + byte]));
-        Ok(Answer { times: ByKind { plain: word(0), descriptor: word(1), path: word(2) }, bare: word(3) })
+        Ok(Answer { times: std::array::from_fn(word), bare: word(KINDS), fault: word(KINDS + 1) })
     }
 }
 
@@ -201,9 +254,11 @@ fn pin(child: Pid) -> Option<u32> {
 /// What the child measured: the lower quartile of batches.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answer {
-    times: ByKind<f64>,
+    times: Each<f64>,
     /// A call without work, many in a row.
     bare: f64,
+    /// A minor page fault.
+    fault: f64,
 }
 
 impl Drop for Caller {
@@ -223,16 +278,20 @@ const BARE: i64 = libc::SYS_getppid;
 fn serve(go: &OwnedFd, answer: &OwnedFd) {
     // SAFETY: opens a file that every system has; a descriptor of -1 makes calls fail, which costs as much.
     let zeros = unsafe { libc::open(c"/dev/zero".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-    let mut byte = [0];
+    let (mut byte, mut names) = ([0], 0);
+    let mut peer = None;
     while read(go, &mut byte) == Ok(1) {
-        let mut times = [[0.0; BATCHES]; 4];
+        // Not earlier: it is to be traced as well.
+        let Some(peer) = peer.get_or_insert_with(Peer::start) else { return };
+        let mut times = [[0.0; BATCHES]; KINDS + 2];
         for batch in 0..BATCHES {
-            let [plain, descriptor, path] = turns(zeros).map(|ns| ns / f64::from(TURNS_PER_BATCH));
-            for (list, time) in times.iter_mut().zip([plain, descriptor, path, bare_ns()]) {
+            let of_calls = turns(zeros, &mut names).map(|ns| ns / f64::from(TURNS_PER_BATCH));
+            let others = [peer.switch_ns(), process_ns(), bare_ns(), fault_ns()];
+            for (list, time) in times.iter_mut().zip(of_calls.into_iter().chain(others)) {
                 list[batch] = time;
             }
         }
-        let mut bytes = [0; 32];
+        let mut bytes = [0; size_of::<Answer>()];
         for (part, list) in bytes.chunks_exact_mut(8).zip(&mut times) {
             let warm = &mut list[1..];
             warm.sort_unstable_by(f64::total_cmp);
@@ -244,11 +303,85 @@ fn serve(go: &OwnedFd, answer: &OwnedFd) {
     }
 }
 
-/// Calls of each kind in turn: the time of each kind.
-fn turns(zeros: i32) -> [f64; 3] {
+/// A process that sends back what it gets, until the other end is closed.
+struct Peer {
+    to: OwnedFd,
+    from: OwnedFd,
+}
+
+impl Peer {
+    fn start() -> Option<Peer> {
+        let (there, to) = pipe2(OFlag::O_CLOEXEC).ok()?;
+        let (from, back) = pipe2(OFlag::O_CLOEXEC).ok()?;
+        // SAFETY: as that of the first child.
+        match unsafe { fork() }.ok()? {
+            ForkResult::Parent { .. } => Some(Peer { to, from }),
+            ForkResult::Child => {
+                // SAFETY: without its parent, it has nothing to do.
+                unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+                drop((to, from));
+                let mut byte = [0];
+                while read(&there, &mut byte) == Ok(1) && write(&back, &byte) == Ok(1) {}
+                // SAFETY: ends the process at once.
+                unsafe { libc::_exit(0) }
+            }
+        }
+    }
+
+    /// The time from one of the two processes to the other, on one CPU.
+    fn switch_ns(&self) -> f64 {
+        let start = Instant::now();
+        let mut byte = [0];
+        for _ in 0..TURNS_PER_BATCH {
+            if write(&self.to, &[1]) != Ok(1) || read(&self.from, &mut byte) != Ok(1) {
+                return 0.0;
+            }
+        }
+        start.elapsed().as_nanos() as f64 / f64::from(2 * TURNS_PER_BATCH)
+    }
+}
+
+/// The time of a process that ends at once.
+fn process_ns() -> f64 {
+    let start = Instant::now();
+    for _ in 0..PROCESSES_PER_BATCH {
+        // SAFETY: the child ends at once.
+        match unsafe { fork() } {
+            // SAFETY: as above.
+            Ok(ForkResult::Child) => unsafe { libc::_exit(0) },
+            Ok(ForkResult::Parent { child }) => drop(waitpid(child, None)),
+            Err(_) => return 0.0,
+        }
+    }
+    start.elapsed().as_nanos() as f64 / f64::from(PROCESSES_PER_BATCH)
+}
+
+/// The time of a page fault: memory that is touched for the first time.
+fn fault_ns() -> f64 {
+    const PAGES: usize = 32;
+    let (bytes, access) = (PAGES * PAGE_BYTES, libc::PROT_READ | libc::PROT_WRITE);
+    // SAFETY: new memory, written within its length and given back.
+    unsafe {
+        let anywhere = std::ptr::null_mut();
+        let memory = libc::mmap(anywhere, bytes, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+        if memory == libc::MAP_FAILED {
+            return 0.0;
+        }
+        let start = Instant::now();
+        for page in 0..PAGES {
+            memory.cast::<u8>().add(page * PAGE_BYTES).write_volatile(1);
+        }
+        let ns = start.elapsed().as_nanos() as f64;
+        libc::munmap(memory, bytes);
+        ns / PAGES as f64
+    }
+}
+
+/// Calls of each kind in turn: the time of each kind. `names` counts those that were made up.
+fn turns(zeros: i32, names: &mut u32) -> [f64; 4] {
     let mut buffer = [0u8; 8];
     let mut memory = [0u8; MEMORY];
-    let mut sums = [0.0; 3];
+    let mut sums = [0.0; 4];
     for turn in 0..TURNS_PER_BATCH {
         // SAFETY: none of the calls does more than write to the buffer, of its length.
         sums[0] += timed(&mut memory, turn, || unsafe { libc::syscall(libc::SYS_getuid) });
@@ -256,11 +389,15 @@ fn turns(zeros: i32) -> [f64; 3] {
         sums[1] += timed(&mut memory, turn, || unsafe {
             libc::syscall(libc::SYS_pread64, zeros, buffer.as_mut_ptr(), 8usize, 0i64)
         });
-        let path = c"/usr/lib/os-release";
-        // SAFETY: as above; the path is constant.
-        sums[2] += timed(&mut memory, turn, || unsafe {
-            libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, path.as_ptr(), libc::F_OK)
-        });
+        // SAFETY: as above; the paths end with a 0.
+        let asked = |path: *const u8| unsafe { libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, path, libc::F_OK) };
+        sums[2] += timed(&mut memory, turn, || asked(c"/usr/lib/os-release/00000000".as_ptr().cast()));
+        *names += 1;
+        let mut name = *b"/usr/lib/os-release/00000000\0";
+        for (place, digit) in name[20..28].iter_mut().enumerate() {
+            *digit = b'a' + (*names >> (4 * place) & 15) as u8;
+        }
+        sums[3] += timed(&mut memory, turn, || asked(name.as_ptr()));
     }
     sums
 }
@@ -308,7 +445,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_gets_busy_leaves_the_overhead_unknown() {
-        let answer = |ns| Answer { times: ByKind { plain: ns, descriptor: ns, path: ns }, bare: ns };
+        let answer = |ns| Answer { times: [ns; KINDS], bare: ns, fault: 500.0 };
         let pair = |i: usize, busy: f64| Pair {
             untraced: answer(100.0 + busy * (i % 5) as f64),
             traced: answer(400.0),
@@ -316,10 +453,15 @@ mod tests {
         };
         let of = |pairs: usize, busy| Calibration::of(&(0..pairs).map(|i| pair(i, busy)).collect::<Vec<_>>());
         let quiet = of(PAIRS, 0.5);
-        assert_eq!((quiet.added.unwrap().path.added(), quiet.offset_ns()), (Some(299.0), Some(49.0)));
+        let of_kind = |found: &Calibration, kind: Kind| found.added.unwrap()[kind as usize];
+        assert_eq!((of_kind(&quiet, Kind::Path).added(), quiet.offset_ns()), (Some(299.0), Some(49.0)));
+        assert!(quiet.is_known());
+        assert_eq!(Calibration::from_numbers(&quiet.numbers().unwrap()), Some(quiet));
         let busy = of(PAIRS, 500.0);
-        assert_eq!((busy.added.unwrap().path.added(), busy.offset_ns()), (None, None));
-        assert_eq!(of(FEWEST_BLOCKS - 1, 0.0), Calibration { call_ns: 150.0, ..Calibration::default() });
+        assert_eq!((of_kind(&busy, Kind::Path).added(), busy.offset_ns()), (None, None));
+        assert!(!busy.is_known());
+        let few = Calibration { call_ns: 150.0, fault_ns: 500.0, ..Calibration::default() };
+        assert_eq!((of(FEWEST_BLOCKS - 1, 0.0), few.numbers()), (few, None));
     }
 
     #[test]
@@ -327,7 +469,7 @@ mod tests {
         let Ok(caller) = Caller::start() else { return eprintln!("SKIPPED: no process can be started") };
         let (first, second) = (caller.measure().unwrap(), caller.measure().unwrap());
         for answer in [first, second] {
-            assert!(answer.bare > 0.0 && answer.times.plain > 0.0 && answer.times.path > 0.0, "{answer:?}");
+            assert!(answer.bare > 0.0 && answer.fault > 0.0 && answer.times.iter().all(|ns| *ns > 0.0), "{answer:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the programs are loaded for.
 
 use super::layout::Rows;
+use std::time::Duration;
 
 /// What the programs are loaded for.
 #[derive(Clone)]
@@ -11,6 +12,8 @@ pub struct Config {
     pub calls: Box<Rows>,
     pub numbers: Numbers,
     pub details: Wanted,
+    /// How long an interrupt for a sample takes, if CPUs are to be sampled: zero if that is not known.
+    pub interruption: Option<Duration>,
 }
 
 /// How the programs learn what tasks do.

@@ -26,6 +26,7 @@ pub const NO_ARGUMENT: u8 = 0xff;
 pub const NEW_DIRECTORY: u8 = 0xfe;
 const NAME_BYTES: usize = 16;
 const PATH_BYTES: usize = 4096;
+const PIECE_BYTES: usize = 32;
 const FRAMES: usize = 128;
 const ENTRIES: usize = 256;
 const HISTOGRAMS: usize = 64;
@@ -168,7 +169,7 @@ pub struct Window {
     pub stranger: u64,
     pub entries: [Entry; ENTRIES],
     pub histograms: [[u32; BUCKETS]; HISTOGRAMS],
-    pub path: [u8; PATH_BYTES + 8],
+    pub path: [u8; PATH_BYTES + PIECE_BYTES],
     pub frames: [u64; FRAMES],
 }
 
@@ -275,6 +276,18 @@ pub struct Globals {
     pub slow_stacks: u64,
     pub samples_lost: u64,
     pub mappings_lost: u64,
+    pub samples_user: u64,
+    pub samples_calls: u64,
+    pub samples_kernel: u64,
+}
+
+/// Where samples beside the counting of calls found a CPU.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, FromBytes, IntoBytes, Immutable)]
+pub struct Place {
+    pub address: u64,
+    pub process: u32,
+    pub unused: u32,
 }
 
 impl Default for Globals {

@@ -6,7 +6,7 @@
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
 use super::config::{Config, Numbers, Record, Scope};
-use super::layout::{Details, DurationKey, Globals, Live, Settings, Window};
+use super::layout::{Details, DurationKey, Globals, Live, Place, Settings, Window};
 use super::object::{self, Object};
 use super::relocate;
 use super::ring::Ring;
@@ -30,8 +30,9 @@ const TASKS: [&str; 6] =
     ["syscost_switch", "syscost_wake", "syscost_wake_new", "syscost_fork", "syscost_exec", "syscost_end"];
 /// Those that see calls, attached after them.
 const EXIT: &str = "syscost_exit";
-/// The one that is called for each sample.
+/// The one that is called for each sample, and the one beside programs at calls.
 const SAMPLE: &str = "syscost_sample";
+const SAMPLE_OUTSIDE: &str = "syscost_sample_outside";
 /// Those that are called for each task.
 const BEGIN: &str = "syscost_begin";
 const LIST: &str = "syscost_list";
@@ -74,34 +75,50 @@ impl Programs {
         settings.has_registers = registers.into();
         settings.has_cast &= u8::from(casts);
         let maps = Tables::create(&object, &settings)?;
-        let named = |name: &str| {
+        let prepared = |name: &str| {
             let program = object.programs.iter().find(|program| program.name == name);
-            load(program.with_context(|| format!("there is no BPF program {name}"))?, &kernel, &maps)
+            Prepared::new(program.with_context(|| format!("there is no BPF program {name}"))?, &kernel, &maps)
         };
-        let of_calls = [(EXIT, !sampled), (ENTER, settings.enters == 1)].into_iter().filter(|(_, needed)| *needed);
-        let all = TASKS.into_iter().chain(of_calls.map(|(name, _)| name));
-        let programs = all.map(named).collect::<Result<_>>()?;
-        let sampler = if sampled { Some(Sampler::new(named(SAMPLE)?)?) } else { None };
-        let link = |name| sys::link_iterator(named(name)?.as_fd()).context("the kernel refuses to link a BPF program");
-        Ok(Programs { links: Vec::new(), sampler, programs, begin: link(BEGIN)?, list: link(LIST)?, maps })
+        let beside = config.record == Record::Times && config.interruption.is_some() && registers;
+        let others = [
+            (EXIT, !sampled),
+            (ENTER, settings.enters == 1),
+            (BEGIN, true),
+            (LIST, true),
+            (SAMPLE, sampled),
+            (SAMPLE_OUTSIDE, beside),
+        ];
+        let names = TASKS.into_iter().chain(others.into_iter().filter(|(_, needed)| *needed).map(|(name, _)| name));
+        let all = names.map(prepared).collect::<Result<Vec<_>>>()?;
+        let mut loaded = load_all(&all)?;
+        let sampler = if sampled || beside { loaded.pop() } else { None };
+        let mut link = || {
+            let program = loaded.pop().context("a BPF program is missing")?;
+            sys::link_iterator(program.as_fd()).context("the kernel refuses to link a BPF program")
+        };
+        let (list, begin) = (link()?, link()?);
+        let sampler = sampler.map(|program| Sampler::new(program, config.interruption));
+        // Where calls are counted, samples are an addition that the kernel may refuse.
+        let sampler = if sampled { sampler.transpose()? } else { sampler.and_then(Result::ok) };
+        Ok(Programs { links: Vec::new(), sampler, programs: loaded, begin, list, maps })
     }
 
-    /// Attaches all programs to their tracepoints, and begins to sample if that is wanted.
+    /// Attaches all programs to their tracepoints.
     pub fn attach(&mut self) -> Result<()> {
         for program in &self.programs[self.links.len()..] {
             self.links.push(sys::attach(program.as_fd()).context("the kernel refuses to attach a BPF program")?);
         }
+        Ok(())
+    }
+
+    /// Begins to sample, if that is wanted.
+    pub fn sample(&mut self) -> Result<()> {
         self.sampler.as_mut().map_or(Ok(()), Sampler::start)
     }
 
-    /// How often each CPU is sampled a second, if it is.
-    pub fn sampled_hz(&self) -> Option<u64> {
-        self.sampler.as_ref().map(|sampler| sampler.hz)
-    }
-
-    /// Detaches the programs that see calls; `attach` attaches them again.
-    pub fn detach_calls(&mut self) {
-        self.links.truncate(TASKS.len());
+    /// How often each CPU is sampled a second, if it is, and how long an interrupt for that takes.
+    pub fn sampling(&self) -> Option<(u64, Duration)> {
+        self.sampler.as_ref().map(|sampler| (sampler.hz, sampler.interruption))
     }
 
     /// Programs, mappings, forks and stacks that have been sent since the last call, in the order in which they happened; only if stacks
@@ -171,6 +188,7 @@ impl Programs {
         }
         self.maps.objects.clear()?;
         self.maps.stack_counts.clear()?;
+        self.maps.places.clear()?;
         self.maps.names.clear()
     }
 
@@ -200,6 +218,7 @@ impl Programs {
         raw.objects = maps.objects.entries()?;
         raw.names = maps.names.entries()?.into_iter().collect();
         raw.stack_counts = maps.stack_counts.entries()?;
+        raw.places = self.places()?;
         let kept = maps.details.values()?.into_iter().flat_map(|details| details.slowest);
         raw.slowest = kept.filter(|slow| slow.elapsed > 0).collect();
         Ok(raw)
@@ -217,6 +236,11 @@ impl Programs {
         })?;
         raw.torn = !whole;
         Ok(windows)
+    }
+
+    /// Where in processes, and how often, samples beside the counting of calls found a CPU so far.
+    pub fn places(&self) -> Result<Vec<(Place, u64)>> {
+        self.maps.places.entries()
     }
 
     /// Events that a program missed because it was already running on that CPU.
@@ -288,26 +312,48 @@ pub fn now_ns() -> Result<u64> {
     Ok(now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs())
 }
 
-/// Loads one program; if the verifier rejects it, once more to get its log.
-fn load(program: &object::Program, kernel: &Btf, maps: &Tables) -> Result<OwnedFd> {
-    let name = program.name.as_str();
-    let id = match program.kernel_type() {
-        Some((kind, target)) => kernel.id(kind, &target).with_context(|| format!("{TYPES} has no {target}"))?,
-        None => 0,
-    };
-    let target = sys::Target { attachment: program.attachment, id };
-    let code = relocate::relocate(program, kernel, &|name| maps.place(name));
-    let code = code.map_err(|why| anyhow!("BPF program {name}: {why}"))?;
-    let error = match sys::load_program(name, &code, target, &mut []) {
-        Ok(program) => return Ok(program),
-        Err(Errno::EPERM) => {
-            bail!("the kernel refuses BPF programs (EPERM): run as root or with CAP_BPF and CAP_PERFMON")
-        }
-        Err(error) => error,
-    };
-    let mut log = vec![0; 1 << 20];
-    let _ = sys::load_program(name, &code, target, &mut log);
-    bail!("the kernel's verifier refuses BPF program {name} ({error}): {}; use --tracer ptrace", log_tail(&log))
+/// A program that fits the kernel, not loaded yet.
+struct Prepared<'a> {
+    name: &'a str,
+    code: Vec<u64>,
+    target: sys::Target,
+}
+
+impl Prepared<'_> {
+    fn new<'a>(program: &'a object::Program, kernel: &Btf, maps: &Tables) -> Result<Prepared<'a>> {
+        let name = program.name.as_str();
+        let id = match program.kernel_type() {
+            Some((kind, target)) => kernel.id(kind, &target).with_context(|| format!("{TYPES} has no {target}"))?,
+            None => 0,
+        };
+        let target = sys::Target { attachment: program.attachment, id };
+        let code = relocate::relocate(program, kernel, &|name| maps.place(name));
+        Ok(Prepared { name, code: code.map_err(|why| anyhow!("BPF program {name}: {why}"))?, target })
+    }
+
+    /// Loads it; if the verifier rejects it, once more to get its log.
+    fn load(&self) -> Result<OwnedFd> {
+        let Prepared { name, ref code, target } = *self;
+        let error = match sys::load_program(name, code, target, &mut []) {
+            Ok(program) => return Ok(program),
+            Err(Errno::EPERM) => {
+                bail!("the kernel refuses BPF programs (EPERM): run as root or with CAP_BPF and CAP_PERFMON")
+            }
+            Err(error) => error,
+        };
+        let mut log = vec![0; 1 << 20];
+        let _ = sys::load_program(name, code, target, &mut log);
+        bail!("the kernel's verifier refuses BPF program {name} ({error}): {}; use --tracer ptrace", log_tail(&log))
+    }
+}
+
+/// Loads all at the same time: the kernel's verifier takes most of the time that it takes to begin a trace.
+fn load_all(programs: &[Prepared]) -> Result<Vec<OwnedFd>> {
+    std::thread::scope(|scope| {
+        let loading: Vec<_> = programs.iter().map(|program| scope.spawn(|| program.load())).collect();
+        let joined = loading.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("a thread ended early"))?);
+        joined.collect()
+    })
 }
 
 /// The last lines of the verifier's log that say something, joined.

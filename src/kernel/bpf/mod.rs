@@ -31,11 +31,12 @@ mod tables;
 pub use available::available;
 #[doc(hidden)]
 pub use btf::{Btf, TypeKind};
-pub use calibrate::{ByKind, Calibration, calibrate};
+pub use calibrate::{Calibration, Each, Kind, calibrate};
 pub use config::{Config, GroupBy, Numbers, Record, Scope, Wanted};
 pub use events::{Event, Executed, Forked, Mapped, MappedFile, Sample};
-pub use layout::{Counted, Globals, Key, Live, Name, ObjectKey, Row, Rows, Slow, StackKey};
+pub use layout::{Counted, Globals, Key, Live, Name, ObjectKey, Place, Row, Rows, Slow, StackKey};
 pub use load::{Programs, now_ns};
+pub use object::BYTES as OBJECT;
 pub use rows::{Durations, Group, Raw};
 
 /// Whether a BPF program with that ID is loaded, by any process.

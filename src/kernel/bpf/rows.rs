@@ -1,6 +1,8 @@
 //! What the programs counted, as typed rows: values of the maps in, rows out. Pure. Read by `trace::bpf`.
 
-use super::layout::{Counted, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Slow, StackKey, Window};
+use super::layout::{
+    Counted, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place, Slow, StackKey, Window,
+};
 use crate::kernel::usage::Used;
 use std::collections::BTreeMap;
 
@@ -27,6 +29,8 @@ pub struct Raw {
     pub stack_counts: Vec<(StackKey, Counted)>,
     /// The slowest calls of each CPU.
     pub slowest: Vec<Slow>,
+    /// Samples beside the counting of calls, by where they found a CPU outside of them.
+    pub places: Vec<(Place, u64)>,
     pub peak_pages: u64,
     /// Whether calls moved between the maps while they were read: some may be here twice or not at all.
     pub torn: bool,

@@ -31,28 +31,38 @@ const INTERRUPTED: Duration = Duration::from_nanos(400);
 pub struct Sampler {
     program: OwnedFd,
     pub hz: u64,
+    /// How long an interrupt takes.
+    pub interruption: Duration,
     events: Vec<File>,
 }
 
 impl Sampler {
-    /// Chooses the rate.
+    /// Chooses the rate by how long an interrupt takes: as was found out before, else by a trial.
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn new(program: OwnedFd) -> Result<Sampler> {
+    pub fn new(program: OwnedFd, known: Option<Duration>) -> Result<Sampler> {
         let most = Sources::default().number(MOST_OF_ALL).map_or(u64::MAX, |most| most as u64);
-        let mut sampler = Sampler { program, hz: TRIAL_HZ.min(most), events: Vec::new() };
-        let event = open(&sampler.attributes(), 0, NO_GROUP).context("the kernel refuses to sample this process")?;
-        sampler.attach(&event).context("the kernel refuses to sample this process")?;
-        sampler.hz = rate(interruption_s(), most);
+        let interruption = known.unwrap_or_default();
+        let mut sampler = Sampler { program, hz: TRIAL_HZ.min(most), interruption, events: Vec::new() };
+        if interruption.is_zero() {
+            let event =
+                open(&sampler.attributes(), 0, NO_GROUP).context("the kernel refuses to sample this process")?;
+            sampler.attach(&event).context("the kernel refuses to sample this process")?;
+            sampler.interruption = timed();
+        }
+        sampler.hz = rate(sampler.interruption.as_secs_f64(), most);
         Ok(sampler)
     }
 
-    /// Opens an event on each CPU that is online.
+    /// Opens an event on each CPU that is online, unless that is done.
     ///
     /// # Errors
     /// What the kernel refuses.
     pub fn start(&mut self) -> Result<()> {
+        if !self.events.is_empty() {
+            return Ok(());
+        }
         let cpus = Sources::default().cpus("sys/devices/system/cpu/online").context("no list of CPUs")?;
         for cpu in cpus {
             let refused = || format!("the kernel refuses to sample CPU {cpu}");
@@ -85,9 +95,9 @@ impl Sampler {
     }
 }
 
-/// The seconds that an interrupt takes from this process, which is interrupted meanwhile: the median of the gaps between
+/// The time that an interrupt takes from this process, which is interrupted meanwhile: the median of the gaps between
 /// readings of the clock.
-fn interruption_s() -> f64 {
+fn timed() -> Duration {
     let begun = Instant::now();
     let (mut before, mut gaps) = (begun, Vec::new());
     while before - begun < TRIAL {
@@ -95,7 +105,7 @@ fn interruption_s() -> f64 {
         gaps.extend(Some(now - before).filter(|gap| *gap > INTERRUPTED).map(|gap| gap.as_secs_f64()));
         before = now;
     }
-    median(gaps).unwrap_or(0.0)
+    Duration::from_secs_f64(median(gaps).unwrap_or(0.0))
 }
 
 /// The highest rate at which samples cost little enough, and that the kernel takes.

@@ -3,7 +3,7 @@
 use super::config::GroupBy;
 use super::events::{RING_BYTES, Sampled};
 use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Settings, StackKey, Task, Window,
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, Settings, StackKey, Task, Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;
@@ -38,6 +38,7 @@ pub struct Tables {
     pub samples: Map<u32, Sampled>,
     pub events: Ring,
     pub details: Map<u32, Details>,
+    pub places: Map<Place, u64>,
     pub globals: Map<u32, Globals>,
     pub settings: Map<u32, Settings>,
 }
@@ -73,6 +74,7 @@ impl Tables {
             samples: create(object, &samples)?,
             events: Ring::create("events", if settings.stacks > 0 { RING_BYTES } else { PAGE })?,
             details: create(object, &details)?,
+            places: create(object, &sized("places", settings.times > 0)?)?,
             globals: Map::create(&array("globals", MAPPABLE))?,
             settings: Map::create(&array("config", READ_ONLY))?,
         };
@@ -93,7 +95,7 @@ impl Tables {
             };
         }
         let descriptor = descriptor_of!(
-            windows tasks marks calls durations groups usage started objects names stack_counts samples events details globals
+            windows tasks marks calls durations groups usage started objects names stack_counts samples events details places globals
         );
         Some(MapReference { descriptor, value: matches!(name, "globals" | "config") })
     }

@@ -34,7 +34,8 @@ pub fn dropped(profile: &Profile) -> Option<String> {
 pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
     if profile.samples().is_some() {
         let note = "% CPU is the share of samples that found a CPU there; ± its 95% interval. Times off the CPU are not sampled.";
-        return vec![note.to_string()];
+        let bias = "Of calls shorter than a microsecond, up to a third of the share is found in user mode instead: without '--sampled', they are timed.";
+        return vec![note.to_string(), bias.to_string()];
     }
     let dropped = dropped(profile).filter(|_| matches!(by, By::Path | By::Descriptor));
     let over = profile

@@ -1,7 +1,7 @@
 //! Where the wall time of a traced workload went: parts that add up to it, as far as the tracer knows. Pure; the pages of
 //! profiles draw them as one bar.
 
-use crate::model::{By, CALL_RETURN, CallCount, Concurrency, Profile, USER_MODE};
+use crate::model::{By, CALL_RETURN, CallCount, Concurrency, Outside, Profile, USER_MODE};
 use crate::prose::some;
 use crate::report::figure::{Chart, Figure, Share, ShareKind, Shares};
 
@@ -82,6 +82,9 @@ fn on_cpu(profile: &Profile, all: &CallCount, cpu_ns: f64) -> Vec<(ShareKind, St
     let Some(calls) = all.on_cpu_ns.map(|ns| (ns as f64).min(cpu_ns.max(0.0))) else {
         return vec![(ShareKind::User, "on a CPU".to_string(), cpu_ns)];
     };
+    if let Some(outside) = &profile.usage.outside {
+        return by_mode(profile, outside, cpu_ns);
+    }
     let rest = (cpu_ns - calls).max(0.0);
     let in_calls = (ShareKind::Calls, "on a CPU in system calls".to_string(), calls);
     let modes = profile.usage.user_ns.zip(profile.usage.system_ns);
@@ -100,6 +103,21 @@ fn on_cpu(profile: &Profile, all: &CallCount, cpu_ns: f64) -> Vec<(ShareKind, St
             vec![(ShareKind::User, "on a CPU outside of calls (user mode, page faults)".to_string(), rest), in_calls]
         }
     }
+}
+
+/// `cpu_ns` of CPU time, of which samples tell what was outside of calls.
+fn by_mode(profile: &Profile, outside: &Outside, cpu_ns: f64) -> Vec<(ShareKind, String, f64)> {
+    let rest = outside.interrupts_ns + outside.kernel_ns;
+    let parts = [
+        (ShareKind::User, "on a CPU in user mode", outside.user_ns),
+        (ShareKind::Calls, "on a CPU in system calls", profile.all_calls().on_cpu_ns.unwrap_or(0)),
+        (ShareKind::Kernel, "on a CPU in page faults", outside.page_faults_ns),
+        (ShareKind::Kernel, "on a CPU in interrupts and elsewhere in the kernel", rest),
+        (ShareKind::Kernel, "on a CPU in the tracer", profile.tracer.added_total_ns.unwrap_or(0)),
+    ];
+    let all: u64 = parts.iter().map(|(.., ns)| ns).sum();
+    let scale = cpu_ns / all.max(1) as f64;
+    parts.map(|(kind, label, ns)| (kind, label.to_string(), ns as f64 * scale)).to_vec()
 }
 
 /// `cpu_ns` of CPU time divided as the samples are.
@@ -214,6 +232,32 @@ mod tests {
         sampled.tracer.sampled_hz = Some(499);
         let shares: Vec<f64> = found(&parts(&sampled).unwrap()).iter().map(|(_, ns)| *ns).collect();
         assert_eq!(shares, [200.0, 500.0, 100.0]);
+    }
+
+    #[test]
+    fn samples_beside_counts_divide_the_time_outside_of_calls() {
+        let outside =
+            Outside { user_ns: 100, page_faults_ns: 500, interrupts_ns: 20, kernel_ns: 30, ..Outside::default() };
+        let usage = Usage {
+            wall_ns: Some(1000),
+            processes: Some(1),
+            threads: Some(0),
+            outside: Some(outside),
+            ..Usage::default()
+        };
+        let mut of = profile(vec![call("read", 150, 100, None)], usage);
+        of.tracer.added_total_ns = Some(100);
+        let expected = [
+            ("user mode", 100.0),
+            ("system calls", 150.0),
+            ("page faults", 500.0),
+            ("interrupts and elsewhere in the kernel", 50.0),
+            ("the tracer", 100.0),
+        ];
+        let of = parts(&of).unwrap();
+        let on_cpu: Vec<_> =
+            found(&of).into_iter().filter_map(|(label, ns)| Some((label.strip_prefix("on a CPU in ")?, ns))).collect();
+        assert_eq!(on_cpu, expected);
     }
 
     #[test]

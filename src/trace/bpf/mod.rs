@@ -5,19 +5,21 @@
 mod decode;
 mod details;
 mod names;
+mod outside;
 mod samples;
 mod totals;
 
 use super::{Detail, Grouping, More, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until};
 use crate::kernel::bpf::layout::state;
-use crate::kernel::bpf::{self, ByKind, Calibration, Config, GroupBy, Programs, Raw, Record, Scope};
+use crate::kernel::bpf::{self, Calibration, Config, Each, GroupBy, Kind, Programs, Raw, Record, Scope};
 use crate::kernel::pidfd;
 use crate::kernel::tracee;
 use crate::kernel::tree;
 use crate::model::{Drives, Ending, ProcessGroup, Profile, TracerFacts};
 use crate::stats::Overhead;
 use crate::trace::cgroup::{self, Hierarchies};
-use crate::trace::stacks::Stacks;
+use crate::trace::kept::Kept;
+use crate::trace::stacks::{Sampled, Stacks};
 use anyhow::{Context, Result, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -48,6 +50,11 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let detail = options.detail;
     let tree = options.more.tree && detail != Detail::Samples;
     let scope = scope(&options.target)?;
+    let details = details::wanted(options)?;
+    let kept = kept(detail, details, scope);
+    let numbers = kept.as_ref().and_then(Kept::numbers);
+    let before = numbers.as_deref().and_then(from_numbers);
+    let sampled = detail == Detail::Samples || (detail == Detail::Times && !options.more.live);
     let config = Config {
         record: match detail {
             Detail::Times => Record::Times,
@@ -58,17 +65,44 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         group_by: group_by(options.more.grouping, tree),
         calls: names::rows(),
         numbers: names::numbers(),
-        details: details::wanted(options)?,
+        details,
+        interruption: sampled.then(|| before.map_or(Duration::ZERO, |(_, interruption)| interruption)),
     };
     let mut programs = Programs::load(&config)?;
-    let calibration = match detail {
-        Detail::Samples => Calibration::default(),
-        Detail::Times | Detail::Counts => bpf::calibrate(&mut programs)?,
+    let calibration = match (detail, before) {
+        (Detail::Samples, _) => Calibration::default(),
+        (Detail::Times | Detail::Counts, Some((calibration, _))) => calibration,
+        (Detail::Times | Detail::Counts, None) => {
+            let calibration = bpf::calibrate(&mut programs)?;
+            let interruption = programs.sampling().map_or(Duration::ZERO, |(_, interruption)| interruption);
+            if let (Some(kept), true, Some(numbers)) = (kept, calibration.is_known(), calibration.numbers()) {
+                kept.keep(&[numbers, vec![interruption.as_secs_f64()]].concat());
+            }
+            calibration
+        }
     };
     programs.attach()?;
     let more = More { tree, ..options.more };
-    let stacks = Stacks::default();
-    Ok(Box::new(Bpf { detail, more, config, programs, calibration, stacks, followed: None, ending: None }))
+    let (stacks, sampled) = (Stacks::default(), Sampled::default());
+    Ok(Box::new(Bpf { detail, more, config, programs, calibration, stacks, sampled, followed: None, ending: None }))
+}
+
+/// Where a calibration of programs that record the same is kept.
+fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
+    let flags = [wanted.paths, wanted.descriptors, wanted.stacks, wanted.slowest, scope != Scope::Command];
+    let flags: String = flags.map(|flag| if flag { '1' } else { '0' }).iter().collect();
+    let what = match detail {
+        Detail::Times => "times",
+        Detail::Counts => "counts",
+        Detail::Samples => return None,
+    };
+    Kept::of(&format!("bpf-{what}-{flags}"), bpf::OBJECT)
+}
+
+fn from_numbers(numbers: &[f64]) -> Option<(Calibration, Duration)> {
+    let (interruption, rest) = numbers.split_last()?;
+    let interruption = Duration::try_from_secs_f64(*interruption).ok()?;
+    Some((Calibration::from_numbers(rest)?, interruption))
 }
 
 fn group_by(grouping: Grouping, tree: bool) -> GroupBy {
@@ -96,6 +130,8 @@ struct Bpf {
     programs: Programs,
     calibration: Calibration,
     stacks: Stacks,
+    /// Functions that samples found.
+    sampled: Sampled,
     followed: Option<Followed>,
     ending: Option<Ending>,
 }
@@ -110,12 +146,12 @@ struct Followed {
 
 impl Tracer for Bpf {
     fn introduction(&self) -> String {
-        if let Some(hz) = self.programs.sampled_hz() {
+        if let Some(hz) = self.sampled_hz() {
             return format!("eBPF, {hz} samples a second of each CPU, nothing at calls");
         }
         let counts = if self.detail == Detail::Counts { ", counts only" } else { "" };
-        let mean = |ByKind { plain, descriptor, path }| mean(&[(1, plain), (1, descriptor), (1, path)]);
-        let known = self.calibration.added.and_then(mean).and_then(|each| each.added());
+        let known =
+            self.calibration.added.and_then(|added| sum([1, 1, 1, 0, 0, 0], added, 3)).and_then(|each| each.added());
         let cost = known.map_or("overhead unknown: the machine is busy".to_string(), |ns| {
             format!("about {:.2} us a call", ns / 1e3)
         });
@@ -137,6 +173,7 @@ impl Tracer for Bpf {
         if self.config.scope != Scope::Command {
             self.programs.begin_present()?;
         }
+        self.programs.sample()?;
         self.followed = Some(Followed { root, begun_ns, pidfds });
         Ok(())
     }
@@ -212,11 +249,25 @@ impl Bpf {
         let ring = self.programs.events();
         let all = [process, self.more.stacks.then_some(ring.as_fd())];
         let mut fds: Vec<PollFd> = all.into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
-        match poll(&mut fds, timeout) {
-            Ok(_) => Ok(process.is_some() && fds.first().and_then(PollFd::any).unwrap_or(false)),
-            Err(Errno::EINTR) => Ok(false),
-            Err(error) => Err(error).context("poll of the traced process"),
+        let ready = match poll(&mut fds, PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO)) {
+            Ok(ready) => ready,
+            Err(Errno::EINTR) => return Ok(false),
+            Err(error) => return Err(error).context("poll of the traced process"),
+        };
+        let ended = process.is_some() && fds.first().and_then(PollFd::any).unwrap_or(false);
+        drop(fds);
+        if ready == 0 && timeout >= UNTIL_PERIOD {
+            self.look_at_places();
+        }
+        Ok(ended)
+    }
+
+    /// Looks up what the processes in which samples found a CPU have mapped, while they live.
+    fn look_at_places(&mut self) {
+        if self.detail == Detail::Times && self.programs.sampling().is_some() {
+            let places = self.programs.places().unwrap_or_default();
+            let of_processes = places.iter().filter(|(place, _)| place.process > 0);
+            of_processes.for_each(|(place, _)| self.sampled.look(place.process, place.address));
         }
     }
 
@@ -254,7 +305,18 @@ impl Bpf {
         decode::subtract(self.calibration.offset_ns().unwrap_or(0.0), &mut collected);
         totals::fill(&flat, peak_rss_kib(&followed.root), &mut collected);
         sort(&mut collected.groups);
+        if self.programs.sampling().is_some() {
+            collected.usage.outside =
+                Some(outside::outside(&raw, &collected, self.calibration.unseen_ns(), self.calibration.fault_ns));
+            let functions = outside::functions(&raw, &self.sampled);
+            collected.usage.outside.iter_mut().for_each(|outside| outside.functions.clone_from(&functions));
+        }
         Ok((collected, raw.torn))
+    }
+
+    /// How often each CPU is sampled a second, instead of counting calls.
+    fn sampled_hz(&self) -> Option<u64> {
+        self.programs.sampling().filter(|_| self.detail == Detail::Samples).map(|(hz, _)| hz)
     }
 
     /// Marks a process, and returns its descriptor.
@@ -280,13 +342,9 @@ impl Bpf {
     }
 
     fn facts(&self, raw: &Raw) -> TracerFacts {
-        let calls = by_kind(raw);
-        let each = self.calibration.added.and_then(|by| {
-            let ByKind { plain, descriptor, path } = calls;
-            mean(&[(plain, by.plain), (descriptor, by.descriptor), (path, by.path)]).or(Some(by.plain))
-        });
+        let (events, calls) = by_kind(raw, self.more);
+        let each = self.calibration.added.and_then(|added| sum(events, added, calls).or(Some(added[0])));
         let added_ns = each.and_then(|each| each.added());
-        let all = calls.plain + calls.descriptor + calls.path;
         let how = match self.detail {
             Detail::Times => "calls counted and timed by programs at the kernel's tracepoints",
             Detail::Counts => "calls counted by programs at the kernel's tracepoints",
@@ -297,11 +355,11 @@ impl Bpf {
             detail: how.to_string(),
             added_per_call_ns: added_ns,
             added_range_ns: each.map(|each| each.range()),
-            added_total_ns: added_ns.map(|ns| (ns * all as f64).round() as u64),
+            added_total_ns: added_ns.map(|ns| (ns * calls as f64).round() as u64),
             adds_system_time: Some(true),
             offset_per_call_ns: self.calibration.offset_ns(),
             offset_range_ns: self.calibration.offset.map(|offset| offset.range()),
-            sampled_hz: self.programs.sampled_hz(),
+            sampled_hz: self.sampled_hz(),
             lost: raw.globals.lost,
         }
     }
@@ -317,25 +375,30 @@ fn peak_rss_kib(root: &Root) -> u64 {
     pids.iter().map(|pid| tree::peak_rss_kib(*pid)).max().unwrap_or(0)
 }
 
-/// How many calls there were, by what the programs look at.
-fn by_kind(raw: &Raw) -> ByKind<u64> {
-    let mut calls = ByKind::default();
+/// How often something happened that the programs do something for, and how many calls there were.
+fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
+    let mut events = Each::default();
     for (key, counted) in &raw.calls {
-        let of_kind = match names::drives_of(key.number, key.gate) {
-            None | Some(Drives::Length { .. } | Drives::Set { .. }) => &mut calls.plain,
-            Some(Drives::Path { .. }) => &mut calls.path,
-            Some(Drives::Bytes { .. } | Drives::Descriptor { .. }) => &mut calls.descriptor,
+        let kind = match names::drives_of(key.number, key.gate) {
+            None | Some(Drives::Length { .. } | Drives::Set { .. }) => Kind::Plain,
+            Some(Drives::Path { .. }) => Kind::Path,
+            Some(Drives::Bytes { .. } | Drives::Descriptor { .. }) => Kind::Descriptor,
         };
-        *of_kind += counted.calls;
+        events[kind as usize] += counted.calls;
     }
-    calls
+    let calls = events.iter().sum();
+    let used = || raw.usage.iter().map(|(_, used)| used).chain(raw.live.iter().map(|task| &task.used));
+    events[Kind::Name as usize] = if more.paths || more.descriptors { raw.names.len() as u64 } else { 0 };
+    events[Kind::Switch as usize] = used().map(|used| used.voluntary_switches + used.involuntary_switches).sum();
+    events[Kind::Process as usize] = (raw.globals.processes + raw.globals.threads).saturating_sub(1);
+    (events, calls)
 }
 
-/// What tracing adds to one of these calls; `None` of no calls. The kinds were measured together, so their errors are alike.
-fn mean(kinds: &[(u64, Overhead)]) -> Option<Overhead> {
-    let calls: u64 = kinds.iter().map(|(calls, _)| calls).sum();
+/// What tracing adds for all of these events, as nanoseconds of each of `calls`; `None` of no calls. The kinds were measured
+/// together, so their errors are alike.
+fn sum(events: Each<u64>, added: Each<Overhead>, calls: u64) -> Option<Overhead> {
     let of = |which: fn(&Overhead) -> f64| {
-        kinds.iter().map(|(calls, each)| *calls as f64 * which(each)).sum::<f64>() / calls as f64
+        events.iter().zip(&added).map(|(events, each)| *events as f64 * which(each)).sum::<f64>() / calls as f64
     };
     (calls > 0).then(|| Overhead { ns: of(|each| each.ns), low: of(|each| each.low), high: of(|each| each.high) })
 }

@@ -31,7 +31,7 @@ pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into
 }
 
 /// The CPU time of all tasks in nanoseconds.
-fn ran_ns(raw: &Raw) -> u64 {
+pub(super) fn ran_ns(raw: &Raw) -> u64 {
     raw.usage.iter().map(|(_, used)| used.ran_ns).chain(raw.live.iter().map(|task| task.used.ran_ns)).sum()
 }
 
@@ -70,7 +70,7 @@ fn place(key: &Key, functions: &Functions) -> String {
 }
 
 /// By the function that the processor entered the kernel with: arch/x86/include/asm/idtentry.h, arch/arm64/kernel/entry.S.
-fn entry(function: &str) -> &'static str {
+pub(super) fn entry(function: &str) -> &'static str {
     let is = |parts: &[&str]| parts.iter().any(|part| function.contains(part));
     if is(&["page_fault", "el0_sync", "el0t_64_sync", "el0t_32_sync", "el0_da", "el0_ia"]) {
         PAGE_FAULT

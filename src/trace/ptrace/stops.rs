@@ -29,6 +29,22 @@ pub struct Calibration {
     pub added: Option<Overhead>,
 }
 
+impl Calibration {
+    /// As numbers to keep; `None` if the machine was too busy to know it.
+    pub fn numbers(&self) -> Option<[f64; 4]> {
+        let added = self.added.filter(|added| added.added().is_some())?;
+        Some([self.off_cpu_ns as f64, added.ns, added.low, added.high])
+    }
+
+    /// From numbers that were kept; `None` if they make no sense.
+    pub fn from_numbers(numbers: &[f64]) -> Option<Calibration> {
+        let &[off_cpu_ns, ns, low, high] = numbers else { return None };
+        let added = Overhead { ns, low, high };
+        let sane = off_cpu_ns >= 0.0 && low <= ns && ns <= high && added.added().is_some();
+        sane.then_some(Calibration { off_cpu_ns: off_cpu_ns as u64, added: Some(added) })
+    }
+}
+
 /// One null call under the tracer.
 #[derive(Clone, Copy, Debug)]
 pub struct NullCall {

@@ -202,6 +202,30 @@ impl Stacks {
     }
 }
 
+/// Where in processes samples found a CPU. What they map is looked up while they live; of those that end at once, nothing is known.
+#[derive(Default)]
+pub struct Sampled {
+    processes: HashMap<u32, Process>,
+    files: Files,
+}
+
+impl Sampled {
+    /// Looks up what is around an address, unless that is known, or was looked for just before.
+    pub fn look(&mut self, pid: u32, address: u64) {
+        let process = self.processes.entry(pid).or_default();
+        if process.at(address).is_none() {
+            process.read(pid, &self.files);
+        }
+    }
+
+    /// The function at an address, and the file that it is in.
+    pub fn function(&self, pid: u32, address: u64) -> Option<(String, String)> {
+        let mapping = self.processes.get(&pid)?.at(address)?;
+        let name = mapping.image.function(address - mapping.start + mapping.offset);
+        Some((name, mapping.image.name.clone()))
+    }
+}
+
 /// The process, with what it has mapped; if that is not known for the program that it executes now, as far as /proc shows.
 fn known<'a>(processes: &'a mut HashMap<u32, Process>, files: &Files, pid: u32, space: u64) -> &'a mut Process {
     let process = processes.entry(pid).or_default();

@@ -47,7 +47,8 @@ fn programs_have_the_same_types() {
         GroupKey "group_key": name, id;
         Globals "globals": lost, live, processes, threads, nameless, unseen, unseen_ns, groups, begun,
             running, changed, peak, on_cpu, waiting, blocked, objects_dropped, stacks_dropped, sites, slow_stacks,
-            samples_lost, mappings_lost;
+            samples_lost, mappings_lost, samples_user, samples_calls, samples_kernel;
+        Place "place": address, process, unused;
         Live "live": key, elapsed, blocked, woken, preempted, stalled, used, pid, process, inside, unused;
         Settings "config": times, enters, scope, switch_has_state, has_cast, group_by, concurrency,
             has_registers, exec, exit, sigreturn, close, mmap, sampled, task_mask, paths, descriptors, stacks, slowest, cgroup,

@@ -47,7 +47,15 @@ fn the_verifier_takes_every_variant() {
         let descriptors = Wanted { descriptors: true, ..Wanted::default() };
         let none = (Wanted::default(), GroupBy::Cgroup);
         for (details, group_by) in [none, (all, GroupBy::Tree), (paths, GroupBy::Tree), (descriptors, GroupBy::Name)] {
-            let config = Config { record, scope, group_by, calls: calls.clone(), numbers, details };
+            let config = Config {
+                record,
+                scope,
+                group_by,
+                calls: calls.clone(),
+                numbers,
+                details,
+                interruption: Some(Duration::from_micros(5)),
+            };
             Programs::load_with(&config, registers, casts).unwrap();
         }
     }
@@ -58,7 +66,7 @@ fn the_verifier_takes_every_variant() {
 fn the_object_leaves_nothing_to_its_loader_that_libbpf_does_not_do() {
     let object = Object::parse(object::BYTES).unwrap();
     let of = |target: &str| object.programs.iter().filter(|program| program.target == target).count();
-    assert_eq!((of("task"), of(""), of("sys_enter"), object.programs.len()), (2, 1, 1, 11));
+    assert_eq!((of("task"), of(""), of("sys_enter"), object.programs.len()), (2, 2, 1, 12));
     const EXIT: u64 = 0x95;
     assert!(object.programs.iter().all(|program| program.code.contains(&EXIT)), "each has its own part of a section");
     for name in ["tasks", "windows", "details"] {
