@@ -76,7 +76,7 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs], by:
     Attribution {
         here: breakdown::break_down(profile, costs, by),
         versus: costs.map_or_else(Vec::new, changes),
-        advice: costs.map_or_else(Vec::new, |own| advice::advice(profile, own)),
+        advice: advice::advice(profile, costs.and_then(|own| own.null_call()).map(|null| null.cost.ns)),
         warnings: warnings(profile, costs, versus),
     }
 }

@@ -1,9 +1,8 @@
 //! What a run must measure so that it can price a profile: the operations that are like its calls, at the sizes, depths and
 //! set sizes that its classes have. Pure; `run --profile` plans by it, and `attribute` without unit costs names it.
 
-use super::advice::{MANY, PRICED_BY_RULES};
-use super::units::{Ending, FAULTS, NULL_CALLS, Unit, bare_name, endings, units_of};
-use crate::model::{By, CallCount, Concurrency, Need, Operation, Profile, Total};
+use super::units::{Ending, FAULTS, NULL_CALLS, Unit, endings, units_of};
+use crate::model::{By, CallCount, Concurrency, Need, Operation, Profile};
 use indexmap::{IndexMap, IndexSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,7 +62,7 @@ pub fn needs(profile: &Profile, catalogue: Catalogue) -> Needs {
     let share = |weight: f64| if whole > 0.0 { weight / whole } else { 0.0 };
     let mut unpriced: Vec<(String, f64)> = unpriced.into_iter().map(|(call, own)| (call, share(own))).collect();
     unpriced.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    let mut all = unshared(catalogue, &wanted, &totals);
+    let mut all = unshared(catalogue, &wanted);
     all.extend(cases(wanted, catalogue, &share));
     let threads = profile.usage.concurrency.as_ref().and_then(mean_threads);
     Needs { cases: all, by_time, priced: share(priced), unpriced, threads }
@@ -101,17 +100,11 @@ fn add_wanted(wanted: &mut IndexMap<&'static str, Wanted>, way: (&Unit, &'static
 }
 
 /// What prices no class of calls by itself, if no call has wanted it: the null call and a page fault, which price all crossings and
-/// faults, and what rules of advice price.
-fn unshared(catalogue: Catalogue, wanted: &IndexMap<&'static str, Wanted>, totals: &[Total]) -> Vec<Need> {
+/// faults.
+fn unshared(catalogue: Catalogue, wanted: &IndexMap<&'static str, Wanted>) -> Vec<Need> {
     let one = |ids: &[&'static str]| ids.iter().copied().find(|id| has_operation(catalogue, id));
     let always = [one(NULL_CALLS), one(FAULTS)].into_iter().flatten();
-    let calls = |names: &[&str]| {
-        let own = totals.iter().filter(|total| names.contains(&bare_name(&total.count.call)));
-        own.fold(0, |sum: u64, total| sum.saturating_add(total.count.calls))
-    };
-    let by_rules = PRICED_BY_RULES.iter().filter(|(names, _)| calls(names) >= MANY);
-    let by_rules = by_rules.flat_map(|(_, ids)| ids.iter().copied()).filter(|id| has_operation(catalogue, id));
-    let ids: IndexSet<&str> = always.chain(by_rules).filter(|id| !wanted.contains_key(id)).collect();
+    let ids: IndexSet<&str> = always.filter(|id| !wanted.contains_key(id)).collect();
     ids.into_iter().map(|id| Need { operation: id.to_string(), params: BTreeMap::new(), share: None }).collect()
 }
 
@@ -247,19 +240,6 @@ mod tests {
         assert_eq!(found.unpriced, [("keyctl".to_string(), 0.05)]);
         assert_eq!(found.operations().len(), 5);
         assert_eq!(found.parameters(), ["depth=3", "size=1,4096"]);
-    }
-
-    #[test]
-    fn what_rules_price_is_measured_where_there_are_many_calls() {
-        let profile = |calls| {
-            let groups = vec![ProcessGroup {
-                calls: vec![call("unlink", Class::default(), calls, None)],
-                ..ProcessGroup::default()
-            }];
-            needs(&Profile { groups, ..Profile::default() }, None)
-        };
-        let has = |calls| shown(&profile(calls)).contains(&"file.truncate".to_string());
-        assert_eq!([has(MANY - 1), has(MANY)], [false, true]);
     }
 
     #[test]

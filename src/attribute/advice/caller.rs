@@ -1,101 +1,133 @@
 //! What the processes of one name did, as rules look at it. The rules call it.
 
-use super::rule::{Advice, MANY, Rule, Time};
-use crate::attribute::breakdown::s;
-use crate::attribute::costs::{Basis, Costs, Price};
-use crate::attribute::spread::{Seconds, less, measured, plus};
-use crate::attribute::units::bare_name;
-use crate::model::{CallCount, Class, DescriptorKind, ObjectCount, ObjectKind, Profile};
+use super::rule::{Advice, Rule, Time};
+use crate::attribute::spread::Seconds;
+use crate::model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, ProcessGroup, Profile};
+use crate::syscall_names::bare_name;
 use indexmap::IndexMap;
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 /// Calls that take what has arrived.
 pub const INPUTS: &[&str] = &["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recv", "accept", "accept4"];
-
 /// Calls that wait for one of several descriptors.
 pub const POLLS: &[&str] =
     &["poll", "ppoll", "select", "pselect6", "_newselect", "epoll_wait", "epoll_pwait", "epoll_pwait2"];
+pub const OPENS: &[&str] = &["open", "openat", "openat2", "creat"];
+pub const UNLINKS: &[&str] = &["unlink", "unlinkat"];
+pub const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
+pub const SYNCS: &[&str] = &["fsync", "fdatasync", "sync_file_range", "msync", "syncfs", "sync"];
+pub const FORKS: &[&str] = &["fork", "vfork", "clone", "clone3"];
+pub const FUTEX: &[&str] = &["futex", "futex_time64"];
 
 /// The processes of one name.
 pub struct Caller<'a> {
     pub name: &'a str,
     /// By call and class, in the order of the profile.
     pub counts: Vec<CallCount>,
+    /// Paths with the calls on each.
+    pub paths: Vec<&'a ObjectCount>,
     pub profile: &'a Profile,
-    pub costs: &'a Costs,
+    /// How many processes had this name, at least one.
+    pub processes: u64,
+    /// CPU time, if it is known by process name.
+    pub cpu_s: f64,
+    null_call_ns: f64,
+}
+
+pub fn s(ns: u64) -> f64 {
+    ns as f64 / 1e9
 }
 
 /// One for each process name of the profile.
-pub fn callers<'a>(profile: &'a Profile, costs: &'a Costs) -> Vec<Caller<'a>> {
-    let mut names: IndexMap<&str, IndexMap<(&str, &Class), CallCount>> = IndexMap::new();
-    for (group, count) in profile.groups.iter().flat_map(|group| group.calls.iter().map(move |count| (group, count))) {
-        let empty = || CallCount { call: count.call.clone(), class: count.class.clone(), ..CallCount::default() };
-        let own = names.entry(&group.name).or_default();
-        own.entry((&count.call, &count.class)).or_insert_with(empty).add(count);
+pub fn callers(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Caller<'_>> {
+    let mut names: IndexMap<&str, Vec<&ProcessGroup>> = IndexMap::new();
+    for group in &profile.groups {
+        names.entry(&group.name).or_default().push(group);
     }
-    let caller = |(name, counts): (_, IndexMap<_, CallCount>)| {
-        let counts = counts.into_values().collect();
-        Caller { name, counts, profile, costs }
+    let caller = |(name, groups): (_, Vec<&ProcessGroup>)| {
+        let own = |object: &&ObjectCount| object.kind == ObjectKind::Path && object.process == name;
+        let time = |of: fn(&ProcessGroup) -> Option<u64>| s(groups.iter().filter_map(|group| of(group)).sum());
+        let mut caller = Caller {
+            name,
+            counts: by_class(&groups),
+            paths: profile.objects.iter().filter(own).filter(|object| object.is_one_object()).collect(),
+            profile,
+            processes: 1,
+            cpu_s: time(|group| group.user_ns) + time(|group| group.system_ns),
+            null_call_ns: null_call_ns.unwrap_or(0.0),
+        };
+        caller.processes = caller.count_processes();
+        caller
     };
     names.into_iter().map(caller).collect()
 }
 
-impl Caller<'_> {
+fn by_class(groups: &[&ProcessGroup]) -> Vec<CallCount> {
+    let mut counts = IndexMap::new();
+    for count in groups.iter().flat_map(|group| &group.calls) {
+        let empty = || CallCount { call: count.call.clone(), class: count.class.clone(), ..CallCount::default() };
+        counts.entry((&count.call, &count.class)).or_insert_with(empty).add(count);
+    }
+    counts.into_values().collect()
+}
+
+impl<'a> Caller<'a> {
+    /// By the tree of processes; else each ends with an exit, and those that were not forked begin with an exec.
+    fn count_processes(&self) -> u64 {
+        let own = self.profile.tree.iter().filter(|path| path.names.last().is_some_and(|name| name == self.name));
+        let counted = self.named(&["exit_group"]).calls.max(self.succeeded(&["execve", "execveat"]));
+        own.map(|path| path.processes).sum::<u64>().max(counted).max(1)
+    }
+
+    /// CPU time outside of calls: in user mode, and in page faults.
+    pub fn outside_s(&self) -> f64 {
+        (self.cpu_s - s(total(&self.counts).on_cpu_ns.unwrap_or(0))).max(0.0)
+    }
+
     /// The sum of all classes that `keep`.
     pub fn sum(&self, keep: impl Fn(&CallCount) -> bool) -> CallCount {
         total(self.counts.iter().filter(|count| keep(count)))
     }
 
-    /// The sum of all calls of these names.
     pub fn named(&self, names: &[&str]) -> CallCount {
         self.sum(|count| is_one_of(count, names))
     }
 
     /// The calls of these names that succeeded.
     pub fn succeeded(&self, names: &[&str]) -> u64 {
-        let sum = self.named(names);
-        sum.calls.saturating_sub(sum.failures())
-    }
-
-    /// How many processes had this name, at least one: each ends with an exit, and those that were not forked begin with an exec.
-    pub fn processes(&self) -> u64 {
-        self.named(&["exit_group"]).calls.max(self.succeeded(&["execve", "execveat"])).max(1)
-    }
-
-    /// Whether each of these processes made many of `calls` on average: what programs do as they start is not to blame.
-    pub fn are_many(&self, calls: u64) -> bool {
-        calls / self.processes() >= MANY
+        done(&self.named(names))
     }
 
     /// The calls that take what another program or a person sends.
     pub fn received(&self) -> u64 {
         let sent = |count: &CallCount| is_one_of(count, INPUTS) && count.class.descriptor != Some(DescriptorKind::File);
-        let sum = self.sum(sent);
-        sum.calls.saturating_sub(sum.failures())
-    }
-
-    /// What was called with each path: the objects of this process name that are one path each.
-    pub fn paths(&self) -> impl Iterator<Item = &ObjectCount> {
-        let own = |object: &&ObjectCount| object.kind == ObjectKind::Path && object.process == self.name;
-        self.profile.objects.iter().filter(own).filter(|object| object.is_one_object())
+        done(&self.sum(sent))
     }
 
     /// The calls of which each class has `share` (0 to 1) as many as were made.
-    pub fn part(&self, share: impl Fn(&CallCount) -> f64) -> Part {
-        let mut part = Part { caller_name: self.name.to_string(), ..Part::default() };
+    pub fn part(&self, share: impl Fn(&CallCount) -> f64) -> Part<'_> {
+        let mut part = Part::new(self);
         for count in &self.counts {
-            let share = share(count).clamp(0.0, 1.0);
-            if share > 0.0 && count.calls > 0 {
-                part.add(count, share, self.costs);
-            }
+            part.add(count, share(count));
         }
         part
     }
 
-    /// All calls that `keep`.
-    pub fn whole(&self, keep: impl Fn(&CallCount) -> bool) -> Part {
+    pub fn whole(&self, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
         self.part(|count| if keep(count) { 1.0 } else { 0.0 })
+    }
+
+    /// The function that makes most of these calls: the innermost that is not a wrapper of the call.
+    fn function(&self, names: &BTreeSet<&str>) -> Option<String> {
+        let own = self.profile.stacks.iter().filter(|stack| stack.process == self.name || stack.process.is_empty());
+        let most = own.filter(|stack| names.contains(bare_name(&stack.call))).max_by_key(|stack| stack.calls)?;
+        let is_wrapper = |frame: &str| {
+            let bare = frame.trim_start_matches('_').trim_start_matches("GI_").trim_start_matches("libc_");
+            names.iter().any(|name| bare.starts_with(name)) || bare == "syscall" || !frame.contains(char::is_alphabetic)
+        };
+        let frames = most.frames.iter().rev().filter(|frame| !frame.starts_with(['[', '/']) && !frame.contains("+0x"));
+        frames.map(String::as_str).find(|frame| !is_wrapper(frame)).map(str::to_string)
     }
 }
 
@@ -111,90 +143,104 @@ pub fn errors(count: &CallCount, name: &str) -> u64 {
     count.errors.get(name).copied().unwrap_or(0)
 }
 
+pub fn done(count: &CallCount) -> u64 {
+    count.calls.saturating_sub(count.failures())
+}
+
 pub fn is_one_of(count: &CallCount, names: &[&str]) -> bool {
     names.contains(&bare_name(&count.call))
 }
 
-/// Some of a process's calls, and what they took.
-#[derive(Clone, Debug, Default)]
-pub struct Part {
-    caller_name: String,
-    names: BTreeSet<String>,
-    pub calls: u64,
-    /// Measured time on a CPU and between entry and return, in seconds; `None` where no class has it.
-    on_cpu_s: Option<f64>,
-    elapsed_s: Option<f64>,
-    /// The time on a CPU, or of bare crossings where these take more.
-    least_s: Option<f64>,
-    /// Calls without measured time x their unit costs.
-    priced: Vec<Seconds>,
-    bases: Vec<Basis>,
+pub fn does(count: &CallCount, operation: &str) -> bool {
+    count.class.operation.as_deref() == Some(operation)
 }
 
-impl Part {
-    fn add(&mut self, count: &CallCount, share: f64, costs: &Costs) {
+pub fn share(part: u64, whole: u64) -> f64 {
+    (part as f64 / whole.max(1) as f64).min(1.0)
+}
+
+/// Some of a process's calls, and what they took.
+#[derive(Clone)]
+pub struct Part<'a> {
+    caller: &'a Caller<'a>,
+    names: BTreeSet<&'a str>,
+    pub calls: u64,
+    on_cpu_s: Option<f64>,
+    elapsed_s: Option<f64>,
+    /// Calls that have no times.
+    untimed: u64,
+}
+
+impl<'a> Part<'a> {
+    pub fn new(caller: &'a Caller<'a>) -> Part<'a> {
+        Part { caller, names: BTreeSet::new(), calls: 0, on_cpu_s: None, elapsed_s: None, untimed: 0 }
+    }
+
+    pub fn add(&mut self, count: &'a CallCount, share: f64) {
+        let share = share.clamp(0.0, 1.0);
         let calls = (count.calls as f64 * share).round() as u64;
-        self.names.insert(bare_name(&count.call).to_string());
+        if calls == 0 {
+            return;
+        }
+        self.names.insert(bare_name(&count.call));
         self.calls = self.calls.saturating_add(calls);
         let plus = |sum: Option<f64>, ns: Option<u64>| match ns {
             Some(ns) => Some(sum.unwrap_or(0.0) + s(ns) * share),
             None => sum,
         };
-        // No call takes less than a bare crossing.
-        let crossing_ns = costs.null_call().map_or(0.0, |null| null.cost.ns);
-        let least_ns = (count.calls as f64 * crossing_ns) as u64;
         self.on_cpu_s = plus(self.on_cpu_s, count.on_cpu_ns);
-        self.least_s = plus(self.least_s, count.on_cpu_ns.map(|ns| ns.max(least_ns)));
         self.elapsed_s = plus(self.elapsed_s, count.elapsed_ns());
-        if count.on_cpu_ns.is_none()
-            && let Some(price) = costs.price_of_calls(count)
-        {
-            self.priced.push(price.times(calls));
-            self.bases.push(price.basis);
-        }
+        self.untimed += if count.elapsed_ns().is_none() { calls } else { 0 };
     }
 
-    /// What the calls take: measured, or by unit costs; `None` where neither is known.
-    pub fn takes(&self, time: Time) -> Option<Seconds> {
-        let known = match time {
-            Time::Cpu => self.least_s,
-            Time::Elapsed => self.elapsed_s,
-        };
-        let known = known.map(measured);
-        known.into_iter().chain(self.priced.iter().copied()).reduce(plus)
+    /// Calls that are made once for each of `items`, if there are as many.
+    pub fn with_each(mut self, items: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
+        let calls = self.caller.sum(&keep).calls;
+        if calls.saturating_mul(5) >= items.saturating_mul(4) {
+            let own = self.caller.counts.iter().filter(|count| keep(count));
+            own.for_each(|count| self.add(count, share(items, calls)));
+        }
+        self
     }
 
-    pub fn measured_s(&self, time: Time) -> Option<f64> {
-        match time {
-            Time::Cpu => self.on_cpu_s,
-            Time::Elapsed => self.elapsed_s,
-        }
+    /// Time between entry and return.
+    pub fn waited_s(&self) -> f64 {
+        self.elapsed_s.unwrap_or(0.0)
     }
 
-    /// Advice about these calls, which saves CPU time.
-    pub fn advice(self, rule: Rule, saved: Option<Seconds>, bases: impl IntoIterator<Item = Basis>) -> Advice {
-        let measured_s = self.measured_s(Time::Cpu);
-        let mut basis = Vec::new();
-        for one in self.bases.into_iter().chain(bases) {
-            if !basis.contains(&one) {
-                basis.push(one);
-            }
-        }
+    /// What is saved if the calls are left out. At least a bare crossing each; at most what the program does around them too.
+    /// What is not measured is said to be one crossing, to ten.
+    pub fn left_out(&self) -> Seconds {
+        let crossing_s = self.caller.null_call_ns / 1e9;
+        let bare_s = self.calls as f64 * crossing_s;
+        let value = self.on_cpu_s.or(self.elapsed_s).unwrap_or(0.0).max(bare_s);
+        let low = if self.on_cpu_s.is_some() { value * 0.8 } else { bare_s };
+        let around_s = self.caller.outside_s() * share(self.calls, total(&self.caller.counts).calls);
+        let high = value * 1.2 + bare_s + around_s + self.untimed as f64 * crossing_s * 9.0;
+        Seconds { value, low, high }
+    }
+
+    /// Advice about these calls.
+    pub fn advice(self, rule: Rule, saved: Seconds) -> Advice {
+        let time = if rule == Rule::SyncPerRecord { Time::Elapsed } else { Time::Cpu };
         Advice {
             rule,
-            process: self.caller_name,
-            names: self.names.into_iter().collect(),
+            process: self.caller.name.to_string(),
+            function: self.caller.function(&self.names),
+            names: self.names.iter().map(ToString::to_string).collect(),
             calls: self.calls,
-            measured_s,
-            time: Time::Cpu,
+            items: 0,
+            of: None,
+            paths: Vec::new(),
+            measured_s: if time == Time::Cpu { self.on_cpu_s } else { self.elapsed_s },
+            time,
             saved,
-            basis,
         }
     }
 
-    /// Advice that turns the calls into `calls` others of this price.
-    pub fn replaced(self, rule: Rule, calls: u64, price: Price) -> Option<Advice> {
-        let saved = less(self.takes(Time::Cpu)?, price.times(calls));
-        Some(self.advice(rule, Some(saved), [price.basis]))
+    /// Advice that leaves these calls out.
+    pub fn avoid(self, rule: Rule) -> Advice {
+        let saved = self.left_out();
+        self.advice(rule, saved)
     }
 }

@@ -1,98 +1,203 @@
-//! Rules about processes: forks of large ones that exec at once.
+//! Rules about what is started for each item: processes, threads and connections.
 
-use super::caller::{Caller, is_one_of, total};
-use super::rule::{Advice, Rule, SOME, Time};
-use crate::attribute::breakdown::{fault_count, s};
-use crate::attribute::costs::{Basis, Price, UnitCost};
-use crate::attribute::spread::{MODEL_SD, Seconds, less, measured, plus};
-use crate::model::{CallCount, ProcessGroup, Profile};
+use super::caller::{Caller, FORKS, Part, does, done, is_one_of, s, share, total};
+use super::rule::{Advice, Rule};
+use crate::attribute::spread::Seconds;
+use crate::model::{CallCount, DescriptorKind, ProcessPath};
 
-/// A process that was created with a copy of its parent's memory: `clone` of a thread makes none, and one that waits
-/// until its child execs is a vfork. What `clone3` does is not known: C libraries make threads by it.
-fn forks(count: &CallCount) -> bool {
-    let copies = count.class.operation.as_deref() == Some("process");
-    let waited = count.blocked_ns.is_none_or(|blocked| blocked > count.on_cpu_ns.unwrap_or(0));
-    is_one_of(count, &["fork"]) || (is_one_of(count, &["clone"]) && copies && !waited)
+/// Fewer than this for each of those that start them are no loop.
+const LOOP: u64 = 20;
+
+/// Programs that only start another one.
+const WRAPPERS: &[&str] =
+    &["sh", "bash", "dash", "zsh", "ash", "busybox", "env", "nice", "nohup", "timeout", "sudo", "setsid"];
+/// Programs whose work is to start others, with a reason for each.
+const BUILDERS: &[&str] = &[
+    "make", "gmake", "ninja", "samu", "cargo", "bazel", "cmake", "ctest", "meson", "scons", "gcc", "cc", "g++", "c++",
+    "clang",
+];
+
+/// The process that starts one of these for each item, and how many it starts each time.
+fn starter<'a>(tree: &'a [ProcessPath], path: &'a ProcessPath) -> Option<(&'a str, u64)> {
+    let of = |names: &[String]| tree.iter().find(|other| other.names == names).map(|other| other.processes.max(1));
+    let mut parents = &path.names[..path.names.len().checked_sub(1)?];
+    while let Some(name) = parents.last() {
+        let each = path.processes / of(parents)?;
+        if each >= LOOP {
+            return Some((name.as_str(), each)).filter(|(name, _)| !BUILDERS.contains(name));
+        }
+        if !WRAPPERS.contains(&name.as_str()) {
+            return None;
+        }
+        parents = &parents[..parents.len() - 1];
+    }
+    None
 }
 
-/// A fork that takes this many times as long as that of a small process copies much: others gain little, and a shell, which
-/// prepares its children in the copy, could not do without.
-const LARGE: f64 = 2.0;
-
-fn copies_much(caller: &Caller, forks: &CallCount) -> bool {
-    let small = caller.costs.price_of("process.fork_wait").map(|price| forks.calls as f64 * price.cost.ns);
-    forks.on_cpu_ns.zip(small).is_some_and(|(ns, small)| ns as f64 > LARGE * small)
+/// A program that runs for each item, and mostly to start: one that starts others itself does more.
+pub fn process_per_item(caller: &Caller) -> Vec<Advice> {
+    let tree = &caller.profile.tree;
+    let own = tree.iter().filter(|path| path.names.last().is_some_and(|name| name == caller.name));
+    let mut looped: Vec<(u64, &str)> = Vec::new();
+    for path in own {
+        let is_leaf = !tree.iter().any(|other| {
+            other.names.starts_with(&path.names)
+                && other.names.len() > path.names.len()
+                && other.processes * 2 > path.processes
+        });
+        looped.extend(starter(tree, path).filter(|_| is_leaf).map(|(name, _)| (path.processes, name)));
+    }
+    let processes: u64 = looped.iter().map(|(processes, _)| processes).sum();
+    let Some((_, starter)) = looped.into_iter().max() else { return Vec::new() };
+    let starts = starting(caller);
+    let forks = forks_by(caller, starter, processes);
+    let whole_s = caller.cpu_s * share(processes, caller.processes) + forks;
+    let low_s = s(starts.on_cpu_ns.unwrap_or(0)) * share(processes, caller.processes) + forks;
+    // What a program computes, it computes in one process too.
+    if low_s < whole_s * LEAST_STARTING || low_s == 0.0 {
+        return Vec::new();
+    }
+    let each_s = whole_s / processes.max(1) as f64;
+    let value = if each_s < SMALL_S { whole_s * 0.9 } else { (low_s + whole_s) / 2.0 };
+    let part = caller.whole(|count| is_one_of(count, &["execve", "execveat"]));
+    let saved = Seconds { value: value.max(low_s * 0.9), low: low_s * 0.9, high: whole_s * 1.3 };
+    let advice = part.advice(Rule::ProcessPerItem, saved);
+    vec![Advice {
+        process: starter.to_string(),
+        of: Some(caller.name.to_string()),
+        calls: processes,
+        items: processes,
+        measured_s: Some(whole_s),
+        ..advice
+    }]
 }
 
-/// A fork copies page tables, and its exec frees them again: both cost more the more memory the parent has. In between,
-/// pages that are written to are copied.
+/// CPU seconds of a process that does little more than start.
+const SMALL_S: f64 = 0.003;
+const LEAST_STARTING: f64 = 0.1;
+
+/// What a process calls as it starts and ends.
+fn starting(caller: &Caller) -> CallCount {
+    const CALLS: &[&str] = &[
+        "execve",
+        "execveat",
+        "mmap",
+        "munmap",
+        "mprotect",
+        "brk",
+        "exit_group",
+        "arch_prctl",
+        "set_tid_address",
+        "set_robust_list",
+        "rseq",
+        "prlimit64",
+        "access",
+        "pread64",
+        "getrandom",
+    ];
+    caller.named(CALLS)
+}
+
+/// What the forks took of those that start these processes.
+fn forks_by(caller: &Caller, starter: &str, processes: u64) -> f64 {
+    let groups = caller.profile.groups.iter().filter(|group| group.name == starter);
+    let forks = total(groups.flat_map(|group| &group.calls).filter(|count| is_one_of(count, FORKS)));
+    s(forks.on_cpu_ns.unwrap_or(0)) * share(processes, forks.calls)
+}
+
+/// Children that never execute a program, as the subshells of a shell.
+pub fn subshells(caller: &Caller) -> Vec<Advice> {
+    let forks = caller.sum(|count| is_one_of(count, FORKS) && !does(count, "thread"));
+    let execs = caller
+        .profile
+        .tree
+        .iter()
+        .filter(|path| path.names.len() > 1 && path.names[path.names.len() - 2] == caller.name);
+    let execs: u64 = execs.map(|path| path.processes).sum();
+    let threads = caller.profile.usage.threads.unwrap_or(0);
+    let surplus = done(&forks).saturating_sub(execs).saturating_sub(threads);
+    let is_asked = caller.received() >= surplus;
+    if surplus < LOOP || caller.profile.tree.is_empty() || is_asked && !WRAPPERS.contains(&caller.name) {
+        return Vec::new();
+    }
+    let ends = |count: &CallCount| is_one_of(count, &["exit_group"]);
+    let part = caller.part(|count| match count {
+        count if is_one_of(count, FORKS) && !does(count, "thread") => share(surplus, forks.calls),
+        count if ends(count) => share(surplus, caller.sum(ends).calls),
+        _ => 0.0,
+    });
+    let bare = part.left_out();
+    // A copy has page faults too, and what it does may have to be done.
+    let most = (caller.cpu_s * share(surplus, forks.calls)).max(bare.value);
+    let saved =
+        Seconds { value: (bare.value * 2.0).min(most).max(bare.value), low: bare.low, high: most.max(bare.high) };
+    let advice = part.advice(Rule::ProcessPerItem, saved);
+    vec![Advice { calls: surplus, items: surplus, of: Some(caller.name.to_string()), ..advice }]
+}
+
+/// A fork that takes this long copies much: that of a small process takes a tenth of a millisecond.
+const LARGE_NS: f64 = 300_000.0;
+/// What a vfork takes.
+const VFORK_S: f64 = 50e-6;
+
+/// A fork copies page tables, and its exec frees them again: both cost more the more memory the parent has. One that waits until its
+/// child execs is a vfork.
 pub fn fork_for_exec(caller: &Caller) -> Vec<Advice> {
-    let all = caller.sum(forks);
-    let usage = &caller.profile.usage;
-    let children = usage.processes.map_or(u64::MAX, |processes| processes.saturating_sub(1));
-    // The first execve is the workload's own.
-    let calls = all.calls.min(execs(caller.profile).calls.saturating_sub(1)).min(children);
-    let share = calls as f64 / all.calls.max(1) as f64;
-    let part = caller.part(|count| if forks(count) { share } else { 0.0 });
-    let is_worth_it = calls >= SOME && copies_much(caller, &all);
-    let vfork = caller.costs.price_of("process.vfork_wait").filter(|_| is_worth_it);
-    let Some((vfork, now)) = vfork.zip(part.takes(Time::Cpu)) else { return Vec::new() };
-    let copied = less(now, vfork.cost.times(calls, MODEL_SD));
-    let (freed, exec) = freed(caller).unzip();
-    let (faults, fault) = copied_pages(caller, calls).unzip();
-    let saved = [freed, faults].into_iter().flatten().fold(copied, plus);
-    let bases = [vfork.basis].into_iter().chain(exec).chain(fault);
-    vec![part.advice(Rule::ForkForExec { peak_rss_kib: usage.peak_rss_kib }, Some(saved), bases)]
+    let copies = |count: &CallCount| {
+        let waits = count.blocked_ns.is_none_or(|blocked| blocked > count.on_cpu_ns.unwrap_or(0));
+        is_one_of(count, &["fork"]) || (is_one_of(count, &["clone"]) && does(count, "process") && !waits)
+    };
+    let forks = caller.sum(copies);
+    let groups = || caller.profile.groups.iter().flat_map(|group| &group.calls);
+    let execs = done(&total(groups().filter(|count| is_one_of(count, &["execve", "execveat"])))).saturating_sub(1);
+    let calls = forks.calls.min(execs);
+    if calls < LOOP / 2 || forks.mean_on_cpu_ns().is_none_or(|ns| ns < LARGE_NS) {
+        return Vec::new();
+    }
+    let part = caller.part(|count| if copies(count) { share(calls, forks.calls) } else { 0.0 });
+    let copied = part.left_out();
+    let value = (copied.value - calls as f64 * VFORK_S).max(0.0);
+    // The exec frees the copy, and pages that are written to before it are copied: as much again, at most twice.
+    let saved = Seconds { value: value * 1.5, low: value * 0.7, high: value * 3.0 };
+    vec![Advice { items: calls, ..part.advice(Rule::ForkForExec, saved) }]
 }
 
-/// The execs of all processes that succeeded, with the time of all.
-fn execs(profile: &Profile) -> CallCount {
-    total(profile.groups.iter().map(execs_of))
+/// Threads that are started for each item: their stacks are mapped and unmapped too.
+pub fn thread_per_item(caller: &Caller) -> Vec<Advice> {
+    let starts = |count: &CallCount| is_one_of(count, &["clone", "clone3"]) && !does(count, "process");
+    let started = caller.sum(starts);
+    let threads = done(&started).min(caller.profile.usage.threads.unwrap_or(0));
+    if threads < caller.processes.saturating_mul(LOOP * 5) || caller.received() >= threads {
+        return Vec::new();
+    }
+    let part = caller.part(|count| if starts(count) { share(threads, started.calls) } else { 0.0 });
+    let with = [&["exit"][..], &["mmap"], &["munmap"], &["mprotect"], &["madvise"], &["set_robust_list"], &["rseq"]];
+    let part = with.into_iter().fold(part, |part, names| part.with_each(threads, |count| is_one_of(count, names)));
+    let bare = part.left_out();
+    let saved = Seconds { value: bare.value * 1.5, high: bare.high * 3.0, ..bare };
+    vec![Advice { items: threads, ..part.advice(Rule::ThreadPerItem, saved) }]
 }
 
-fn execs_of(group: &ProcessGroup) -> CallCount {
-    let sum = total(group.calls.iter().filter(|count| is_one_of(count, &["execve", "execveat"])));
-    CallCount { calls: sum.calls.saturating_sub(sum.failures()), ..sum }
-}
+/// Calls on a connection beyond which it was worth making.
+const FEW: u64 = 4;
 
-/// The time of execs beyond that of a small process's: they free the copy of the parent's address space. Of several programs
-/// that fork, each has a share in it by the time that its forks took.
-fn freed(caller: &Caller) -> Option<(Seconds, Basis)> {
-    let small = exec_of_a_small_process(caller)?;
-    let execs = execs(caller.profile);
-    let every = caller.profile.groups.iter().flat_map(|group| &group.calls).filter(|count| forks(count));
-    let all = total(every);
-    let calls = all.calls.min(execs.calls.saturating_sub(1));
-    let share = caller.sum(forks).on_cpu_ns? as f64 / all.on_cpu_ns?.max(1) as f64;
-    let now = s(execs.on_cpu_ns?) * calls as f64 / execs.calls.max(1) as f64;
-    let freed = less(measured(now), small.times(calls));
-    let [value, low, high] = [freed.value, freed.low, freed.high].map(|seconds| seconds * share);
-    Some((Seconds { value, low, high }, small.basis))
-}
-
-/// The cheapest of the profile's own execs, such as that of the command by the tracer, and at most what the operation takes
-/// without `vfork` and `wait`: that includes the start of the program.
-fn exec_of_a_small_process(caller: &Caller) -> Option<Price> {
-    let [whole, rest] = ["process.vfork_exec_static", "process.vfork_wait"].map(|name| caller.costs.price_of(name));
-    let (whole, rest) = whole.zip(rest)?;
-    let means = caller.profile.groups.iter().map(execs_of).filter(|execs| execs.calls > 0);
-    let means = means.filter_map(|execs| Some(execs.on_cpu_ns? as f64 / execs.calls as f64));
-    let ns = means.fold((whole.cost.ns - rest.cost.ns).max(0.0), f64::min);
-    let cost = UnitCost { ns, ..whole.cost };
-    Some(Price { cost, basis: Basis { less: &["process.vfork_wait"], ..whole.basis }, ..whole })
-}
-
-/// Page faults of a process that executes a small program.
-const START_UP_FAULTS: u64 = 100;
-
-/// Pages that parent or child wrote to after a fork: faults beyond one for each page of the largest process and those of
-/// starting programs. Only where most processes are children of these forks; others have faults of their own.
-fn copied_pages(caller: &Caller, forks: u64) -> Option<(Seconds, Basis)> {
-    let usage = &caller.profile.usage;
-    let processes = usage.processes.filter(|processes| forks.saturating_mul(2) >= *processes)?;
-    let resident = usage.peak_rss_kib? / 4;
-    let faults = fault_count(caller.profile)?.saturating_sub(resident);
-    let faults = faults.saturating_sub(processes.saturating_mul(START_UP_FAULTS));
-    let price = caller.costs.first_of(&["mem.fault_cow", "mem.fault_anonymous"]).filter(|_| faults > 0)?;
-    Some((price.cost.times(faults, MODEL_SD), price.basis))
+pub fn connection_per_item(caller: &Caller) -> Vec<Advice> {
+    let connects = |count: &CallCount| is_one_of(count, &["connect"]);
+    let made = caller.sum(connects);
+    let made = done(&made).saturating_add(super::caller::errors(&made, "EINPROGRESS"));
+    let sends = |count: &CallCount| {
+        let on_socket = count.class.descriptor == Some(DescriptorKind::Socket);
+        is_one_of(count, &["sendto", "sendmsg", "send"]) || (on_socket && is_one_of(count, &["write", "writev"]))
+    };
+    if made < caller.processes.saturating_mul(LOOP) || caller.sum(sends).calls > made.saturating_mul(FEW) {
+        return Vec::new();
+    }
+    let part: Part = caller.whole(connects).with_each(made, |count| is_one_of(count, &["socket"]));
+    let part = part.with_each(made, |count| {
+        is_one_of(count, &["close"]) && count.class.descriptor == Some(DescriptorKind::Socket)
+    });
+    let part = [&["setsockopt"][..], &["shutdown"], &["getsockopt"]]
+        .into_iter()
+        .fold(part, |part, names| part.with_each(made, |count| is_one_of(count, names)));
+    vec![Advice { items: made, ..part.avoid(Rule::ConnectionPerItem) }]
 }

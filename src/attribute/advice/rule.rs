@@ -1,30 +1,33 @@
 //! What a rule says: plain data. The rules make it, reports print it.
 
-use crate::attribute::costs::Basis;
 use crate::attribute::spread::Seconds;
-use crate::model::DescriptorKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One piece of advice.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Advice {
-    #[serde(flatten)]
     pub rule: Rule,
     /// The name of the process that makes the calls; empty if the profile does not distinguish processes.
     pub process: String,
     /// The calls that are meant.
     pub names: Vec<String>,
     pub calls: u64,
+    /// What these calls were made for, or would become: as the rule says.
+    pub items: u64,
+    /// The programs that were started, or the error that was returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// Where: the paths that are meant, the most used first.
+    pub paths: Vec<PathUse>,
+    /// The function that makes most of these calls, if stacks are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
     /// Their measured time, of the kind that `time` says, where it is known.
     pub measured_s: Option<f64>,
     pub time: Time,
-    /// `None` if it cannot be derived from the profile.
     #[serde(rename = "saved_s")]
-    pub saved: Option<Seconds>,
-    /// The unit costs that it rests on.
-    #[serde(rename = "unit")]
-    pub basis: Vec<Basis>,
+    pub saved: Seconds,
 }
 
 /// Which seconds are saved.
@@ -39,35 +42,59 @@ pub enum Time {
 }
 
 /// What was noticed.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "rule", rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// Reads or writes of under 128 bytes, which a 4 KiB buffer would turn into this many.
-    SmallTransfers { descriptor: Option<DescriptorKind>, bytes: u64, buffered: u64 },
+    /// The same paths are opened again; `items` is how many paths.
+    OpenAgain,
+    /// The same paths are looked up again; `items` is how many paths.
+    LookUpAgain,
+    /// Lookups in directories that lack a name which is found in another; `items` were found.
+    Search,
+    /// Small files that are mapped and unmapped; `items` pairs.
+    SmallFileMaps,
+    /// Memory that is mapped or changed and given back again; `items` pairs.
+    SmallMaps,
+    /// A program that is started again and again: `items` processes of `of`.
+    ProcessPerItem,
+    /// Children of a large process that exec: they need no copy of its address space.
+    ForkForExec,
+    /// `items` threads.
+    ThreadPerItem,
+    /// `items` connections.
+    ConnectionPerItem,
+    /// Syncs for `items` writes.
+    SyncPerRecord,
+    /// `items` files that are created and unlinked.
+    TemporaryFiles,
+    /// File locks that nobody else wanted.
+    Locks,
+    /// Reads or writes of few bytes, which a buffer would turn into `items`.
+    SmallTransfers,
+    /// Calls on descriptors that are not open.
+    DescriptorSweep,
+    /// Calls that fail with the error `of`, again and again.
+    Failures,
     /// Reads that found nothing (EAGAIN).
-    EmptyReads { descriptor: Option<DescriptorKind> },
-    /// Polls that cannot all have found something: that many more than reads.
-    EmptyPolls { inputs: u64 },
+    EmptyReads,
+    /// Polls that cannot all have found something: that many more than the `items` reads.
+    EmptyPolls,
     /// Polls of many descriptors, which the kernel visits one by one.
     LargePollSets,
-    /// Lookups of names in directories that lack them, and the successful ones beside them; the most used of these paths.
-    Probing { found: u64, paths: Vec<PathUse> },
-    /// Stats of the same paths again, the most used first, and how many such paths there are.
-    StatStorm { paths: Vec<PathUse>, distinct: u64 },
-    /// Files that are created and unlinked.
-    TemporaryFiles,
-    /// A sync for every few of these writes.
-    SyncPerRecord { writes: u64 },
+    /// Asking again and again for what a waiting call would tell.
+    Spin,
+    /// A process that does nothing but wake up.
+    WakeUps,
+    /// Wakes beyond the `items` waits: nobody was there.
+    WakesOfNobody,
+    /// Locks and conditions that sleep and wake; `items` waits.
+    FutexTraffic,
     /// Clock readings by system calls although the vDSO could answer.
     RealClockCalls,
-    /// Questions whose answer does not change.
-    IdentityCalls,
-    /// Locks and conditions that sleep and wake; `raced` waits found that the value had changed (EAGAIN).
-    FutexTraffic { waits: u64, wakes: u64, raced: u64, blocked_s: Option<f64> },
-    /// Mappings of `size` bytes that are unmapped again, and the page faults in them.
-    SmallMaps { size: u64, faults: u64 },
-    /// Children that exec: they need no copy of the parent's address space.
-    ForkForExec { peak_rss_kib: Option<u64> },
+    /// Questions whose answer does not change, and settings that are made again.
+    SameAnswer,
+    /// Seeks before reads and writes.
+    Seeks,
 }
 
 /// A path and how often it was asked for.
@@ -79,27 +106,44 @@ pub struct PathUse {
 
 impl Rule {
     /// The rule's name, for programs.
-    pub fn name(&self) -> &'static str {
+    pub fn name(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// The least share of the wall time that is worth a line.
+    pub fn least(self) -> f64 {
+        self.facts().1
+    }
+
+    /// What is certain from the calls alone is worth a hundredth of the wall time; what rests on more than that may be meant, so it
+    /// must matter.
+    fn facts(self) -> (&'static str, f64) {
         match self {
-            Rule::SmallTransfers { .. } => "small-transfers",
-            Rule::EmptyReads { .. } => "empty-reads",
-            Rule::EmptyPolls { .. } => "empty-polls",
-            Rule::LargePollSets => "large-poll-sets",
-            Rule::Probing { .. } => "probing",
-            Rule::StatStorm { .. } => "stat-storm",
-            Rule::TemporaryFiles => "temporary-files",
-            Rule::SyncPerRecord { .. } => "sync-per-record",
-            Rule::RealClockCalls => "real-clock-calls",
-            Rule::IdentityCalls => "identity-calls",
-            Rule::FutexTraffic { .. } => "futex-traffic",
-            Rule::SmallMaps { .. } => "small-maps",
-            Rule::ForkForExec { .. } => "fork-for-exec",
+            Rule::OpenAgain => ("open-again", 0.01),
+            Rule::LookUpAgain => ("look-up-again", 0.01),
+            Rule::SyncPerRecord => ("sync-per-record", 0.01),
+            Rule::DescriptorSweep => ("descriptor-sweep", 0.01),
+            Rule::SmallTransfers => ("small-transfers", 0.02),
+            Rule::RealClockCalls => ("real-clock-calls", 0.02),
+            Rule::SameAnswer => ("same-answer", 0.02),
+            Rule::WakeUps => ("wake-ups", 0.02),
+            Rule::Search => ("search", 0.05),
+            Rule::SmallFileMaps => ("small-file-maps", 0.05),
+            Rule::SmallMaps => ("small-maps", 0.05),
+            Rule::ForkForExec => ("fork-for-exec", 0.05),
+            Rule::ThreadPerItem => ("thread-per-item", 0.05),
+            Rule::Locks => ("locks", 0.05),
+            Rule::Failures => ("failures", 0.05),
+            Rule::EmptyReads => ("empty-reads", 0.05),
+            Rule::EmptyPolls => ("empty-polls", 0.05),
+            Rule::LargePollSets => ("large-poll-sets", 0.05),
+            Rule::Spin => ("spin", 0.05),
+            Rule::WakesOfNobody => ("wakes-of-nobody", 0.05),
+            Rule::Seeks => ("seeks", 0.05),
+            Rule::ProcessPerItem => ("process-per-item", 0.1),
+            Rule::ConnectionPerItem => ("connection-per-item", 0.1),
+            Rule::TemporaryFiles => ("temporary-files", 0.1),
+            Rule::FutexTraffic => ("futex-traffic", 0.1),
         }
     }
 }
-
-/// Fewer calls than this do not matter.
-pub const MANY: u64 = 1000;
-
-/// The same, for calls that cost a thousand times as much.
-pub const SOME: u64 = 10;

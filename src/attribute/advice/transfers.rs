@@ -1,80 +1,102 @@
 //! Rules about reads and writes: few bytes at a time, and reads that find nothing.
 
-use super::caller::{Caller, INPUTS, POLLS, errors, is_one_of};
-use super::rule::{Advice, Rule, Time};
-use crate::attribute::spread::at_most;
-use crate::model::{CallCount, Class, DescriptorKind};
-use DescriptorKind::{Device, Event, File, Pipe, Socket, Terminal};
+use super::caller::{Caller, INPUTS, OPENS, POLLS, SYNCS, done, errors, is_one_of, share};
+use super::rule::{Advice, Rule};
+use crate::attribute::spread::Seconds;
+use crate::model::{CallCount, DescriptorKind};
+use DescriptorKind::{Device, File, Pipe, Socket, Terminal};
 
 /// Bytes of a standard library's usual buffer.
 const BUFFER: u64 = 4096;
 
 /// Calls that move fewer bytes than this are small.
-const SMALL: u64 = 128;
+const SMALL: u64 = 1024;
 
-/// Opened files: bytes of two of them are never moved together.
-pub const OPENS: &[&str] = &["open", "openat", "openat2", "creat"];
-/// What goes on elsewhere in the same file.
+/// Seconds to copy a byte, which a larger call does too.
+const COPY_S: f64 = 0.1e-9;
+
 const SEEKS: &[&str] = &["lseek", "_llseek"];
-/// After these, what was written must be there.
-pub const SYNCS: &[&str] = &["fsync", "fdatasync", "sync_file_range", "msync"];
 
-/// Reads of files. Not of what others send, where small may be meant, and not with an offset: their neighbours may be elsewhere.
-pub fn small_reads(caller: &Caller) -> Vec<Advice> {
-    let separate = caller.succeeded(OPENS).saturating_add(caller.succeeded(SEEKS));
-    small(caller, "read", File, separate).into_iter().collect()
+/// Small calls on one kind of descriptor, except those that cannot be merged with the one before: `apart` at most.
+struct Small {
+    names: &'static [&'static str],
+    kinds: &'static [DescriptorKind],
+    apart: &'static [&'static [&'static str]],
+    /// Whether each may answer what another program or a person sent.
+    answers: bool,
 }
 
-/// Writes to files and pipes: not to sockets and terminals, where somebody waits for them. Each that may answer what another
-/// program or a person sent is left alone.
-pub fn small_writes(caller: &Caller) -> Vec<Advice> {
-    let apart = [caller.succeeded(OPENS), caller.succeeded(SEEKS), caller.succeeded(SYNCS), caller.received()];
-    let separate = apart.into_iter().fold(0, u64::saturating_add);
-    [File, Pipe].into_iter().filter_map(|kind| small(caller, "write", kind, separate)).collect()
+/// Reads of files, and of streams whose data was there already; not with an offset, whose neighbours may be elsewhere. Writes to
+/// all but terminals.
+const SMALLS: &[Small] = &[
+    Small { names: &["read"], kinds: &[File, Device], apart: &[OPENS, SEEKS], answers: false },
+    Small {
+        names: &["read", "recvfrom"],
+        kinds: &[Pipe, Socket, Terminal],
+        apart: &[OPENS, POLLS, POLLS],
+        answers: false,
+    },
+    Small { names: &["write", "writev"], kinds: &[File], apart: &[OPENS, SEEKS, SYNCS], answers: true },
+    Small { names: &["write", "writev"], kinds: &[Pipe], apart: &[SYNCS, POLLS], answers: true },
+    Small { names: &["write", "writev", "sendto", "sendmsg"], kinds: &[Socket], apart: &[POLLS], answers: true },
+    Small { names: &["getrandom"], kinds: &[], apart: &[], answers: false },
+];
+
+pub fn small_transfers(caller: &Caller) -> Vec<Advice> {
+    SMALLS.iter().filter_map(|small| small.advice(caller)).collect()
 }
 
-/// `separate` calls at most cannot be merged with the one before.
-fn small(caller: &Caller, name: &str, kind: DescriptorKind, separate: u64) -> Option<Advice> {
-    let is_small = |count: &CallCount| {
-        let size = count.class.size.is_some_and(|size| (1..SMALL).contains(&size));
-        is_one_of(count, &[name]) && size && count.class.descriptor == Some(kind)
-    };
-    let sum = caller.sum(is_small);
-    let bytes = sum.bytes.unwrap_or_else(|| least_bytes(caller, is_small));
-    let buffered = bytes.div_ceil(BUFFER).saturating_add(separate);
-    let full = Class { size: Some(BUFFER), descriptor: Some(kind), ..Class::default() };
-    let saves = caller.are_many(sum.calls.saturating_sub(buffered));
-    let then = caller.costs.price(name, &full).filter(|_| saves)?;
-    let rule = Rule::SmallTransfers { descriptor: Some(kind), bytes, buffered };
-    caller.whole(is_small).replaced(rule, buffered, then)
+impl Small {
+    fn is(&self, count: &CallCount) -> bool {
+        let kind = count.class.descriptor.map_or(self.kinds.is_empty(), |kind| self.kinds.contains(&kind));
+        is_one_of(count, self.names) && kind && count.class.size.is_some_and(|size| (1..SMALL).contains(&size))
+    }
+
+    fn advice(&self, caller: &Caller) -> Option<Advice> {
+        let sum = caller.sum(|count| self.is(count));
+        let bytes = sum.bytes.unwrap_or(sum.calls);
+        let apart: u64 = self.apart.iter().map(|names| caller.succeeded(names)).sum();
+        let answers = if self.answers { caller.received() } else { 0 };
+        let buffered = bytes.div_ceil(BUFFER).saturating_add(apart).saturating_add(answers);
+        // Who waits in them takes what arrives.
+        let waits = !self.answers && sum.blocked_ns > sum.on_cpu_ns;
+        let merged = sum.calls.saturating_sub(buffered);
+        if waits || merged < MANY || merged < buffered.saturating_mul(2) {
+            return None;
+        }
+        let part = caller.part(|count| if self.is(count) { share(merged, sum.calls) } else { 0.0 });
+        let Seconds { value, low, high } = part.left_out();
+        let copied = bytes as f64 * COPY_S;
+        let saved = Seconds { value: (value - copied).max(0.0), low: (low * 0.8 - 2.0 * copied).max(0.0), high };
+        Some(Advice {
+            calls: sum.calls,
+            items: buffered,
+            of: Some(each(bytes, sum.calls)),
+            ..part.advice(Rule::SmallTransfers, saved)
+        })
+    }
 }
 
-/// Bytes that calls moved at least, by their classes.
-fn least_bytes(caller: &Caller, keep: impl Fn(&CallCount) -> bool) -> u64 {
-    let own = caller.counts.iter().filter(|count| keep(count));
-    own.fold(0, |sum, count| sum.saturating_add(count.calls.saturating_mul(count.class.size.unwrap_or(0))))
+/// Fewer calls than this do not matter.
+const MANY: u64 = 1000;
+
+/// Bytes of each call, as a whole number.
+fn each(bytes: u64, calls: u64) -> String {
+    (bytes.saturating_add(calls / 2) / calls.max(1)).max(1).to_string()
 }
 
-/// Descriptors that may have nothing to read.
-const STREAMS: &[Option<DescriptorKind>] = &[None, Some(Pipe), Some(Socket), Some(Event), Some(Terminal), Some(Device)];
-
+/// Reads beyond one for each poll that find nothing: who is notified of input by the edge may read until there is none. Of `accept`
+/// there is no other way. A program that tries before it waits, as Go's runtime does, tries once for each message.
 pub fn empty_reads(caller: &Caller) -> Vec<Advice> {
-    STREAMS.iter().filter_map(|kind| empty(caller, *kind)).collect()
-}
-
-/// Those beyond one for each poll: who is notified of input by the edge may read until there is none. Of `accept` there is no other way.
-fn empty(caller: &Caller, kind: Option<DescriptorKind>) -> Option<Advice> {
-    let is_accept = |count: &CallCount| is_one_of(count, &["accept", "accept4"]);
-    let own = |count: &CallCount| is_one_of(count, INPUTS) && !is_accept(count) && count.class.descriptor == kind;
-    let empties = |count: &CallCount| errors(count, "EAGAIN");
-    let all = empties(&caller.sum(own));
-    let surplus = all.saturating_sub(caller.named(POLLS).calls);
-    let surplus_share = surplus as f64 / all.max(1) as f64;
-    let share = |count: &CallCount| {
-        let empty = empties(count) as f64 / count.calls.max(1) as f64;
-        if own(count) { surplus_share * empty } else { 0.0 }
-    };
-    let part = caller.part(share);
-    let saved = part.takes(Time::Cpu).filter(|_| caller.are_many(surplus))?;
-    Some(part.advice(Rule::EmptyReads { descriptor: kind }, Some(at_most(saved)), []))
+    let reads = |count: &CallCount| is_one_of(count, INPUTS) && !is_one_of(count, &["accept", "accept4"]);
+    let all = caller.sum(reads);
+    let (empty, polls) = (errors(&all, "EAGAIN"), caller.named(POLLS).calls);
+    let tries = if polls.saturating_mul(20) > done(&all) { done(&all) } else { 0 };
+    let surplus = empty.saturating_sub(polls).saturating_sub(tries);
+    if surplus < MANY {
+        return Vec::new();
+    }
+    let left = share(surplus, empty);
+    let part = caller.part(|count| if reads(count) { left * share(errors(count, "EAGAIN"), count.calls) } else { 0.0 });
+    vec![part.avoid(Rule::EmptyReads)]
 }

@@ -1,69 +1,93 @@
-//! Rules about waiting: polls that find nothing, polls of many descriptors, and futexes.
+//! Rules about waiting: polls that find nothing, polls of many descriptors, wake-ups for nothing, and futexes.
 
-use super::caller::{Caller, INPUTS, POLLS, errors, is_one_of};
-use super::rule::{Advice, Rule, Time};
-use crate::attribute::breakdown::s;
-use crate::attribute::costs::{Basis, UnitCost};
-use crate::attribute::spread::{MODEL_SD, Seconds, less, plus};
-use crate::model::{CallCount, Class};
+use super::caller::{Caller, FUTEX, INPUTS, POLLS, does, done, errors, is_one_of, s, share};
+use super::rule::{Advice, Rule};
+use crate::attribute::spread::Seconds;
+use crate::model::CallCount;
 
 /// Calls that a poll may have announced besides reads.
-const OUTPUTS: &str = "write writev sendto sendmsg sendmmsg send connect sendfile splice getsockopt ioctl wait4";
+const OUTPUTS: &[&str] = &[
+    "write",
+    "writev",
+    "sendto",
+    "sendmsg",
+    "sendmmsg",
+    "send",
+    "connect",
+    "sendfile",
+    "splice",
+    "getsockopt",
+    "ioctl",
+    "wait4",
+];
+
+/// Fewer calls than this do not matter.
+const MANY: u64 = 1000;
 
 /// Profiles have no results of polls. But each that announces something is followed by a call on that descriptor, so those
 /// beyond the number of such calls found nothing. Polls that waited are left alone: a timer may be meant.
 pub fn empty_polls(caller: &Caller) -> Vec<Advice> {
     let polls = caller.named(POLLS);
-    let outputs: Vec<&str> = OUTPUTS.split_whitespace().collect();
-    let [inputs, outputs] = [INPUTS, &outputs].map(|names| caller.named(names).calls);
-    let waited = match (polls.blocked_ns, polls.on_cpu_ns) {
-        (Some(blocked), Some(on_cpu)) => blocked > on_cpu,
-        _ => true,
-    };
+    let [inputs, outputs] = [INPUTS, OUTPUTS].map(|names| caller.named(names).calls);
+    let waited = polls.blocked_ns.is_none_or(|blocked| blocked > polls.on_cpu_ns.unwrap_or(0));
     let empty = polls.calls.saturating_sub(inputs);
-    if waited || !caller.are_many(empty) || empty < inputs.saturating_add(outputs) {
+    if waited || empty < MANY || empty < inputs.saturating_add(outputs) {
         return Vec::new();
     }
-    let share = |calls: u64| calls as f64 / polls.calls as f64;
-    let part = caller.part(|count| if is_one_of(count, POLLS) { share(empty) } else { 0.0 });
-    let Some(saved) = part.takes(Time::Cpu) else { return Vec::new() };
-    let surely = share(empty.saturating_sub(outputs)) / share(empty);
-    let saved = Seconds { low: saved.low * surely, ..saved };
-    vec![part.advice(Rule::EmptyPolls { inputs }, Some(saved), [])]
+    let part = caller.part(|count| if is_one_of(count, POLLS) { share(empty, polls.calls) } else { 0.0 });
+    let Seconds { value, low, high } = part.left_out();
+    let surely = share(empty.saturating_sub(outputs), empty);
+    vec![Advice { items: inputs, ..part.advice(Rule::EmptyPolls, Seconds { value, low: low * surely, high }) }]
 }
 
 /// Descriptors in a set that is better kept in the kernel.
 const LARGE_SET: u64 = 64;
 
+/// What epoll takes, which visits only those that are ready.
+const EPOLL_S: f64 = 0.3e-6;
+/// The least that a poll takes to visit a descriptor: of select it is not known how many are in its sets, only the greatest.
+const VISIT_NS: f64 = 8.0;
+
 pub fn large_poll_sets(caller: &Caller) -> Vec<Advice> {
-    // Of select it is not known how many descriptors are in its sets.
-    let polls = ["poll", "ppoll"];
-    let large = |count: &CallCount| is_one_of(count, &polls) && count.class.set.is_some_and(|n| n >= LARGE_SET);
+    let polls = &["poll", "ppoll", "select", "pselect6", "_newselect"];
+    let large = |count: &CallCount| {
+        let set = count.class.set.unwrap_or(0);
+        let visits = count.mean_on_cpu_ns().is_none_or(|ns| ns > set as f64 * VISIT_NS);
+        is_one_of(count, polls) && set >= LARGE_SET && visits
+    };
     let part = caller.whole(large);
-    // epoll visits those that are ready: one is usual.
-    let then = caller.costs.price("epoll_wait", &Class { set: Some(1), ..Class::default() });
-    let calls = part.calls;
-    let found =
-        then.filter(|_| caller.are_many(calls)).and_then(|then| part.replaced(Rule::LargePollSets, calls, then));
-    found.into_iter().collect()
+    let Seconds { value, low, high } = part.left_out();
+    let epoll = part.calls as f64 * EPOLL_S;
+    let saved = Seconds { value: (value - epoll).max(0.0), low: (low - 3.0 * epoll).max(0.0), high };
+    vec![part.advice(Rule::LargePollSets, saved)]
 }
 
-const FUTEX: &[&str] = &["futex", "futex_time64"];
+const SLEEPS: &[&str] = &["nanosleep", "clock_nanosleep"];
+/// Wake-ups a second that keep a CPU from sleeping.
+const OFTEN: f64 = 50.0;
+/// The most of the wall time that an idle process computes.
+const IDLE: f64 = 0.3;
 
-/// At most this is saved: some locks are held by others. Time blocked in them comes on top.
-pub fn futex_traffic(caller: &Caller) -> Vec<Advice> {
-    let (waits, wakes) = (futexes(caller, "wait"), futexes(caller, "wake"));
-    let part = caller.whole(|count| is_one_of(count, FUTEX));
-    let Some(calls) = part.takes(Time::Cpu).filter(|_| caller.are_many(part.calls / 10)) else { return Vec::new() };
-    let (switches, bases) = preempted_wakers(caller, wakes.calls).unwrap_or_default();
-    let free = caller.costs.user_mode("sync.mutex").map(|free| free.times(part.calls, 0.0)).unwrap_or_default();
-    let saved = less(plus(calls, switches), free);
-    // On which CPUs the threads of another run wake up decides more than what was measured.
-    let most = Seconds::within(saved.value, MODEL_SD).high;
-    let raced = errors(&waits, "EAGAIN");
-    let blocked_s = caller.named(FUTEX).blocked_ns.map(s);
-    let rule = Rule::FutexTraffic { waits: waits.calls, wakes: wakes.calls, raced, blocked_s };
-    vec![part.advice(rule, Some(Seconds { low: 0.0, high: most, ..saved }), bases)]
+/// A process that is woken by its own time-outs and does nothing then. One that does something each time is paced.
+pub fn wake_ups(caller: &Caller) -> Vec<Advice> {
+    let times_out = |count: &CallCount| is_one_of(count, FUTEX) && errors(count, "ETIMEDOUT") > 0;
+    let sleeps = |count: &CallCount| is_one_of(count, SLEEPS) || is_one_of(count, POLLS) || times_out(count);
+    let all = caller.sum(sleeps);
+    let wakes = caller.named(FUTEX).errors.get("ETIMEDOUT").copied().unwrap_or(0) + caller.named(SLEEPS).calls;
+    let polls = caller.named(POLLS).calls.saturating_sub(caller.received());
+    let wakes = wakes + polls;
+    let wall_s = caller.profile.usage.wall_ns.map_or(0.0, s);
+    let idle = all.blocked_ns > all.on_cpu_ns && caller.cpu_s < wall_s * IDLE;
+    let works = |count: &CallCount| !sleeps(count) && !is_one_of(count, &["clock_gettime", "gettimeofday", "time"]);
+    let paced = caller.counts.iter().any(|count| works(count) && count.calls * 2 > wakes);
+    if !idle || paced || (wakes as f64) < OFTEN * wall_s.max(1.0) {
+        return Vec::new();
+    }
+    let part = caller.part(|count| if sleeps(count) { share(wakes, all.calls) } else { 0.0 });
+    let calls = part.left_out();
+    let saved =
+        Seconds { value: calls.value.max(caller.cpu_s * 0.7), low: calls.low, high: calls.high.max(caller.cpu_s) };
+    vec![Advice { items: wakes, ..part.advice(Rule::WakeUps, saved) }]
 }
 
 fn futexes(caller: &Caller, operation: &str) -> CallCount {
@@ -71,17 +95,28 @@ fn futexes(caller: &Caller, operation: &str) -> CallCount {
     caller.sum(|count| is_one_of(count, FUTEX) && is(count))
 }
 
-/// A thread that wakes another on its CPU is often preempted by it, on its way out of the call: that switch belongs to no
-/// call. Its cost is half of a ping-pong, which has two of them, less a wake and a wait.
-fn preempted_wakers(caller: &Caller, wakes: u64) -> Option<(Seconds, Vec<Basis>)> {
-    let every = caller.profile.groups.iter().flat_map(|group| &group.calls);
-    let all: u64 = every.filter(|count| is_one_of(count, FUTEX)).map(|count| count.calls).sum();
-    let share = caller.named(FUTEX).calls as f64 / all.max(1) as f64;
-    let switches = (caller.profile.usage.involuntary_switches? as f64 * share) as u64;
-    let whole = caller.costs.price_of("sync.futex_pingpong")?;
-    let calls = ["sync.futex_wake", "sync.futex_wait_fails"].map(|name| caller.costs.price_of(name));
-    let each = whole.cost.ns / 2.0 - calls.into_iter().map(|price| Some(price?.cost.ns)).sum::<Option<f64>>()?;
-    let cost = UnitCost { ns: each.max(0.0), ..whole.cost };
-    let basis = Basis { less: &["sync.futex_wake", "sync.futex_wait_fails"], ..whole.basis };
-    Some((cost.times(switches.min(wakes), MODEL_SD), vec![basis]))
+/// Wakes beyond the waits that slept: each of them woke nobody, for one that wakes somebody ends a wait.
+pub fn wakes_of_nobody(caller: &Caller) -> Vec<Advice> {
+    let (waits, wakes) = (futexes(caller, "wait"), futexes(caller, "wake"));
+    let slept = waits.calls.saturating_sub(errors(&waits, "EAGAIN"));
+    let surplus = wakes.calls.saturating_sub(slept);
+    if surplus < MANY || caller.processes > 1 {
+        return Vec::new();
+    }
+    let wakes_part = caller
+        .part(|count| if is_one_of(count, FUTEX) && does(count, "wake") { share(surplus, wakes.calls) } else { 0.0 });
+    vec![Advice { items: slept, ..wakes_part.avoid(Rule::WakesOfNobody) }]
+}
+
+/// At most this is saved: some locks are held by others. Time blocked in them comes on top.
+pub fn futex_traffic(caller: &Caller) -> Vec<Advice> {
+    let waits = futexes(caller, "wait");
+    if done(&waits) < MANY {
+        return Vec::new();
+    }
+    let part = caller.whole(|count| is_one_of(count, FUTEX));
+    let calls = part.left_out();
+    // A thread that wakes another is often preempted by it, and who sleeps is woken late: as long again, and more.
+    let saved = Seconds { value: calls.value, low: 0.0, high: calls.high * 3.0 };
+    vec![Advice { items: waits.calls, ..part.advice(Rule::FutexTraffic, saved) }]
 }

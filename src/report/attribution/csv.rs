@@ -111,7 +111,7 @@ fn advice(found: &Attribution) -> Vec<CsvLine<'_>> {
         name: advice.rule.name(),
         figure: "saved",
         calls: Some(advice.calls),
-        time: advice.saved,
+        time: Some(advice.saved),
         note: words::advice::what(advice),
         ..CsvLine::default()
     });

@@ -36,7 +36,7 @@ pub fn attribution_tables(profile: &Profile, found: &Attribution, most: usize) -
 
 /// A sentence for each piece of advice: `0.0312 s (0.0156 to 0.0624): reads of under 128 bytes: ...`; that there is none, if so.
 pub fn advice_lines(profile: &Profile, found: &Attribution) -> Vec<String> {
-    if found.advice.is_empty() { advice::none(profile, found) } else { found.advice.iter().map(advice::line).collect() }
+    if found.advice.is_empty() { advice::none(profile) } else { found.advice.iter().map(advice::line).collect() }
 }
 
 fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table> {
@@ -45,7 +45,7 @@ fn tables(profile: &Profile, found: &Attribution, by: By, top: Top) -> Vec<Table
     for change in &found.versus {
         tables.extend([changes(change, top.changes), lines(change)]);
     }
-    tables.push(advice::table(profile, found));
+    tables.push(advice::table(profile, &found.advice));
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.warnings.iter().map(|w| format!("Warning: {}.", warnings::warning(w))));
     }

@@ -163,13 +163,11 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
 fn savings(profile: &Profile, found: &Attribution) -> Table {
     let advice = &found.advice[..found.advice.len().min(MOST_SAVINGS)];
     let columns = [
-        Spec::right("saves s", |advice: &Advice| {
-            advice.saved.map_or("?".into(), |saved| Cell::number(notes::seconds(saved.value), saved.value))
-        }),
-        Spec::right("range", |advice: &Advice| advice.saved.map_or(Cell::default(), |own| notes::range(own).into())),
+        Spec::right("saves s", |advice: &Advice| Cell::number(notes::seconds(advice.saved.value), advice.saved.value)),
+        Spec::right("range", |advice: &Advice| notes::range(advice.saved).into()),
         Spec::left("what", |advice: &Advice| advice::what(advice).into()).wrapping(),
     ];
-    let nothing = || advice::none(profile, found).into_iter().take(1);
+    let nothing = || advice::none(profile).into_iter().take(1);
     let notes = if advice.is_empty() { nothing().collect() } else { Vec::new() };
     Table::of(&columns, advice).titled("What could be saved").noted(notes)
 }
