@@ -99,7 +99,7 @@ INLINE u32 kind_of_inode(u32 mode, u32 flags, u32 device)
 /* The kind of descriptor `number` of the running task. */
 INLINE u32 descriptor_kind(struct task_struct *current, u32 number)
 {
-	struct fdtable *table = current->files->fdt;
+	struct fdtable *table = plain(current)->files->fdt;
 	if (number >= table->max_fds) return KIND_CLOSED;
 	void *at = table->fd + number;
 	if (config.has_cast) {

@@ -151,3 +151,10 @@ INLINE u32 log2_of(u64 value)
 	if (value >> 2) value >>= 2, log += 2;
 	return log + (value >> 1);
 }
+
+/* The same task, whose pointers are followed without asking which types they may be trusted to lead to: for each of these, the
+ * verifier searches all types of the kernel, which took a third of its time. */
+INLINE struct task_struct *plain(struct task_struct *task)
+{
+	return config.has_cast ? bpf_rdonly_cast(task, KERNEL_TYPE_ID(struct task_struct)) : task;
+}

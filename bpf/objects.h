@@ -37,7 +37,7 @@ INLINE void note_parts(struct details *d, struct dentry *at)
 /* What a descriptor of the running task refers to; null if it is not open. */
 INLINE struct dentry *dentry_of(struct task_struct *current, u32 number)
 {
-	struct fdtable *table = current->files->fdt;
+	struct fdtable *table = plain(current)->files->fdt;
 	struct file *file = 0;
 	struct dentry *dentry = 0;
 	if (number >= table->max_fds) return 0;
@@ -87,7 +87,7 @@ INLINE u64 note_descriptor(struct window *w, struct task_struct *current, u32 nu
 /* The root of the running task as part of a hash: the same absolute path below another root is another object. */
 INLINE u64 hash_of_root(struct task_struct *current)
 {
-	struct inode *root = current->fs->root.dentry->d_inode;
+	struct inode *root = plain(current)->fs->root.dentry->d_inode;
 	return mix(root->i_sb->s_dev, root->i_ino);
 }
 
@@ -149,7 +149,7 @@ INLINE u64 note_path_of(struct window *w, struct task_struct *current, const vol
 		w->path[0] = '.';
 		length = 2;
 	}
-	directory = from == AT_FDCWD ? current->fs->pwd.dentry : dentry_of(current, from);
+	directory = from == AT_FDCWD ? plain(current)->fs->pwd.dentry : dentry_of(current, from);
 	return note_path(w, current, directory, length);
 }
 

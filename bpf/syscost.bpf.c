@@ -263,7 +263,7 @@ int syscost_exec(u64 *ctx)
 	long length = probe_read_kernel_str(w->path, PATH_BYTES, program->filename);
 	task->value = names_in(w, length);
 	/* A path relative to a descriptor is not known as such here. */
-	if (config.paths) task->object = program->fdpath ? 0 : note_path(w, current, current->fs->pwd.dentry, length);
+	if (config.paths) task->object = program->fdpath ? 0 : note_path(w, current, plain(current)->fs->pwd.dentry, length);
 	if (!config.enters && !config.sampled) {
 		/* A descriptor of a directory has only execveat. */
 		task->number = config.exec[task->gate & 1][program->fdpath != 0];
@@ -315,7 +315,7 @@ INLINE void account(struct task *task, struct task_struct *current)
 	}
 	if (sum) add_usage(sum, task, current);
 	else ADD(globals.lost, 1);
-	u64 pages = current->signal->maxrss;
+	u64 pages = plain(current)->signal->maxrss;
 	if (w && pages > w->peak_pages) w->peak_pages = pages;
 }
 

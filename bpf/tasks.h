@@ -103,10 +103,10 @@ INLINE void number_group(struct task *task, struct task_struct *of)
 {
 	struct group_key key = {};
 	u64 *number;
-	probe_read_kernel_str(key.name, sizeof key.name, of->group_leader->comm);
+	probe_read_kernel_str(key.name, sizeof key.name, plain(of)->group_leader->comm);
 	if (config.group_by == GROUP_TREE && stays_in_tree(task, &key)) return;
 	if (config.group_by == GROUP_PROCESS) key.id = of->tgid;
-	if (config.group_by == GROUP_CGROUP) key.id = of->cgroups->dfl_cgrp->kn->id;
+	if (config.group_by == GROUP_CGROUP) key.id = plain(of)->cgroups->dfl_cgrp->kn->id;
 	number = map_lookup(&groups, &key);
 	if (!number) {
 		u64 next = __sync_fetch_and_add(&globals.groups, 1) + 1;

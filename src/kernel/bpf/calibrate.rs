@@ -51,19 +51,24 @@ struct Caller {
     from: OwnedFd,
 }
 
-/// What a tracer does something for: a call, by what it looks at; a path or file whose name it has not seen before; a switch
-/// with what woke the thread; a process that begins and ends.
+/// What a tracer does something for: a call, by what it looks at, and on one of many relative paths, of which the caches do not
+/// have what is known; a path or file whose name it has not seen before; a switch with what woke the thread; a process that
+/// begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Plain,
     Descriptor,
     Path,
+    ManyPaths,
     Name,
     Switch,
     Process,
 }
 
-const KINDS: usize = 6;
+const KINDS: usize = 7;
+
+/// How many paths are many.
+pub const MANY: u32 = 8192;
 
 /// By [`Kind`].
 pub type Each<T> = [T; KINDS];
@@ -187,11 +192,11 @@ impl Calibration {
 impl Pair {
     /// What tracing adds to each kind: what the parts of a kind are known to take is not its own.
     fn own(&self) -> Each<f64> {
-        let [plain, descriptor, path, name, switch, process] =
+        let [plain, descriptor, path, many, name, switch, process] =
             std::array::from_fn(|kind| self.traced.times[kind] - self.untraced.times[kind]);
         // A switch comes with a write and a read; a process with a fork, a wait and its exit, and two switches.
         let switch = (switch - 2.0 * descriptor).max(0.0);
-        [plain, descriptor, path, (name - path).max(0.0), switch, (process - 3.0 * plain - 2.0 * switch).max(0.0)]
+        [plain, descriptor, path, many, (name - path).max(0.0), switch, (process - 3.0 * plain - 2.0 * switch).max(0.0)]
     }
 }
 
@@ -278,14 +283,23 @@ const BARE: i64 = libc::SYS_getppid;
 fn serve(go: &OwnedFd, answer: &OwnedFd) {
     // SAFETY: opens a file that every system has; a descriptor of -1 makes calls fail, which costs as much.
     let zeros = unsafe { libc::open(c"/dev/zero".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-    let (mut byte, mut names) = ([0], 0);
+    // SAFETY: as above.
+    let libraries = unsafe { libc::open(c"/usr/lib".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    let (mut byte, mut names, mut measured) = ([0], 0, 0);
     let mut peer = None;
     while read(go, &mut byte) == Ok(1) {
         // Not earlier: it is to be traced as well.
         let Some(peer) = peer.get_or_insert_with(Peer::start) else { return };
+        // Of the first two times, one is traced.
+        if measured < 2 {
+            for number in 0..MANY {
+                asked(libraries, &made_up(b"", number));
+            }
+            measured += 1;
+        }
         let mut times = [[0.0; BATCHES]; KINDS + 2];
         for batch in 0..BATCHES {
-            let of_calls = turns(zeros, &mut names).map(|ns| ns / f64::from(TURNS_PER_BATCH));
+            let of_calls = turns(zeros, libraries, &mut names).map(|ns| ns / f64::from(TURNS_PER_BATCH));
             let others = [peer.switch_ns(), process_ns(), bare_ns(), fault_ns()];
             for (list, time) in times.iter_mut().zip(of_calls.into_iter().chain(others)) {
                 list[batch] = time;
@@ -378,10 +392,10 @@ fn fault_ns() -> f64 {
 }
 
 /// Calls of each kind in turn: the time of each kind. `names` counts those that were made up.
-fn turns(zeros: i32, names: &mut u32) -> [f64; 4] {
+fn turns(zeros: i32, libraries: i32, names: &mut u32) -> [f64; 5] {
     let mut buffer = [0u8; 8];
     let mut memory = [0u8; MEMORY];
-    let mut sums = [0.0; 4];
+    let mut sums = [0.0; 5];
     for turn in 0..TURNS_PER_BATCH {
         // SAFETY: none of the calls does more than write to the buffer, of its length.
         sums[0] += timed(&mut memory, turn, || unsafe { libc::syscall(libc::SYS_getuid) });
@@ -389,17 +403,34 @@ fn turns(zeros: i32, names: &mut u32) -> [f64; 4] {
         sums[1] += timed(&mut memory, turn, || unsafe {
             libc::syscall(libc::SYS_pread64, zeros, buffer.as_mut_ptr(), 8usize, 0i64)
         });
-        // SAFETY: as above; the paths end with a 0.
-        let asked = |path: *const u8| unsafe { libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, path, libc::F_OK) };
-        sums[2] += timed(&mut memory, turn, || asked(c"/usr/lib/os-release/00000000".as_ptr().cast()));
+        sums[2] += timed(&mut memory, turn, || asked(libc::AT_FDCWD, &made_up(b"/usr/lib/", 0)));
         *names += 1;
-        let mut name = *b"/usr/lib/os-release/00000000\0";
-        for (place, digit) in name[20..28].iter_mut().enumerate() {
-            *digit = b'a' + (*names >> (4 * place) & 15) as u8;
-        }
-        sums[3] += timed(&mut memory, turn, || asked(name.as_ptr()));
+        let (one, new) = (made_up(b"", names.wrapping_mul(STRIDE) % MANY), made_up(b"/usr/lib/", *names));
+        sums[3] += timed(&mut memory, turn, || asked(libraries, &one));
+        sums[4] += timed(&mut memory, turn, || asked(libc::AT_FDCWD, &new));
     }
     sums
+}
+
+/// Not that of the next one, which the processor would fetch before it is needed.
+const STRIDE: u32 = 2_654_435_761;
+
+/// A path that leads nowhere, with its 0.
+fn made_up(directory: &[u8], number: u32) -> [u8; 32] {
+    let mut path = [0; 32];
+    let file = b"os-release/";
+    path[..directory.len()].copy_from_slice(directory);
+    path[directory.len()..][..file.len()].copy_from_slice(file);
+    for (place, digit) in path[directory.len() + file.len()..][..8].iter_mut().enumerate() {
+        *digit = b'a' + (number >> (4 * place) & 15) as u8;
+    }
+    path
+}
+
+/// Whether there is a file of that path.
+fn asked(directory: i32, path: &[u8; 32]) -> i64 {
+    // SAFETY: the path ends with a 0.
+    unsafe { libc::syscall(libc::SYS_faccessat, directory, path.as_ptr(), libc::F_OK) }
 }
 
 /// The time of one call, in nanoseconds, after other work.

@@ -31,7 +31,7 @@ mod tables;
 pub use available::available;
 #[doc(hidden)]
 pub use btf::{Btf, TypeKind};
-pub use calibrate::{Calibration, Each, Kind, calibrate};
+pub use calibrate::{Calibration, Each, Kind, MANY, calibrate};
 pub use config::{Config, GroupBy, Numbers, Record, Scope, Wanted};
 pub use events::{Event, Executed, Forked, Mapped, MappedFile, Sample};
 pub use layout::{Counted, Globals, Key, Live, Name, ObjectKey, Place, Row, Rows, Slow, StackKey};

@@ -11,7 +11,7 @@ mod totals;
 
 use super::{Detail, Grouping, More, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until};
 use crate::kernel::bpf::layout::state;
-use crate::kernel::bpf::{self, Calibration, Config, Each, GroupBy, Kind, Programs, Raw, Record, Scope};
+use crate::kernel::bpf::{self, Calibration, Config, Each, GroupBy, Kind, MANY, Programs, Raw, Record, Scope};
 use crate::kernel::pidfd;
 use crate::kernel::tracee;
 use crate::kernel::tree;
@@ -151,7 +151,7 @@ impl Tracer for Bpf {
         }
         let counts = if self.detail == Detail::Counts { ", counts only" } else { "" };
         let known =
-            self.calibration.added.and_then(|added| sum([1, 1, 1, 0, 0, 0], added, 3)).and_then(|each| each.added());
+            self.calibration.added.and_then(|added| sum([1, 1, 1, 0, 0, 0, 0], added, 3)).and_then(|each| each.added());
         let cost = known.map_or("overhead unknown: the machine is busy".to_string(), |ns| {
             format!("about {:.2} us a call", ns / 1e3)
         });
@@ -388,7 +388,11 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
     }
     let calls = events.iter().sum();
     let used = || raw.usage.iter().map(|(_, used)| used).chain(raw.live.iter().map(|task| &task.used));
-    events[Kind::Name as usize] = if more.paths || more.descriptors { raw.names.len() as u64 } else { 0 };
+    let names = if more.paths || more.descriptors { raw.names.len() as u64 } else { 0 };
+    let many = events[Kind::Path as usize] * names.min(MANY.into()) / u64::from(MANY);
+    events[Kind::Path as usize] -= many;
+    events[Kind::ManyPaths as usize] = many;
+    events[Kind::Name as usize] = names;
     events[Kind::Switch as usize] = used().map(|used| used.voluntary_switches + used.involuntary_switches).sum();
     events[Kind::Process as usize] = (raw.globals.processes + raw.globals.threads).saturating_sub(1);
     (events, calls)
