@@ -35,4 +35,3 @@ pub use recorder::add_facts;
 pub use refused::Refused;
 pub use sides::Sides;
 pub use stages::{Checked, Ready};
-pub use timing::usual_time;

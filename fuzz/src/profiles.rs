@@ -5,7 +5,7 @@ use std::path::Path;
 use syscost::attribute::attribute;
 use syscost::attribute::costs::Costs;
 use syscost::model::{By, Profile};
-use syscost::report::{self, AttributionDocument, Format, ProfileDocument, Screen, Top};
+use syscost::report::{self, AttributionDocument, Format, ProfileDocument, Screen};
 use syscost::store::{self, Stored};
 
 const PROFILE: &str = include_str!("../../tests/profile/traced.json");
@@ -35,17 +35,16 @@ pub fn shown(profile: &Profile) {
         assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");
     }
     let costs = costs();
-    let found = attribute(profile, Some(&costs), std::slice::from_ref(&costs), By::Class);
-    let bare = attribute(profile, None, &[], By::Call);
-    let top = Top { calls: 20, changes: 5 };
+    let found = attribute(profile, Some(&costs), std::slice::from_ref(&costs));
+    let bare = attribute(profile, None, &[]);
     for format in FORMATS {
         for by in [By::Call, By::Class, By::Process] {
             let document = || report::profile_table(profile, by);
             let _ = report::write_answer(&ProfileDocument::new(profile), document, (format, Screen::PLAIN), out);
         }
-        for (found, by) in [(&found, By::Class), (&bare, By::Call)] {
+        for found in [&found, &bare] {
             let json = AttributionDocument { command: &profile.command, found };
-            let document = || report::attribution_document((profile, found), by, top);
+            let document = || report::why_document(profile, found);
             let _ = report::write_answer(&json, document, (format, Screen::PLAIN), out);
         }
     }

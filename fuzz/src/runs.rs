@@ -76,6 +76,6 @@ fn compared(run: &Run) {
     if let Ok(costs) = Costs::from_run(run, None) {
         let profile = super::profiles::example();
         let versus = std::slice::from_ref(&costs);
-        syscost::attribute::attribute(&profile, Some(&costs), versus, syscost::model::By::Class);
+        syscost::attribute::attribute(&profile, Some(&costs), versus);
     }
 }

@@ -1,14 +1,13 @@
-//! How long calls were blocked, by what they waited for, and how much of the wall time that was. Pure; `breakdown` and `wall` call
-//! it.
+//! How long calls were blocked, by what they waited for, and how much of the wall time that was. Pure; `path` calls it.
 //!
 //! Threads wait side by side, and most waits are for another thread of the workload, so blocked time is no part of wall time. A
 //! tracer of switches knows how much was: it counts the time in which all threads were blocked for the call that ended it
 //! (`stalled_ns`), without the time from there until the thread runs. Where that is not known, all blocked time of a workload with
 //! one thread is wall time.
 
-use super::spread::s;
+use super::seconds::s;
 use super::waits::Reason;
-use crate::model::{By, CallCount, Profile};
+use crate::model::{By, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -26,12 +25,12 @@ pub struct Blocked {
     pub stalled_s: Option<f64>,
 }
 
-/// The calls that were blocked of those that `keep`, the longest first.
-pub fn blocked(profile: &Profile, keep: impl Fn(&CallCount) -> bool) -> Vec<Blocked> {
+/// The calls that were blocked, the longest first.
+pub fn blocked(profile: &Profile) -> Vec<Blocked> {
     let alone = has_one_thread(profile);
     let mut found: BTreeMap<(Reason, String), Blocked> = BTreeMap::new();
     for count in profile.totals(By::Class).into_iter().map(|total| total.count) {
-        let Some(blocked_ns) = count.blocked_ns.filter(|ns| *ns > 0 && keep(&count)) else { continue };
+        let Some(blocked_ns) = count.blocked_ns.filter(|ns| *ns > 0) else { continue };
         let stalled_s = count.stalled_ns.or(alone.then_some(blocked_ns)).map(s);
         let (reason, call) = (Reason::from_call(&count.call, &count.class), count.call.clone());
         let own = found.entry((reason, call.clone()));

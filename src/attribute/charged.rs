@@ -1,12 +1,11 @@
-//! The CPU time that the kernel charged the workload with, by mode, as far as it can be shrunk. Pure; `breakdown` and `change`
-//! call it.
+//! The CPU time that the kernel charged the workload with, by mode. Pure; `breakdown` and `path` call it.
 //!
 //! Linux measures the CPU time of a thread exactly and divides it into user and system time by what ticks found, 100 to 1000 a
 //! second (kernel/sched/cputime.c, cputime_adjust). A process that no tick hit counts as user time. So a short program's split is
 //! a matter of luck, and a tree of short ones leans towards user time.
 
-use super::spread::{Seconds, Z, s};
-use crate::model::{CallCount, Profile};
+use super::seconds::s;
+use crate::model::Profile;
 
 /// A usual tick (CONFIG_HZ=250); profiles do not say which the kernel has.
 const TICK_S: f64 = 0.004;
@@ -25,7 +24,7 @@ pub struct Charged {
     /// What is known to be system time: that of the calls, and the tracer's.
     pub known_system_s: f64,
     /// The split; `None` where it is unknown.
-    pub user: Option<Seconds>,
+    pub user_s: Option<f64>,
 }
 
 impl Charged {
@@ -37,20 +36,8 @@ impl Charged {
         let user = user.min(cpu_s - known_system_s);
         let processes = profile.usage.processes.unwrap_or(1).max(1) as f64;
         let told = cpu_s >= TICK_S * FEWEST_TICKS.max(FEWEST_A_PROCESS * processes);
-        Some(Charged { cpu_s, known_system_s, user: told.then(|| by_ticks(user, cpu_s, known_system_s)) })
+        Some(Charged { cpu_s, known_system_s, user_s: told.then_some(user) })
     }
-
-    /// The system time that is neither a call's nor the tracer's; all that could be, where the split is unknown.
-    pub fn other_system_s(&self) -> f64 {
-        self.cpu_s - self.known_system_s - self.user.map_or(0.0, |user| user.value)
-    }
-}
-
-/// User time with the error of sampling by ticks: that of a share of as many trials.
-fn by_ticks(user: f64, cpu: f64, known_system: f64) -> Seconds {
-    let share = (user / cpu).clamp(0.0, 1.0);
-    let error = Z * cpu * (share * (1.0 - share) * TICK_S / cpu).sqrt();
-    Seconds { value: user, low: (user - error).max(0.0), high: (user + error).min(cpu - known_system) }
 }
 
 /// Seconds of the workload's own system time that the tracer took.
@@ -58,23 +45,15 @@ pub fn tracing_s(profile: &Profile) -> f64 {
     if profile.tracer.adds_system_time != Some(true) {
         return 0.0;
     }
-    let all = || Some(profile.tracer.added_per_call_ns? * profile.all_calls().calls as f64);
-    all().unwrap_or(0.0).max(0.0) / 1e9
-}
-
-/// The share that `part` has in the CPU time of `whole`, or in its calls where that is not known; `None` of nothing.
-pub fn share(part: &CallCount, whole: &CallCount) -> Option<f64> {
-    let of = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-    match whole.on_cpu_ns.filter(|ns| *ns > 0) {
-        Some(ns) => of(part.on_cpu_ns.unwrap_or(0), ns),
-        None => of(part.calls, whole.calls),
-    }
+    let facts = &profile.tracer;
+    let by_calls = || Some(facts.added_per_call_ns? * profile.all_calls().calls as f64);
+    facts.added_total_ns.map(|ns| ns as f64).or_else(by_calls).unwrap_or(0.0).max(0.0) / 1e9
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ProcessGroup, Usage};
+    use crate::model::{CallCount, ProcessGroup, Usage};
 
     fn charged(user_ns: u64, system_ns: u64, calls_ns: u64, processes: u64) -> Charged {
         let usage = Usage {
@@ -91,23 +70,16 @@ mod tests {
     #[test]
     fn a_few_ticks_split_nothing() {
         let short = charged(1_810_000, 0, 1_000_000, 1);
-        assert_eq!(short.user, None);
-        assert!((short.cpu_s - 0.00181).abs() < 1e-9 && (short.other_system_s() - 0.00081).abs() < 1e-9, "{short:?}");
-        assert_eq!(charged(1_000_000_000, 1_000_000_000, 0, 400).user, None, "5 ms a process");
-    }
-
-    #[test]
-    fn many_ticks_have_the_error_of_a_share() {
-        let user = charged(5_000_000_000, 1_000_000_000, 0, 41).user.unwrap();
-        // 1500 ticks: 1.96 x 6 s x sqrt(5/6 x 1/6 / 1500).
-        assert!((user.value - 5.0).abs() < 1e-9 && (user.high - user.value - 0.1132).abs() < 0.001, "{user:?}");
+        assert_eq!(short.user_s, None);
+        assert!((short.cpu_s - 0.00181).abs() < 1e-9, "{short:?}");
+        assert_eq!(charged(1_000_000_000, 1_000_000_000, 0, 400).user_s, None, "5 ms a process");
     }
 
     #[test]
     fn calls_are_system_time_whatever_ticks_found() {
         let short_of = charged(1_000_000_000, 1_000_000_000, 1_500_000_000, 1);
-        assert_eq!(short_of.user.unwrap().value, 0.5);
+        assert_eq!(short_of.user_s, Some(0.5));
         let beyond = charged(1_000_000_000, 1_000_000_000, 3_000_000_000, 1);
-        assert_eq!((beyond.cpu_s, beyond.user.unwrap().value, beyond.other_system_s()), (3.0, 0.0, 0.0));
+        assert_eq!((beyond.cpu_s, beyond.user_s), (3.0, Some(0.0)));
     }
 }

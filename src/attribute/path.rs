@@ -1,12 +1,11 @@
-//! What the wall time consisted of: on a CPU, all threads blocked, or waiting for a CPU. Pure; `breakdown` shows it first, `wall`
-//! predicts from it.
+//! What the wall time consisted of: on a CPU, all threads blocked, or waiting for a CPU. Pure; `attribute` calls it.
 //!
 //! It is exact for a workload of one thread, and for any tree whose switches the tracer saw. Otherwise there is none: blocked
 //! threads of a tree may wait for each other's CPU time, so their sum says nothing about wall time.
 
 use super::blocked::{Blocked, has_one_thread};
 use super::charged::Charged;
-use super::spread::s;
+use super::seconds::s;
 use super::waits::Reason;
 use crate::model::Profile;
 use schemars::JsonSchema;
@@ -57,7 +56,6 @@ const LEAST: f64 = 0.0005;
 pub fn path(profile: &Profile, blocked: &[Blocked]) -> Option<Path> {
     let wall_s = profile.usage.wall_ns.filter(|ns| *ns > 0).map(s)?;
     let on_cpu = on_cpu_s(profile)?;
-    let overlapping: f64 = on_cpu.iter().skip(1).sum();
     let mut parts = on_cpu_parts(&on_cpu);
     parts.extend(stalls(blocked));
     let waiting = profile.usage.concurrency.as_ref().map(|known| s(known.waiting_ns));
@@ -65,11 +63,17 @@ pub fn path(profile: &Profile, blocked: &[Blocked]) -> Option<Path> {
     let rest = wall_s - parts.iter().map(|part| part.seconds).sum::<f64>();
     parts.push(PathPart { kind: PathKind::Rest, seconds: rest.max(0.0) });
     parts.retain(|part| part.seconds > LEAST * wall_s);
-    Some(Path { wall_s, serial: overlapping <= LEAST * wall_s, parts })
+    Some(Path { wall_s, serial: is_serial(profile), parts })
+}
+
+/// Whether it is known that never more than one thread was on a CPU.
+pub fn is_serial(profile: &Profile) -> bool {
+    let wall_s = profile.usage.wall_ns.map_or(0.0, s);
+    on_cpu_s(profile).is_some_and(|on_cpu| on_cpu.iter().skip(1).sum::<f64>() <= LEAST * wall_s)
 }
 
 /// Seconds with one thread on a CPU, with two, and so on; `None` where that is not known.
-pub fn on_cpu_s(profile: &Profile) -> Option<Vec<f64>> {
+fn on_cpu_s(profile: &Profile) -> Option<Vec<f64>> {
     if let Some(known) = &profile.usage.concurrency {
         return Some(known.on_cpu_ns.iter().map(|ns| s(*ns)).collect());
     }

@@ -1,27 +1,16 @@
 //! What a call of a class costs by the operations of a run: the look-up. Pure; `costs` takes the operations from a run.
 
-use super::spread::{MODEL_SD, PER_DOUBLING, Seconds};
 use super::units::{Ending, NULL_CALLS, UNITS, Unit, endings, units_of};
 use crate::model::{CallCount, Class};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct UnitCost {
-    /// Nanoseconds.
-    pub ns: f64,
-    /// Standard deviation of its logarithm, without what moves all costs of the run; 0 for a published result.
-    pub log_sd: f64,
-    /// The part of it that differs between cases of one run.
-    pub in_run_sd: f64,
-}
-
 /// An operation at one set of parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredOperation {
     pub params: BTreeMap<String, u64>,
-    pub cost: UnitCost,
+    pub ns: f64,
     /// System calls per iteration, if they were counted.
     pub entries: Option<f64>,
     /// False where it is known that the kernel was not entered.
@@ -35,15 +24,14 @@ pub struct PriceList {
     points: HashMap<String, Vec<MeasuredOperation>>,
     /// Ascending costs over each parameter that prices classes, by operation and parameter. Made once, because a profile may
     /// have as many classes as a run has records.
-    lines: HashMap<(&'static str, &'static str), Vec<(u64, UnitCost)>>,
+    lines: HashMap<(&'static str, &'static str), Vec<(u64, f64)>>,
 }
 
 /// The cost of a call, and what it was made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Price {
-    pub cost: UnitCost,
-    /// Error from the distance of the class to the measured parameters, as a standard deviation of the logarithm.
-    pub beyond: f64,
+    /// Nanoseconds.
+    pub ns: f64,
     pub basis: Basis,
 }
 
@@ -67,59 +55,12 @@ pub struct Interpolation {
     pub high: u64,
 }
 
-impl UnitCost {
-    /// As it compares with another one of the same run: what moves a case from run to run moves both.
-    pub fn in_one_run(self) -> UnitCost {
-        UnitCost { log_sd: self.in_run_sd, ..self }
-    }
-
-    /// With its errors multiplied.
-    pub fn less_certain(self, factor: f64) -> UnitCost {
-        UnitCost { log_sd: self.log_sd * factor, in_run_sd: self.in_run_sd * factor, ..self }
-    }
-
-    /// The cost of this many calls, if the logarithm of a call's true cost over the unit cost has the standard deviation
-    /// `model_sd`.
-    pub fn times(self, calls: u64, model_sd: f64) -> Seconds {
-        Seconds::within(calls as f64 * self.ns / 1e9, model_sd.hypot(self.log_sd))
-    }
-
-    /// What is left without `off`, which is less than the whole: its error stays the same in nanoseconds.
-    fn without(self, off: f64) -> UnitCost {
-        let ns = self.ns - off;
-        UnitCost { ns, ..self.less_certain(self.ns / ns) }
-    }
-
-    /// One of `count` equal parts.
-    fn divided(self, count: f64) -> UnitCost {
-        UnitCost { ns: self.ns / count, ..self }
-    }
-
-    /// At `share` of the way from one to the other, along a line between logarithms.
-    fn between(low: UnitCost, high: UnitCost, share: f64) -> UnitCost {
-        let (log_sd, in_run_sd) = (low.log_sd.max(high.log_sd), low.in_run_sd.max(high.in_run_sd));
-        let ns = (low.ns.ln() + share * (high.ns.ln() - low.ns.ln())).exp();
-        UnitCost { ns, log_sd, in_run_sd }
-    }
-}
-
 /// The parameter of operations that run in several threads at once.
 const THREADS: &str = "threads";
 
 impl MeasuredOperation {
     fn threads(&self) -> u64 {
         self.params.get(THREADS).copied().unwrap_or(1)
-    }
-}
-
-impl Price {
-    /// The cost of this many calls, with the model's error.
-    pub fn times(&self, calls: u64) -> Seconds {
-        self.cost.times(calls, MODEL_SD.hypot(self.beyond))
-    }
-
-    fn with_value(self, value: f64) -> Price {
-        Price { cost: self.cost.divided(self.cost.ns / value), ..self }
     }
 }
 
@@ -145,34 +86,19 @@ impl PriceList {
         self.points.values().map(|points| fewest_threads(points)).max().unwrap_or(1)
     }
 
-    /// All costs.
-    pub fn all(&self) -> impl Iterator<Item = UnitCost> {
-        self.points.values().flatten().map(|point| point.cost)
-    }
-
-    /// The bare crossing of the user-kernel boundary, and which call measured it.
-    pub fn null_call(&self) -> Option<Price> {
-        self.first_of(NULL_CALLS)
+    /// What a null call takes, which does nothing but enter the kernel and leave it.
+    pub fn null_ns(&self) -> Option<f64> {
+        Some(NULL_CALLS.iter().find_map(|operation| self.price_of(operation))?.ns)
     }
 
     /// The cost of `operation` at its defaults, or at the parameters nearest to them that the run has.
-    pub fn price_of(&self, operation: &str) -> Option<Price> {
+    fn price_of(&self, operation: &str) -> Option<Price> {
         self.at(operation, None)
     }
 
-    /// The cost of the first of `operations` that the run has.
-    pub fn first_of(&self, operations: &[&str]) -> Option<Price> {
-        operations.iter().find_map(|operation| self.price_of(operation))
-    }
-
-    /// The unit cost of a call that succeeds; `None` where no operation of the run resembles it.
-    pub fn price(&self, call: &str, class: &Class) -> Option<Price> {
-        self.by_ending(self, (call, class), None).map(|(price, _)| price)
-    }
-
-    /// The unit cost of one of these calls, successes and failures together; `None` as above.
-    pub fn price_of_calls(&self, count: &CallCount) -> Option<Price> {
-        self.prices(self, count).map(|(price, _)| price)
+    /// What a null call takes in both, by the same operation.
+    pub fn null_calls(&self, other: &PriceList) -> Option<(f64, f64)> {
+        NULL_CALLS.iter().find_map(|operation| Some((self.price_of(operation)?.ns, other.price_of(operation)?.ns)))
     }
 
     /// Prices calls in both by the same operations, so that their ratio means something. The basis is that of most calls.
@@ -183,19 +109,14 @@ impl PriceList {
         let mean = |side: fn(&(Price, Price)) -> f64| -> f64 {
             all.iter().map(|(calls, prices)| *calls as f64 / whole * side(prices)).sum()
         };
-        let means = (mean(|prices| prices.0.cost.ns), mean(|prices| prices.1.cost.ns));
+        let means = (mean(|prices| prices.0.ns), mean(|prices| prices.1.ns));
         let (_, (a, b)) = all.into_iter().max_by_key(|(calls, _)| *calls)?;
-        Some((a.with_value(means.0), b.with_value(means.1)))
+        Some((Price { ns: means.0, ..a }, Price { ns: means.1, ..b }))
     }
 
     fn by_ending(&self, other: &PriceList, (call, class): (&str, &Class), ending: Ending) -> Option<(Price, Price)> {
         let mut ways = self.ways(other, units_of(call, class, ending)).into_iter();
         ways.find_map(|(unit, op)| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
-    }
-
-    /// The costs on both sides of the first of `operations` that both have.
-    pub fn first_of_both(&self, other: &PriceList, operations: &[&str]) -> Option<(Price, Price)> {
-        operations.iter().find_map(|operation| Some((self.price_of(operation)?, other.price_of(operation)?)))
     }
 
     /// What prices by these units, the best first: before all others those of which both runs have all that is subtracted.
@@ -211,19 +132,14 @@ impl PriceList {
         ways
     }
 
-    /// The cost of an operation that does not enter the kernel, such as a clock read by the vDSO; `None` where it does.
-    pub fn user_mode(&self, operation: &str) -> Option<UnitCost> {
-        self.points_of(operation).iter().find(|point| !point.enters).map(|point| point.cost)
-    }
-
     fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price> {
         let price = self.at(operation, unit.per.value_in(class))?;
-        let less: f64 = unit.less.iter().filter_map(|operation| Some(self.price_of(operation)?.cost.ns)).sum();
+        let less: f64 = unit.less.iter().filter_map(|operation| Some(self.price_of(operation)?.ns)).sum();
         let off = less + self.other_crossings(unit, operation);
         let basis = Basis { less: unit.less, ..price.basis };
         // If nothing would be left, the run cannot separate the parts: the whole is then the best estimate.
-        let cost = if off < price.cost.ns { price.cost.without(off) } else { price.cost };
-        Some(Price { cost: cost.divided(unit.count), basis, ..price })
+        let ns = if off < price.ns { price.ns - off } else { price.ns };
+        Some(Price { ns: ns / unit.count, basis })
     }
 
     /// The bare crossings of other calls than the unit's that an iteration makes: a traced program makes them too, and they
@@ -232,7 +148,7 @@ impl PriceList {
         let entries = |name: &str| self.points_of(name).first()?.entries;
         let less: Option<f64> = unit.less.iter().map(|name| entries(name)).sum();
         let others = entries(operation).zip(less).map_or(0.0, |(all, less)| (all - less - unit.count).max(0.0));
-        others * self.null_call().map_or(0.0, |null| null.cost.ns)
+        others * self.null_ns().unwrap_or(0.0)
     }
 
     /// The cost of `operation` where one parameter has this value, along a line between logarithms.
@@ -241,11 +157,11 @@ impl PriceList {
         let line = parameter.and_then(|(name, value)| Some((name, value, self.lines.get(&(operation, name))?)));
         let operation = operation.to_string();
         Some(match line {
-            None => Price { cost: first.cost, beyond: 0.0, basis: Basis { operation, at: None, less: &[] } },
+            None => Price { ns: first.ns, basis: Basis { operation, at: None, less: &[] } },
             Some((parameter, value, line)) => {
-                let (cost, beyond, (value, low, high)) = on_line(line, value);
+                let (ns, (value, low, high)) = on_line(line, value);
                 let at = Some(Interpolation { parameter, value, low, high });
-                Price { cost, beyond, basis: Basis { operation, at, less: &[] } }
+                Price { ns, basis: Basis { operation, at, less: &[] } }
             }
         })
     }
@@ -260,9 +176,7 @@ fn fewest_threads(points: &[MeasuredOperation]) -> u64 {
 }
 
 /// The costs over its parameter of each operation that is priced by one; none of them is empty.
-fn lines(
-    points: &HashMap<String, Vec<MeasuredOperation>>,
-) -> HashMap<(&'static str, &'static str), Vec<(u64, UnitCost)>> {
+fn lines(points: &HashMap<String, Vec<MeasuredOperation>>) -> HashMap<(&'static str, &'static str), Vec<(u64, f64)>> {
     let mut lines = HashMap::new();
     for (unit, name) in UNITS.iter().filter_map(|unit| Some((unit, unit.per.parameter()?))) {
         for operation in unit.operations {
@@ -277,31 +191,29 @@ fn lines(
 
 /// The points that enter the kernel and differ in `name` alone, ascending. Among the sets of other parameters, the one with
 /// most points is taken; of equal ones the smallest.
-fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, UnitCost)> {
-    let mut sets: BTreeMap<BTreeMap<&str, u64>, BTreeMap<u64, UnitCost>> = BTreeMap::new();
+fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, f64)> {
+    let mut sets: BTreeMap<BTreeMap<&str, u64>, BTreeMap<u64, f64>> = BTreeMap::new();
     for point in points.iter().filter(|point| point.enters) {
         let Some(value) = point.params.get(name) else { continue };
         let others = point.params.iter().filter(|(other, _)| *other != name).map(|(n, v)| (n.as_str(), *v)).collect();
-        sets.entry(others).or_default().insert(*value, point.cost);
+        sets.entry(others).or_default().insert(*value, point.ns);
     }
     let most = sets.values().map(BTreeMap::len).max().unwrap_or(0);
     let best = sets.into_values().find(|set| set.len() == most).unwrap_or_default();
     best.into_iter().collect()
 }
 
-/// The cost at `value` on the line through ascending points, its error as a standard deviation of the logarithm, and the
-/// value with the measured values around it. Beyond these it is the cost at the nearest one, with an error that grows with
-/// the distance.
-fn on_line(line: &[(u64, UnitCost)], value: u64) -> (UnitCost, f64, (u64, u64, u64)) {
+/// The cost at `value` on the line through ascending points, between logarithms, and the value with the measured values around it.
+/// Beyond these it is the cost at the nearest one.
+fn on_line(line: &[(u64, f64)], value: u64) -> (f64, (u64, u64, u64)) {
     let x = |value: u64| (value.max(1) as f64).ln();
     let (first, last) = (line[0], line[line.len() - 1]);
     let end = if value <= first.0 { Some(first) } else { Some(last).filter(|last| value >= last.0) };
-    if let Some((at, cost)) = end {
-        let doublings = (x(value) - x(at)).abs() / std::f64::consts::LN_2;
-        return (cost, PER_DOUBLING * doublings, (if doublings > 0.0 { value } else { at }, at, at));
+    if let Some((at, ns)) = end {
+        return (ns, (if x(value) == x(at) { at } else { value }, at, at));
     }
     let above = line.partition_point(|point| point.0 <= value).min(line.len() - 1);
     let ((a, low), (b, high)) = (line[above - 1], line[above]);
     let share = (x(value) - x(a)) / (x(b) - x(a)).max(f64::MIN_POSITIVE);
-    (UnitCost::between(low, high, share), 0.0, (value, a, if share > 0.0 { b } else { a }))
+    ((low.ln() + share * (high.ln() - low.ln())).exp(), (value, a, if share > 0.0 { b } else { a }))
 }

@@ -1,13 +1,12 @@
 //! Which operation prices which call, and with which of its parameters. Pure data and the look-up.
 //!
 //! An operation is rarely one call and nothing else. `less` names operations whose cost is subtracted, `count` is the number
-//! of calls of that kind that one iteration makes. What still differs between a call in a program and its operation is the
-//! model's error, see `spread`. The table itself is in `table`; `costs` prices by it, `needs` measures by it.
+//! of calls of that kind that one iteration makes. The table itself is in `table`; `costs` prices by it.
 
 mod table;
 
 pub use crate::syscall_names::bare_name;
-pub use table::{CREATION, FAMILIES, FAULTS, NULL_CALLS, STATS, UNITS};
+pub use table::{CREATION, FAMILIES, NULL_CALLS, UNITS};
 
 use crate::model::{CallCount, Class, DescriptorKind};
 
@@ -57,22 +56,6 @@ impl Per {
         };
         self.parameter().zip(value)
     }
-
-    /// The least value that operations take.
-    pub fn least(self) -> u64 {
-        u64::from(matches!(self, Per::Size | Per::Depth | Per::Set))
-    }
-
-    /// The greatest value that is measured, unless the unit says otherwise: more takes too much memory, or too many files.
-    const fn most(self) -> u64 {
-        match self {
-            Per::Flat | Per::Fixed(..) => u64::MAX,
-            Per::Size => 1 << 20,
-            Per::Depth => 32,
-            Per::Set => 256,
-            Per::Entries => 1000,
-        }
-    }
 }
 
 /// What a class must be for a row of the table to apply.
@@ -121,12 +104,10 @@ pub struct Unit {
     /// Calls of this kind per iteration.
     pub count: f64,
     pub per: Per,
-    /// The greatest value of the parameter that the operation takes.
-    pub most: u64,
 }
 
 const fn unit(calls: &'static [&'static str], operations: &'static [&'static str], per: Per) -> Unit {
-    Unit { calls, when: &[], operations, less: &[], count: 1.0, per, most: per.most() }
+    Unit { calls, when: &[], operations, less: &[], count: 1.0, per }
 }
 
 impl Unit {
@@ -140,16 +121,6 @@ impl Unit {
 
     const fn count(self, count: f64) -> Unit {
         Unit { count, ..self }
-    }
-
-    const fn most(self, most: u64) -> Unit {
-        Unit { most, ..self }
-    }
-
-    /// The operation's parameter and the value to measure for `class`: within what the operation takes.
-    pub fn measured_at(&self, class: &Class) -> Option<(&'static str, u64)> {
-        let (name, value) = self.per.value_in(class)?;
-        Some((name, value.clamp(self.per.least(), self.most)))
     }
 }
 

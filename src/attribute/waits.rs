@@ -1,9 +1,9 @@
-//! What a call waits for while it is blocked, and which operations wait too: tables. Pure data; `blocked` and `wall` read it.
+//! What a call waits for while it is blocked, and which operations wait too: tables. Pure data; `blocked` and `elsewhere` read it.
 //!
 //! The reason follows from the call and the kind of its descriptor alone, so it is what such a call usually waits for: a read of
 //! a file waits for the disk, but also for another process that holds the inode's lock.
 
-use super::units::{bare_name, units_of};
+use super::units::bare_name;
 use crate::model::{Class, DescriptorKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,17 +27,6 @@ pub enum Reason {
     Events,
     /// None of these: memory, devices, the end of a process.
     Other,
-}
-
-/// Who ends a wait, and so what its length depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndedBy {
-    /// A device or another machine: only a unit cost shows how long it is elsewhere.
-    Outside,
-    /// The clock: it takes as long everywhere.
-    Clock,
-    /// Another thread, of the workload itself where it has several.
-    Thread,
 }
 
 /// Calls by what they wait for; `None` is what the kind of the descriptor says. A call that is not listed waits for `Other`.
@@ -71,16 +60,6 @@ impl Reason {
         let known = row.and_then(|(reason, _)| reason.or_else(|| class.descriptor.and_then(of_descriptor)));
         known.unwrap_or(Reason::Other)
     }
-
-    /// Who ends such a wait. A workload of one thread cannot wake itself.
-    pub fn ended_by(self, one_thread: bool) -> EndedBy {
-        match self {
-            Reason::Disk => EndedBy::Outside,
-            Reason::Timer => EndedBy::Clock,
-            Reason::Socket | Reason::Terminal | Reason::Pipe | Reason::Events if one_thread => EndedBy::Outside,
-            _ => EndedBy::Thread,
-        }
-    }
 }
 
 fn of_descriptor(kind: DescriptorKind) -> Option<Reason> {
@@ -97,12 +76,6 @@ fn of_descriptor(kind: DescriptorKind) -> Option<Reason> {
 /// Whether `operation` is mostly waiting, so that it prices the whole time of a call and not its CPU time alone.
 pub fn waits(operation: &str) -> bool {
     WAITING_OPERATIONS.contains(&operation)
-}
-
-/// The operation that would price waits in `call`, if there is one.
-pub fn operation(call: &str) -> Option<&'static str> {
-    let class = Class::default();
-    units_of(call, &class, None).flat_map(|unit| unit.operations).copied().find(|operation| waits(operation))
 }
 
 #[cfg(test)]
@@ -128,12 +101,5 @@ mod tests {
         assert_eq!(Reason::from_call("read", &Class::default()), Reason::Other);
         assert_eq!(Reason::from_call("fdatasync", &on(DescriptorKind::File)), Reason::Disk);
         assert_eq!(Reason::from_call("keyctl", &Class::default()), Reason::Other);
-    }
-
-    #[test]
-    fn one_thread_is_woken_from_outside() {
-        assert_eq!([true, false].map(|one| Reason::Socket.ended_by(one)), [EndedBy::Outside, EndedBy::Thread]);
-        assert_eq!([Reason::Disk, Reason::Timer].map(|r| r.ended_by(false)), [EndedBy::Outside, EndedBy::Clock]);
-        assert_eq!(Reason::Children.ended_by(true), EndedBy::Thread);
     }
 }

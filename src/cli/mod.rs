@@ -2,7 +2,6 @@
 //! the environment (terminal, signals, clock) is touched once a command has been chosen.
 
 pub mod answers;
-mod attribute;
 mod compare;
 mod complete;
 mod completions;
@@ -88,7 +87,6 @@ enum Command {
     Why(why::WhyArgs),
     Trace(trace::TraceArgs),
     Top(top::TopArgs),
-    Attribute(attribute::AttributeArgs),
     Race(race::RaceArgs),
     Compare(compare::CompareArgs),
     Show(show::ShowArgs),
@@ -189,7 +187,6 @@ pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
         Some(Command::Report(args)) => report::run(&args, notes, out),
         Some(Command::Compare(args)) => compare::run(&args, notes, out),
         Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
-        Some(Command::Attribute(args)) => attribute::run(&args, out),
         Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out),
         Some(Command::Trace(args)) => trace::run(&args, notes),
         Some(Command::Top(args)) => top::run(&args, notes),

@@ -10,15 +10,14 @@ use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
 use super::{messages, terminal};
-use crate::attribute::needs::{Needs, needs};
-use crate::model::{COLD, Outcome, Profile, Run, THREADS};
+use crate::model::{COLD, Outcome, Run};
 use crate::plan::{
-    Choices, Code, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases, exact, select, subjects,
+    Choices, Code, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases, select, subjects,
 };
 use crate::prose::counted;
-use crate::report::{ViewKind, needs_lines};
+use crate::report::ViewKind;
 use crate::runner::Environment;
-use crate::session::{Job, Keep, RunOptions, Session, Sides, usual_time};
+use crate::session::{Job, Keep, RunOptions, Session, Sides};
 use crate::store::{self, StoreError};
 use anyhow::{Result, anyhow};
 use clap::{Args, FromArgMatches};
@@ -40,12 +39,6 @@ fn reach(sides: &Sides) -> Reach {
     }
 }
 
-/// How many CPUs a profile's operations are measured on at once: as many as it ran on, but one is left for the driver.
-pub(super) fn threads_of(needs: &Needs) -> u64 {
-    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
-    needs.threads.unwrap_or(1).clamp(1, cpus.saturating_sub(1).max(1))
-}
-
 /// Texts by language; of several for one language, all in their order.
 pub(super) fn by_language(codes: &[Code]) -> BTreeMap<String, String> {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
@@ -55,12 +48,6 @@ pub(super) fn by_language(codes: &[Code]) -> BTreeMap<String, String> {
         text.push('\n');
     }
     texts
-}
-
-/// What is measured, if not patterns.
-struct What<'a> {
-    study: Option<&'a Study>,
-    needs: Option<Needs>,
 }
 
 impl RunArgs {
@@ -101,7 +88,7 @@ impl RunArgs {
 
     /// The study that was asked for; the tour where nothing was.
     fn study(&self) -> Result<Option<Study>> {
-        let nothing = self.patterns.is_empty() && !self.all && self.profile.is_none() && self.traced.is_none();
+        let nothing = self.patterns.is_empty() && !self.all;
         self.study.as_deref().or(nothing.then_some(TOUR)).map(Study::find).transpose()
     }
 
@@ -109,13 +96,6 @@ impl RunArgs {
     fn check_trust(&self, study: Option<&Study>) -> Result<()> {
         study.map_or(Ok(()), |study| study.may_run(self.trust_files))?;
         Ok(self.setups.iter().chain(&self.preludes).try_for_each(|code| code.may_run(self.trust_files))?)
-    }
-
-    /// All parameters that were asked for, those with a flag of their own included, or that the profile needs.
-    fn settings(&self, needs: Option<&Needs>) -> Vec<Setting> {
-        let threads = needs.map(threads_of).filter(|threads| *threads > 1 && self.threads.is_none());
-        let threads = threads.map(|threads| Setting { name: THREADS.to_string(), values: vec![threads] });
-        self.params.iter().chain(&self.threads).cloned().chain(threads).collect()
     }
 
     /// The environments that commands of the user's make.
@@ -157,54 +137,21 @@ impl RunArgs {
         }
     }
 
-    fn profile(&self) -> Result<Option<Profile>> {
-        let Some(path) = &self.profile else { return Ok(self.traced.clone()) };
-        let profile = super::result_files::counted_profile(path)?;
-        match profile.all_calls().calls {
-            0 => usage(Err(anyhow!("--profile {}: the profile has no calls to price", path.display()))),
-            _ => Ok(Some(profile)),
-        }
-    }
-
-    /// What the profile needs, which is printed; `None` without one.
-    fn needs(&self, session: &Session, profile: Option<&Profile>, notes: Notes) -> Option<Needs> {
-        let needs = needs(profile?, Some(&session.catalogue));
-        let name =
-            self.profile.as_ref().map_or("unit costs".to_string(), |path| format!("--profile {}", path.display()));
-        let threads = self.threads.as_ref().map_or_else(|| threads_of(&needs), |own| own.values[0]);
-        let lines = needs_lines(&needs, &name, threads);
-        match self.traced.as_ref().zip(lines.first()) {
-            Some((_, first)) => {
-                notes.tell(&format!("{first}; measuring them takes about {:.0} s", self.about_s(&needs)))
-            }
-            None => lines.iter().for_each(|line| notes.tell(line)),
-        }
-        Some(needs)
-    }
-
-    /// About how many seconds the unit costs take.
-    fn about_s(&self, needs: &Needs) -> f64 {
-        self.time.unwrap_or_else(|| usual_time(needs.cases.len() * self.environments.len().max(1)).as_secs_f64())
-    }
-
-    fn plan(&self, session: &Session, what: &What, sides: &Sides) -> Result<StudyPlan> {
-        let settings = self.settings(what.needs.as_ref());
+    fn plan(&self, session: &Session, study: Option<&Study>, sides: &Sides) -> Result<StudyPlan> {
+        let settings: Vec<Setting> = self.params.iter().chain(&self.threads).cloned().collect();
         let names = sides.names();
         let environments = if names.is_empty() { &self.environments } else { &names };
         let choices = Choices { settings: &settings, environments, reach: reach(sides), ..Choices::default() };
-        let mut plan = self.plan_warm(session, what, &choices)?;
+        let mut plan = self.plan_warm(session, study, &choices)?;
         if let Some(cold) = &self.cold {
             plan.planned = add_cold_cases(&session.catalogue, plan.planned, &cold.values, &choices)?;
         }
         Ok(plan)
     }
 
-    fn plan_warm(&self, session: &Session, what: &What, choices: &Choices) -> Result<StudyPlan> {
-        if let Some(study) = what.study {
+    fn plan_warm(&self, session: &Session, study: Option<&Study>, choices: &Choices) -> Result<StudyPlan> {
+        if let Some(study) = study {
             return study.plan(&session.catalogue, choices);
-        }
-        if let Some(needs) = &what.needs {
-            return Ok(StudyPlan::without_study(exact(&session.catalogue, &needs.cases, choices)?));
         }
         let subjects = subjects(&session.catalogue, &self.patterns, &self.surroundings())?;
         let planned = select(&session.catalogue, &subjects, choices)?;
@@ -261,13 +208,11 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     usage(args.check_cold())?;
     let keep = args.keep()?;
     let labels = args.labels.iter().map(|label| (label.key.clone(), label.value.clone())).collect();
-    let profile = args.profile()?;
     let study = usage(args.study())?;
     usage(args.check_trust(study.as_ref()))?;
     let sides = usage(args.sides())?;
     let session = usage(Session::open_sides(args.options(study.as_ref()), sides.clone()))?;
-    let what = What { study: study.as_ref(), needs: args.needs(&session, profile.as_ref(), notes) };
-    let plan = usage(args.plan(&session, &what, &sides))?;
+    let plan = usage(args.plan(&session, study.as_ref(), &sides))?;
     let names_snippets = study.is_none();
     let job = Job {
         planned: plan.planned.clone(),

@@ -24,7 +24,7 @@ fn all() -> Vec<(&'static str, Value)> {
         ("profile-comparison", json_schema::<ProfileComparison>()),
         ("profile", store::schema::<Profile>()),
         ("profile-summary", json_schema::<ProfileDocument>()),
-        ("attribution", json_schema::<AttributionDocument>()),
+        ("why", json_schema::<AttributionDocument>()),
         ("list", json_schema::<OperationList>()),
         ("atlas-kernel", schemars::schema_for!(AtlasKernel).to_value()),
         ("atlas-steps", schemars::schema_for!(AtlasSteps).to_value()),

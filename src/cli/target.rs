@@ -4,7 +4,8 @@ use super::complete;
 use crate::trace::{Command, Running, Target};
 use anyhow::{Result, anyhow};
 use clap::ArgGroup;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -41,6 +42,14 @@ impl TargetArgs {
         self.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
+    /// A file in place of a command, and the words behind it: a regular file that is no program, or '-' for standard input.
+    pub fn profile(&self) -> Option<(PathBuf, &[OsString])> {
+        let (word, behind) = self.command.split_first()?;
+        let path = PathBuf::from(word);
+        let is_file = || path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 == 0);
+        (word == "-" || (is_file() && !is_in_path(word))).then_some((path, behind))
+    }
+
     /// Refuses flags that do not go together. Errors: if --for goes with a command.
     pub fn check(&self) -> Result<()> {
         if self.seconds.is_some() && !self.command.is_empty() {
@@ -65,4 +74,11 @@ impl TargetArgs {
             })),
         }
     }
+}
+
+/// Whether a command of this name would be found.
+fn is_in_path(word: &OsStr) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let is_plain = !word.as_encoded_bytes().contains(&b'/');
+    is_plain && std::env::split_paths(&folders).any(|folder| folder.join(word).is_file())
 }

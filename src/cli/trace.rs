@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 pub struct TraceArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Write the profile to a file, for 'syscost attribute'.
+    /// Write the profile to a file, for 'syscost why', 'show' and 'report'.
     #[arg(short, long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
     /// Write the table to a file instead of standard error; '-' for standard output, after the command's.

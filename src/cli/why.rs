@@ -1,106 +1,115 @@
-//! `syscost why`: traces a program, measures the unit costs that its calls need, and says on one screen where the time went and what
-//! could be saved. The parts of `trace`, `run --profile` and `attribute` in one command.
+//! `syscost why`: traces a program, or reads a profile of one, and says on one screen where its time went and what could be saved.
 
-pub(super) mod costs;
+mod costs;
 
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::{self, Notes};
-use super::run::{EnvironmentName, check_destination, positive};
+use super::run::check_destination;
 use super::target::TargetArgs;
 use super::trace::{self, Report};
 use crate::attribute::attribute;
-use crate::attribute::costs::Costs;
-use crate::model::{By, Ending, Profile, Run};
-use crate::report::{AttributionDocument, Format, Screen, why_document, write_answer};
-use crate::store::{self, StoreError};
+use crate::kernel::null_call::null_call_ns;
+use crate::model::{By, Profile};
+use crate::report::{AttributionDocument, Format, ProfileDocument, Screen, profile_table, why_document, write_answer};
+use crate::store;
 use crate::trace::{Detail, Grouping, More, TraceOptions};
 use anyhow::{Result, anyhow};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use clap::{Args, FromArgMatches};
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where the time of a command goes, and what could be saved.
 ///
-/// Traces it with all its children, measures what the calls that it makes cost here, and prints at most one screen. The costs are
-/// kept until the machine reboots, so the next 'why' of a similar program takes little longer than the program itself.
+/// Traces it with all its children and prints at most one screen: what the wall time was, the calls with most of it, and advice. All of
+/// it was measured in the program. A single FILE that is no program is a profile from 'syscost trace -o' or 'why -o', or what strace
+/// printed.
+///
+/// --versus compares unit costs, for places where nothing can be run: calls x (cost there - cost here).
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "syscost why [OPTIONS] [--] COMMAND...\n       syscost why [OPTIONS] PROFILE [--costs FILE] [--versus FILE...]")]
 pub struct WhyArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// What the program would take in these environments as well; 'syscost list --envs' names them.
-    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
-    environments: Vec<String>,
-    /// Seconds to measure unit costs [default: as long as they need].
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    time: Option<f64>,
-    /// Measure unit costs again, even if there are some from an earlier 'why'.
-    #[arg(long)]
-    fresh: bool,
-    /// Write the profile with its unit costs to a file, for 'syscost show', 'report' and 'attribute'.
+    /// Write the profile to a file, for 'syscost why', 'show' and 'report'.
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    answer: AnswerArgs,
+}
+
+/// What may stand behind a profile too.
+#[derive(Clone, Default, clap::Args)]
+struct AnswerArgs {
+    /// Unit costs of the machine that the profile is from: a result file of 'syscost run --all --out FILE'.
+    #[arg(long, value_name = "FILE[@ENV]", requires = "versus")]
+    costs: Option<String>,
+    /// Unit costs to compare with: of another machine, kernel, environment or article. Repeatable.
+    #[arg(long, value_name = "FILE[@ENV]", requires = "costs")]
+    versus: Vec<String>,
     /// Write the answer to a file instead of standard error; '-' for standard output, after the command's.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Output format of the answer.
-    #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    /// Output format of the answer. [default: text]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   syscost why git status
-  syscost why --env seccomp-docker,gvisor -- python3 app.py
   syscost why -o app.profile.json -- ./app
   sudo syscost why -p 1234 --for 10
+  syscost why app.profile.json
+  syscost why app.profile.json --costs here.json --versus there.json
+  syscost why studies/mercurial.profile.json --costs published/linux-2.6.32.json \\
+      --versus published/macosx-10.7.json
 
-Standard output is the command's. The answer goes to standard error, or to the file of --report.
+Standard output is the command's. The answer goes to standard error, or to the file of --report; that of a profile to standard output.
+FILE@ENV takes the unit costs of one environment of a run (default: native).
 Exit status: the command's, as of 'syscost trace'.";
 
-/// Errors: `trace::LaunchError` if the command cannot be run; otherwise why it cannot be traced, or nothing measured.
+/// Errors: `trace::LaunchError` if the command cannot be run; otherwise why it cannot be traced, or the profile not read.
 pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
+    if let Some((path, behind)) = args.target.profile() {
+        return args.read(&path, behind);
+    }
+    if args.answer.costs.is_some() {
+        let advice = "they compare what a profile counted: write one with -o first";
+        return usage(Err(anyhow!("--costs and --versus: {advice}")));
+    }
     usage(args.target.check())?;
     check_destination("-o", args.out.as_deref())?;
-    let mut report = args.report.as_deref().map(Report::open).transpose()?;
+    let mut report = args.answer.report.as_deref().map(Report::open).transpose()?;
     let mut profile = crate::trace::run(&args.options()?, &mut |line| notes.tell(&line))?;
     let ended = trace::exit(&profile);
-    // Already without the unit costs, which take a while.
-    let stored = args.store(&profile);
+    profile.null_call_ns = Some(null_call_ns());
+    let stored = args.out.as_deref().map_or(Ok(()), |path| store::write(&profile, path));
     trace::lost(&profile).iter().for_each(|line| messages::tell(line));
     if profile.all_calls().calls == 0 {
         return Err(anyhow!("no system call was seen: nothing can be explained"));
     }
-    let costs = args.wanted(&profile);
-    let is_over = was_interrupted(&profile);
-    let Some(unit_costs) = (if is_over { costs.kept(notes) } else { Some(costs.costs(args.fresh, notes)?) }) else {
-        messages::tell(&"interrupted: no unit costs were measured, so nothing is priced");
-        return stored.map(|()| ended).map_err(Into::into);
-    };
-    if !unit_costs.complete {
-        messages::tell(&"interrupted while measuring unit costs: calls without one are not priced");
-    }
-    let answer = |screen: Screen, out: &mut dyn Write| args.write(&profile, &unit_costs, screen, out);
+    let answer = |screen: Screen, out: &mut dyn Write| args.answer.write(&profile, screen, out);
     match &mut report {
         Some(report) => report.write(answer)?,
         None => messages::show_answer(answer)?,
     }
-    profile.unit_costs = Some(Box::new(unit_costs));
-    stored.and_then(|()| args.store(&profile))?;
+    stored?;
     Ok(ended)
 }
 
-/// Whether a signal ended the command, or the tracing of it.
-fn was_interrupted(profile: &Profile) -> bool {
-    let ended = |ending| matches!(ending, Ending::Signalled(SIGINT | SIGQUIT | SIGTERM | SIGHUP));
-    let is_cut = !profile.complete && profile.tracer.lost == 0;
-    !profile.command.is_empty() && (is_cut || profile.ending.is_none_or(ended))
-}
-
 impl WhyArgs {
-    fn store(&self, profile: &Profile) -> Result<(), StoreError> {
-        self.out.as_deref().map_or(Ok(()), |path| store::write(profile, path))
+    /// The answer about a profile; `behind` are the options behind its name. Errors: if it or unit costs cannot be read.
+    fn read(&self, path: &Path, behind: &[OsString]) -> Result<Exit> {
+        if self.out.is_some() {
+            return usage(Err(anyhow!("-o: {} is a profile already: omit it", path.display())));
+        }
+        let answer = self.answer.with(behind)?;
+        let profile = store::read_profile(path)?;
+        let mut report = Report::open(answer.report.as_deref().unwrap_or(Path::new("-")))?;
+        report.write(|screen, out| answer.write(&profile, screen, out))?;
+        Ok(Exit::Success)
     }
 
     fn options(&self) -> Result<TraceOptions> {
@@ -108,23 +117,33 @@ impl WhyArgs {
         let options = TraceOptions { target: self.target.resolve()?, tracer: None, detail: Detail::Times, more };
         Ok(options.with_paths_if_possible())
     }
+}
 
-    fn others(&self) -> impl Iterator<Item = &String> {
-        self.environments.iter().filter(|name| *name != "native")
+impl AnswerArgs {
+    /// These options and those of `words`. Errors: a usage error if these are no such options.
+    fn with(&self, words: &[OsString]) -> Result<AnswerArgs> {
+        let parser = AnswerArgs::augment_args(clap::Command::new("syscost why").no_binary_name(true));
+        let matches = parser.try_get_matches_from(words).and_then(|matches| AnswerArgs::from_arg_matches(&matches));
+        let more = usage(matches.map_err(Into::into))?;
+        let own = self.clone();
+        Ok(AnswerArgs {
+            costs: more.costs.or(own.costs),
+            versus: [own.versus, more.versus].concat(),
+            report: more.report.or(own.report),
+            format: more.format.or(own.format),
+        })
     }
 
-    fn wanted<'a>(&self, profile: &'a Profile) -> costs::Wanted<'a> {
-        let names = self.others().cloned().collect();
-        costs::Wanted { profile, environments: names, time: self.time }
-    }
-
-    fn write(&self, profile: &Profile, run: &Run, screen: Screen, out: &mut dyn Write) -> Result<()> {
-        let side =
-            |name: &str| Costs::from_run(run, Some(name)).map_err(|_| anyhow!("no unit costs of {name} were measured"));
-        let there = self.others().map(|name| side(name));
-        let there = there.collect::<Result<Vec<_>>>()?;
-        let found = attribute(profile, Some(&side("native")?), &there, By::Call);
+    fn write(&self, profile: &Profile, screen: Screen, out: &mut dyn Write) -> Result<()> {
+        let format = self.format.unwrap_or_default();
+        if profile.samples().is_some() {
+            let table = || profile_table(profile, By::Call);
+            return write_answer(&ProfileDocument::new(profile), table, (format, screen), out);
+        }
+        let here = self.costs.as_deref().map(|name| costs::read("--costs", name)).transpose()?;
+        let versus = self.versus.iter().map(|name| costs::read("--versus", name)).collect::<Result<Vec<_>>>()?;
+        let found = attribute(profile, here.as_ref(), &versus);
         let json = AttributionDocument { command: &profile.command, found: &found };
-        write_answer(&json, || why_document(profile, &found), (self.format, screen), out)
+        write_answer(&json, || why_document(profile, &found), (format, screen), out)
     }
 }

@@ -136,8 +136,7 @@ impl Lane {
     /// Checks whether the interval of the blocks in `steady` has reached the target.
     pub fn look(&mut self, steady: Range<usize>, precision_percent: f64) {
         let half_width = self.estimate(steady).and_then(|e| e.half_width_percent());
-        let target = precision_percent * self.planned.tolerance;
-        self.precise = half_width.is_some_and(|percent| percent <= target);
+        self.precise = half_width.is_some_and(|percent| percent <= precision_percent);
     }
 
     /// Whether there are too few blocks in `steady` for an interval.

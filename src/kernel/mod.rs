@@ -19,6 +19,7 @@ pub mod limits;
 pub mod lock;
 pub mod memory;
 pub mod neighbour;
+pub mod null_call;
 pub mod open;
 pub mod output;
 pub mod owner;

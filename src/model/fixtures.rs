@@ -6,7 +6,7 @@ use super::explained::{
 };
 use super::{
     Block, Case, Counted, EntriesStatus, EnvironmentFacts, Failure, FailureKind, Figure, Histogram, Measurement, Nanos,
-    Need, Outcome, Record, Returned, Run, Tool, Unit,
+    Outcome, Record, Returned, Run, Tool, Unit,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -86,12 +86,6 @@ pub fn emulated(name: &str, kernel: &str) -> EnvironmentFacts {
 pub fn call(name: &str, group: Group, own: u64, children: Vec<Call>) -> Call {
     let total = own + children.iter().map(|child| child.total).sum::<u64>();
     Call { name: name.into(), group, calls: 1, own, total, children }
-}
-
-/// A need of an operation, at this size if there is one.
-pub fn need(operation: &str, size: Option<u64>, share: Option<f64>) -> Need {
-    let params = size.map(|size| ("size".to_string(), size)).into_iter().collect();
-    Need { operation: operation.into(), params, share }
 }
 
 /// Measured, published and failed outcomes, with numbers of all kinds.

@@ -13,7 +13,6 @@ mod histogram;
 mod host;
 mod label;
 mod latency;
-mod need;
 mod operation;
 pub mod pattern;
 mod planned;
@@ -39,7 +38,6 @@ pub use histogram::Histogram;
 pub use host::{Host, Tax};
 pub use label::Label;
 pub use latency::{LONGEST_NS, SingleCalls};
-pub use need::Need;
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
 pub use profile::{

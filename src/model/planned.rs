@@ -13,8 +13,6 @@ pub struct Planned {
     pub enters: Option<Expectation>,
     /// Kernel entries per iteration made by untimed preparation.
     pub prepares: Expectation,
-    /// How many times the run's target the half-width of its interval may have: what matters less is measured for less time.
-    pub tolerance: f64,
     /// Whether its environment has other processes take part in every call (a tracer, a server). Context switches are then
     /// part of a call, and CPU time of the worker says nothing of disturbances.
     pub adds_processes: bool,
@@ -36,6 +34,6 @@ impl Planned {
     /// A case without a declared limit or declared entries.
     pub fn new(case: Case, role: Role) -> Planned {
         let (traits, prepares) = (Traits::default(), Expectation::default());
-        Planned { case, role, traits, limit: None, enters: None, prepares, tolerance: 1.0, adds_processes: false }
+        Planned { case, role, traits, limit: None, enters: None, prepares, adds_processes: false }
     }
 }

@@ -1,6 +1,6 @@
 //! What a traced workload called, how often, and where its time went.
 
-use super::{Class, Histogram, Host, Run, Source, Tool};
+use super::{Class, Histogram, Host, Source, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,9 +52,9 @@ pub struct Profile {
     /// Further runs of the same command, if it was run several times: everything else is of the first.
     #[serde(skip)]
     pub repeats: Vec<ProfileRun>,
-    /// Unit costs that were measured for this profile, on the same machine.
+    /// What a null call, which does nothing but enter the kernel and leave it, took on the same machine, untraced.
     #[serde(skip)]
-    pub unit_costs: Option<Box<Run>>,
+    pub null_call_ns: Option<f64>,
     pub warnings: Vec<String>,
 }
 

@@ -2,7 +2,6 @@
 
 mod code_file;
 mod cold;
-mod exact;
 mod parameters;
 mod select;
 mod study;
@@ -10,7 +9,6 @@ mod subject;
 
 pub use code_file::Untrusted;
 pub use cold::add_cold_cases;
-pub use exact::exact;
 pub use parameters::Setting;
 pub use select::{BASELINES, Choices, MOST_CASES, Reach, select};
 pub use study::{Study, StudyError, StudyPlan, TOUR};

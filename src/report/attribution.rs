@@ -1,16 +1,12 @@
-//! Attributions: where a workload's time went, and what other unit costs would change.
+//! Attributions: where a workload's time went, what could be saved, and what its calls would cost elsewhere.
 
 mod advice;
 mod csv;
 mod document;
-mod needs;
+mod elsewhere;
 mod notes;
-mod table;
-mod verdict;
-mod warnings;
 mod why;
 
+pub use advice::advice_lines;
 pub use document::AttributionDocument;
-pub use needs::needs_lines;
-pub use table::{Top, advice_lines, attribution_document, attribution_tables};
 pub use why::why_document;

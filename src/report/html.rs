@@ -21,7 +21,7 @@ mod runs;
 pub use atlas::write_atlas_page;
 pub use explained::write_explained_page;
 pub use page::{Explained, MOST_DETAILED, Page};
-pub use profile::{ProfilePage, each_s, write_profile_page};
+pub use profile::write_profile_page;
 pub use profiles::{ProfilesPage, write_profiles_page};
 
 use crate::document::Document;

@@ -10,20 +10,12 @@ use super::options::{Stage, Watch};
 use super::passes::Found;
 use super::recorder::Recorder;
 use crate::engine::{self, Clock, Config, Slots};
-use crate::model::{EnvironmentFacts, Host, PANEL, Planned, Run, Tool};
+use crate::model::{EnvironmentFacts, Host, Planned, Run, Tool};
 use crate::store::StoreError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Default time per case, and the bounds of the sum over all cases.
 const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
-
-/// What the untimed passes usually take for one case.
-const PASSES_PER_CASE: Duration = Duration::from_millis(100);
-
-/// About how long so many cases take, with the panel that is measured beside them, where no time was asked for.
-pub fn usual_time(cases: usize) -> Duration {
-    (BUDGET_PER_CASE + PASSES_PER_CASE) * u32::try_from(cases + PANEL.len()).unwrap_or(u32::MAX)
-}
 const LEAST_BUDGET: Duration = Duration::from_secs(2);
 const MOST_BUDGET: Duration = Duration::from_secs(100);
 /// What a case that displaces caches gets in addition: displacing takes nearly all of its time.

@@ -1,9 +1,10 @@
 //! Formats of tables, and what they are shown on.
 
 /// How a table is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Aligned columns for a terminal.
+    #[default]
     Text,
     /// A Markdown table.
     Markdown,

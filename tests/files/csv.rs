@@ -54,7 +54,7 @@ const COMMANDS: [(&str, &[&str]); 14] = [
     ("Latency of profiles", &["show", "detailed.json", "--view", "latency"]),
     ("Slowest calls", &["show", "detailed.json", "--view", "slowest"]),
     ("Stacks", &["show", "detailed.json", "--view", "stacks"]),
-    ("Attributions", &["attribute", "p.json", "--costs", "published.json", "--versus", "mac.json"]),
+    ("Attributions", &["why", "p.json", "--costs", "published.json", "--versus", "mac.json"]),
     ("Operations", &["list"]),
     ("Findings", &["doctor"]),
     ("Races", &["race", "true", "--versus", "true", "--runs", "1", "--no-counts"]),

@@ -26,10 +26,10 @@ const COMMANDS: [&[&str]; 20] = [
     &["show", "a.json", "--format", "go-benchmark"],
     &["report", "a.json", "-o", "-"],
     &["report", "a.json", "b.json", "-o", "-"],
-    &["attribute", "p.json"],
-    &["attribute", "p.json", "--costs", "a.json", "--versus", "b.json"],
-    &["attribute", "p.json", "--costs", "a.json", "--versus", "b.json", "--by", "class", "--format", "csv"],
-    &["attribute", "p.json", "--costs", "a.json", "--versus", "b.json", "--format", "json"],
+    &["why", "p.json"],
+    &["why", "p.json", "--costs", "a.json", "--versus", "b.json"],
+    &["why", "p.json", "--costs", "a.json", "--versus", "b.json", "--format", "csv"],
+    &["why", "p.json", "--costs", "a.json", "--versus", "b.json", "--format", "json"],
 ];
 
 /// A page without its scripts, whose language has such words.

@@ -42,12 +42,13 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
             vec!["sizes.json", "-o", "-"],
             vec!["run.json", "moved.json", "environments.json", "-o", "-"],
         ],
-        "attribute" => vec![
+        "why" => vec![
             vec!["profile.json"],
-            vec!["calls.json", "--costs", "costs.json"],
             vec!["calls.json", "--costs", "costs.json", "--versus", "costs.json"],
-            vec!["calls.json", "--costs", "run.json"],
-            vec!["calls.json", "--costs", files::SHORT],
+            vec!["calls.json", "--costs", "run.json", "--versus", "run.json"],
+            vec!["calls.json", "--costs", files::SHORT, "--versus", "costs.json"],
+            vec!["--", files::SHORT],
+            vec!["--user", files::SHORT, "true"],
         ],
         "run" => {
             let own = [
@@ -59,7 +60,6 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
         }
         "explain" => vec![vec![files::SHORT], vec![files::SHORT, "--variants"]],
         "list" => vec![vec![files::SHORT], vec!["--studies"], vec!["id"]],
-        "why" => vec![vec!["--", files::SHORT], vec!["--user", files::SHORT, "true"]],
         "race" => vec![vec![files::SHORT], vec!["true", "--prepare", files::SHORT], vec!["true", "-P", files::SHORT]],
         "trace" => vec![
             vec!["--", files::SHORT],
@@ -216,7 +216,7 @@ fn no_command_carries_a_files_text_raw_to_its_reader() {
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), trials.len(), failures.join("\n"));
     // A format that is always refused, or never held any of it, was not tested.
     let untested = |((command, _), shown): &(&(String, String), &usize)| {
-        **shown == 0 && ["show", "compare", "report", "attribute"].contains(&command.as_str())
+        **shown == 0 && ["show", "compare", "report", "why"].contains(&command.as_str())
     };
     let untested: Vec<_> = successes.iter().filter(untested).collect();
     assert!(untested.is_empty(), "{untested:?}");
@@ -246,7 +246,6 @@ fn working(command: &str) -> Vec<&'static str> {
         "show" => vec!["run.json"],
         "compare" => vec!["run.json", "run.json"],
         "report" => vec!["run.json", "-o", "-"],
-        "attribute" => vec!["profile.json"],
         "run" => vec!["id.getppid", "--time", "0.1", "--no-verify", "--quiet"],
         "explain" => vec!["call.getpid", "--time", "0.1"],
         "list" => vec!["--studies"],

@@ -73,6 +73,7 @@ const ONLY: &[(&str, &[(&str, usize)])] = &[
         &[
             // In a test, the parser of arguments; no process.
             ("src/cli/run.rs", 1),
+            ("src/cli/why.rs", 1),
             // Workers start in a directory of their own (`Child::start`).
             ("src/guest/machine.rs", 1),
             ("src/kernel/private.rs", 1),

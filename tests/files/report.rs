@@ -501,7 +501,7 @@ fn a_profile_has_a_page_and_figures() {
     let html = page(&place, &[&name]);
     after(&html, &["Where did the time go?", "blocked in fdatasync", ">System calls</h2>", "The slowest calls"]);
     after(&html, &["Calls by path", "Calls by descriptor", "Who makes the calls, by calls", "The machine"]);
-    assert!(html.contains("hunter2") && !html.contains("By unit costs"));
+    assert!(html.contains("hunter2"));
     let hidden = page(&place, &[&name, "--no-arguments"]);
     assert!(!hidden.contains("hunter2") && hidden.contains("fdatasync"));
     for figure in ["time", "latency", "stacks"] {
@@ -532,8 +532,6 @@ fn what_a_profile_has_no_figure_of_is_said_in_one_line() {
     for (arguments, words) in cases {
         refused(&place, &arguments, 2, words);
     }
-    let weight = [&[bare.as_str()][..], &svg("stacks"), &["--weight", "attributed"]].concat();
-    refused(&place, &weight, 2, "--weight attributed needs unit costs");
 }
 
 /// The same with names that would be markup.
@@ -555,12 +553,6 @@ fn hostile_profile() -> Value {
 fn a_profile_in_a_browser() {
     browse("profile", &[profile()]);
     browse("profile-hostile", &[hostile_profile()]);
-}
-
-#[test]
-fn a_profile_with_unit_costs_in_a_browser() {
-    let (here, there) = (file("published/linux-2.6.32.json"), file("published/macosx-10.7.json"));
-    browse_with("attribution", &[profile()], &["--costs", &here, "--versus", &there]);
 }
 
 #[test]

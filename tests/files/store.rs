@@ -301,7 +301,7 @@ fn format_md_names_every_field() {
     }
     let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
     let mut found = Vec::new();
-    for name in ["result-1", "profile-1", "profile-summary-3", "attribution-3"] {
+    for name in ["result-1", "profile-1", "profile-summary-3", "why-1"] {
         names(&schema(name), &mut found);
     }
     assert!(found.len() > 160, "{found:?}");

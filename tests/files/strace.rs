@@ -49,7 +49,7 @@ fn commands_that_take_a_profile_take_what_strace_printed() {
     let [log, paths, table] = TRACES;
     let commands: [&[&str]; 5] = [
         &["show", log, "--view", "latency"],
-        &["attribute", log, "--costs", &costs],
+        &["why", log, "--costs", &costs, "--versus", &costs],
         &["compare", log, paths],
         &["report", table, "-o", "page.html"],
         &["report", log, paths, "-o", "two.html"],

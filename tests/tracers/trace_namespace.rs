@@ -220,8 +220,8 @@ fn without_proc_every_command_ends_with_an_error_or_its_result() {
             other => panic!("{other:?} {text}"),
         }
     }
-    let attributed = hidden(&["attribute", "p.json"], &place);
-    assert_eq!(stdout(&attributed), stdout(&place.run(&["attribute", "p.json"])), "{}", stderr(&attributed));
+    let attributed = hidden(&["why", "p.json"], &place);
+    assert_eq!(stdout(&attributed), stdout(&place.run(&["why", "p.json"])), "{}", stderr(&attributed));
     let doctor = hidden(&["doctor"], &place);
     assert!(doctor.status.success() && stdout(&doctor).contains("processors"), "{}", stderr(&doctor));
     assert_eq!(place.left_behind(), Vec::<PathBuf>::new());

@@ -78,15 +78,13 @@ fn a_sampled_profile_is_shown_and_never_priced() {
     let place = Place::new();
     let traced = place.run(&["trace", "--sampled", "-o", "p.json", program, "leaf", "300000"]);
     assert!(traced.status.success() && stderr(&traced).contains("% CPU"), "{}", stderr(&traced));
-    for command in ["show", "attribute"] {
+    for command in ["show", "why"] {
         let document = json(&place.run(&[command, "p.json", "--format", "json"]));
         expect_valid("profile-summary-3", &document);
         assert_eq!(document["total"]["calls"], 0, "{command}");
     }
     for (arguments, status) in [
-        (&["attribute", "p.json", "--costs", "p.json"][..], 2),
-        (&["compare", "p.json", "p.json"], 2),
-        (&["run", "--profile", "p.json"], 2),
+        (&["compare", "p.json", "p.json"][..], 2),
         (&["trace", "--sampled", "--by", "class", "true"], 2),
         (&["trace", "--sampled", "--counts", "true"], 2),
     ] {

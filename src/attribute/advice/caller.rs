@@ -1,7 +1,8 @@
 //! What the processes of one name did, as rules look at it. The rules call it.
 
 use super::rule::{Advice, Rule, Time};
-use crate::attribute::spread::Seconds;
+use crate::attribute::seconds::Seconds;
+pub use crate::attribute::seconds::s;
 use crate::model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, ProcessGroup, Profile};
 use crate::syscall_names::bare_name;
 use indexmap::IndexMap;
@@ -33,10 +34,6 @@ pub struct Caller<'a> {
     /// CPU time, if it is known by process name.
     pub cpu_s: f64,
     null_call_ns: f64,
-}
-
-pub fn s(ns: u64) -> f64 {
-    ns as f64 / 1e9
 }
 
 /// One for each process name of the profile.

@@ -107,8 +107,7 @@ pub fn looked_up_again(caller: &Caller) -> Vec<Advice> {
     paths.retain(|path, objects| {
         let is_absent = objects.iter().all(|object| done(&object.count) == 0);
         let calls: u64 = objects.iter().map(|object| looks(object)).sum();
-        let is_journal = is_absent && locks.saturating_mul(2) >= calls;
-        !is_journal && !searched.contains_key(path)
+        !(searched.contains_key(path) || is_absent && locks.saturating_mul(2) >= calls)
     });
     let (part, uses) = repeated(caller, &paths, looks);
     about(part.avoid(Rule::LookUpAgain), uses)

@@ -2,7 +2,7 @@
 
 use super::caller::{Caller, FORKS, Part, does, done, is_one_of, s, share, total};
 use super::rule::{Advice, Rule};
-use crate::attribute::spread::Seconds;
+use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind, ProcessPath};
 
 /// Fewer than this for each of those that start them are no loop.

@@ -3,7 +3,7 @@
 
 use super::caller::{Caller, OPENS, POLLS, Part, done, errors, is_one_of, share};
 use super::rule::{Advice, Rule};
-use crate::attribute::spread::Seconds;
+use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind};
 
 /// Calls of a kind that are too many.
@@ -101,7 +101,9 @@ pub fn repeats(caller: &Caller) -> Vec<Advice> {
         let reasons: u64 = repeat.reasons.iter().map(|names| caller.succeeded(names)).sum();
         let beyond = all.calls.saturating_sub(errors(&all, "EBADF")).saturating_sub(reasons);
         let waits = all.blocked_ns > all.on_cpu_ns;
-        if waits || beyond <= caller.processes.saturating_mul(AGAIN) {
+        // A profile by hand may have left them out.
+        let unknown = !repeat.reasons.is_empty() && reasons == 0;
+        if waits || unknown || beyond <= caller.processes.saturating_mul(AGAIN) {
             return None;
         }
         let part = caller.part(|count| if own(count) { share(beyond, all.calls) } else { 0.0 });

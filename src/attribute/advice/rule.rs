@@ -1,6 +1,6 @@
 //! What a rule says: plain data. The rules make it, reports print it.
 
-use crate::attribute::spread::Seconds;
+use crate::attribute::seconds::Seconds;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use super::caller::{Caller, OPENS, SYNCS, UNLINKS, WRITES, does, done, errors, is_one_of, share, total};
 use super::rule::{Advice, Rule};
-use crate::attribute::spread::Seconds;
+use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind};
 use crate::syscall_names::bare_name;
 use std::collections::BTreeMap;

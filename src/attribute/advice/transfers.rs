@@ -2,7 +2,7 @@
 
 use super::caller::{Caller, INPUTS, OPENS, POLLS, SYNCS, done, errors, is_one_of, share};
 use super::rule::{Advice, Rule};
-use crate::attribute::spread::Seconds;
+use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind};
 use DescriptorKind::{Device, File, Pipe, Socket, Terminal};
 

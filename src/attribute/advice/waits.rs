@@ -2,7 +2,7 @@
 
 use super::caller::{Caller, FUTEX, INPUTS, POLLS, does, done, errors, is_one_of, s, share};
 use super::rule::{Advice, Rule};
-use crate::attribute::spread::Seconds;
+use crate::attribute::seconds::Seconds;
 use crate::model::CallCount;
 
 /// Calls that a poll may have announced besides reads.

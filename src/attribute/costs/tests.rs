@@ -1,7 +1,6 @@
 //! Prices of a synthetic run.
 
 use super::*;
-use crate::attribute::spread::PER_DOUBLING;
 use crate::fit::synthetic::{Noise, Strategy, run};
 use crate::model::{CallCount, Class, DescriptorKind};
 
@@ -16,11 +15,16 @@ fn costs() -> Costs {
     Costs::from_run(&run(&[("io.read_zero", &sizes, &cost)], 12, Noise::NONE), None).unwrap()
 }
 
+fn priced(costs: &Costs, size: u64) -> Price {
+    let read = CallCount { call: "read".into(), class: of_size(size), calls: 1, ..CallCount::default() };
+    costs.prices(costs, &read).unwrap().0
+}
+
 #[test]
 fn costs_lie_on_the_line_between_logarithms() {
-    let at = |size| costs().price("read", &of_size(size)).unwrap();
+    let at = |size| priced(&costs(), size);
     for (size, ns) in [(1, 100.0), (8, 100.0), (64, 100.0), (512, 800.0), (4096, 6400.0), (0, 100.0)] {
-        assert!((at(size).cost.ns / ns - 1.0).abs() < 1e-6, "{size}: {:?}", at(size));
+        assert!((at(size).ns / ns - 1.0).abs() < 1e-6, "{size}: {:?}", at(size));
     }
     let place = |value, low, high| Some(Interpolation { parameter: "size", value, low, high });
     assert_eq!(at(512).basis.at, place(512, 64, 4096));
@@ -28,10 +32,10 @@ fn costs_lie_on_the_line_between_logarithms() {
 }
 
 #[test]
-fn beyond_the_measured_values_the_nearest_is_taken_with_a_larger_error() {
-    let beyond = costs().price("read", &of_size(16384)).unwrap();
+fn beyond_the_measured_values_the_nearest_is_taken() {
+    let beyond = priced(&costs(), 16384);
     assert_eq!(beyond.basis.at, Some(Interpolation { parameter: "size", value: 16384, low: 4096, high: 4096 }));
-    assert!((beyond.cost.ns - 6400.0).abs() < 1e-6 && (beyond.beyond - 2.0 * PER_DOUBLING).abs() < 1e-6);
+    assert!((beyond.ns - 6400.0).abs() < 1e-6);
 }
 
 #[test]
@@ -53,9 +57,8 @@ fn failures_are_priced_as_failures() {
     let costs = Costs::from_run(&run(&operations, 12, Noise::NONE), None).unwrap();
     let opens = |failures: u64| {
         let errors = [("ENOENT".to_string(), failures)].into_iter().filter(|(_, calls)| *calls > 0).collect();
-        let price =
-            costs.price_of_calls(&CallCount { call: "openat".into(), calls: 4, errors, ..CallCount::default() });
-        price.map(|price| (price.cost.ns.round(), price.basis.operation)).unwrap()
+        let opens = CallCount { call: "openat".into(), calls: 4, errors, ..CallCount::default() };
+        costs.prices(&costs, &opens).map(|(price, _)| (price.ns.round(), price.basis.operation)).unwrap()
     };
     let expected = [(0, 1000.0, "file.open_close"), (1, 900.0, "file.open_close"), (4, 600.0, "file.open_absent")];
     for (failures, ns, basis) in expected {
@@ -67,7 +70,7 @@ fn failures_are_priced_as_failures() {
 fn cold_rows_are_no_unit_costs() {
     let mut run = run(&[("io.read_zero", &[64, 4096], &|_| 50.0)], 12, Noise::NONE);
     run.records[0].case.params.insert("cold".into(), 4096);
-    let price = Costs::from_run(&run, None).unwrap().price("read", &of_size(64)).unwrap();
+    let price = priced(&Costs::from_run(&run, None).unwrap(), 64);
     assert_eq!(price.basis.at, Some(Interpolation { parameter: "size", value: 64, low: 4096, high: 4096 }));
 }
 

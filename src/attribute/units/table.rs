@@ -13,7 +13,7 @@ const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
 /// Reads and writes of messages, with both ends in one process: no context switch.
 const MESSAGES: &[When] = &[On(&[Socket, Pipe, Terminal, Event])];
 const FILES: &[When] = &[NotOn(&[Device, Socket, Pipe, Terminal, Event])];
-pub const STATS: &[&str] = &["stat", "lstat", "newfstatat", "stat64", "lstat64", "fstatat64", "oldstat", "oldlstat"];
+const STATS: &[&str] = &["stat", "lstat", "newfstatat", "stat64", "lstat64", "fstatat64", "oldstat", "oldlstat"];
 /// Calls that look a path up and do little more.
 const LOOKUPS: &[&str] = &[
     "stat",
@@ -36,11 +36,6 @@ const OPENS: &[&str] = &["open", "openat", "openat2"];
 const FORKS: &[&str] = &["fork", "clone"];
 const FUTEXES: &[&str] = &["futex", "futex_time64"];
 const FCNTLS: &[&str] = &["fcntl", "fcntl64"];
-/// The most that a pipe or a socket holds.
-const BUFFER: u64 = 1 << 16;
-/// The most memory that is mapped without touching it.
-const MAPPED: u64 = 1 << 30;
-
 /// What prices each call.
 pub const UNITS: &[Unit] = &[
     unit(LOOKUPS, &["file.stat_absent"], Per::Depth).when(&[Fails(ABSENT)]),
@@ -49,21 +44,21 @@ pub const UNITS: &[Unit] = &[
     unit(&["close"], &["fd.close_bad"], Per::Flat).when(&[Fails(&["EBADF"])]),
     unit(FUTEXES, &["sync.futex_wait_fails"], Per::Flat).when(&[Does(&["wait"]), Fails(&["EAGAIN"])]),
     unit(READS, &["io.read_zero"], Per::Size).when(&[On(&[Device])]),
-    unit(READS, &["socket.tcp_send_recv"], Per::Size).when(&[On(&[Socket])]).count(2.0).most(BUFFER),
+    unit(READS, &["socket.tcp_send_recv"], Per::Size).when(&[On(&[Socket])]).count(2.0),
     unit(READS, &["io.eventfd_write_read"], Per::Flat).when(&[On(&[Event])]).count(2.0),
-    unit(READS, &["io.pipe_write_read"], Per::Size).when(&[On(&[Pipe, Terminal])]).count(2.0).most(BUFFER),
+    unit(READS, &["io.pipe_write_read"], Per::Size).when(&[On(&[Pipe, Terminal])]).count(2.0),
     unit(READS, &["socket.send_recv"], Per::Flat).when(MESSAGES).count(2.0),
     unit(&["pread64"], &["io.pread"], Per::Size).when(FILES),
     unit(READS, &["io.read_file", "io.pread", "io.read_zero"], Per::Size).when(FILES),
     unit(WRITES, &["io.write_null"], Per::Size).when(&[On(&[Device])]),
-    unit(WRITES, &["socket.tcp_send_recv"], Per::Size).when(&[On(&[Socket])]).count(2.0).most(BUFFER),
+    unit(WRITES, &["socket.tcp_send_recv"], Per::Size).when(&[On(&[Socket])]).count(2.0),
     unit(WRITES, &["io.eventfd_write_read"], Per::Flat).when(&[On(&[Event])]).count(2.0),
-    unit(WRITES, &["io.pipe_write_read"], Per::Size).when(&[On(&[Pipe, Terminal])]).count(2.0).most(BUFFER),
+    unit(WRITES, &["io.pipe_write_read"], Per::Size).when(&[On(&[Pipe, Terminal])]).count(2.0),
     unit(WRITES, &["socket.send_recv"], Per::Flat).when(MESSAGES).count(2.0),
     // Programs write most files from their start to their end; databases do so with their journals, by pwrite().
     unit(WRITES, &["io.write_append", "io.write_file", "io.pwrite", "io.write_null"], Per::Size).when(FILES),
-    unit(&["recvmsg", "sendmsg"], &["socket.sendmsg_recvmsg"], Per::Size).count(2.0).most(BUFFER),
-    unit(&["recvfrom", "sendto", "recv", "send"], &["socket.tcp_send_recv"], Per::Size).count(2.0).most(BUFFER),
+    unit(&["recvmsg", "sendmsg"], &["socket.sendmsg_recvmsg"], Per::Size).count(2.0),
+    unit(&["recvfrom", "sendto", "recv", "send"], &["socket.tcp_send_recv"], Per::Size).count(2.0),
     unit(&["recvfrom", "sendto", "recvmsg", "sendmsg", "recv", "send"], &["socket.send_recv"], Per::Flat).count(2.0),
     unit(&["getdents", "getdents64"], &["dir.getdents64"], Per::Entries).less(&["fd.lseek"]),
     unit(&["sendfile", "sendfile64"], &["io.sendfile"], Per::Size),
@@ -124,9 +119,9 @@ pub const UNITS: &[Unit] = &[
     unit(&["fsync"], &["dir.fsync"], Per::Flat).when(&[On(&[Directory])]).less(&["file.rename"]),
     unit(&["fsync"], &["io.fsync"], Per::Flat).less(&["io.pwrite"]),
     unit(&["fdatasync"], &["io.fdatasync"], Per::Flat).less(&["io.pwrite"]),
-    unit(MAPS, &["mem.mmap_file_munmap"], Per::Size).when(&[Does(&["file"])]).count(2.0).most(MAPPED),
+    unit(MAPS, &["mem.mmap_file_munmap"], Per::Size).when(&[Does(&["file"])]).count(2.0),
     unit(&["munmap"], &["mem.munmap_touched"], Per::Size),
-    unit(&["mmap", "mmap2", "munmap"], &["mem.mmap_munmap"], Per::Size).count(2.0).most(MAPPED),
+    unit(&["mmap", "mmap2", "munmap"], &["mem.mmap_munmap"], Per::Size).count(2.0),
     unit(&["mprotect"], &["mem.mprotect"], Per::Flat),
     unit(&["brk"], &["mem.brk"], Per::Flat).count(2.0),
     unit(&["madvise"], &["mem.madvise_range"], Per::Size).when(&[Does(&["dontneed", "free"])]),
@@ -231,9 +226,6 @@ pub const CREATION: &[&str] =
 
 /// Calls that do almost nothing in the kernel; the first that a run has is the cost of a bare crossing.
 pub const NULL_CALLS: &[&str] = &["id.getppid", "id.umask", "id.getuid", "call.syscall_getpid"];
-
-/// The most common faults of a program that starts; the first that a run has prices all faults.
-pub const FAULTS: &[&str] = &["mem.fault_anonymous", "mem.fault_file", "mem.fault_cow"];
 
 /// Calls that conclusions name together.
 pub const FAMILIES: &[(&str, &[&str])] = &[

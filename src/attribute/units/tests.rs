@@ -77,20 +77,6 @@ fn fallbacks_are_of_the_same_kind() {
 }
 
 #[test]
-fn parameters_are_within_what_operations_take() {
-    let at = |call: &str, class: &Class| units_of(call, class, None).next().unwrap().measured_at(class);
-    let sized = |kind, size| Class { descriptor: Some(kind), size: Some(size), ..Class::default() };
-    assert_eq!(at("read", &sized(File, 0)), Some(("size", 1)));
-    assert_eq!(at("read", &sized(File, 8 << 20)), Some(("size", 1 << 20)));
-    assert_eq!(at("read", &sized(Pipe, 8 << 20)), Some(("size", 1 << 16)));
-    assert_eq!(at("getdents64", &sized(Directory, 1 << 15)), Some(("entries", 1000)));
-    assert_eq!(at("getdents64", &sized(Directory, 0)), Some(("entries", 0)));
-    assert_eq!(at("exit_group", &Class::default()), Some(("mib", 1)));
-    assert_eq!(at("stat", &Class { depth: Some(5000), ..Class::default() }), Some(("depth", 32)));
-    assert_eq!(at("close", &sized(File, 1)), None);
-}
-
-#[test]
 fn every_call_is_known() {
     const ELSEWHERE: [&str; 3] = ["recv", "send", "waitpid"];
     let names = UNITS.iter().flat_map(|unit| unit.calls).chain(CREATION);

@@ -4,6 +4,7 @@ use crate::cli::complete;
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
+use crate::cli::show::StackWeight;
 use crate::model::Profile;
 use crate::report::figure::Figure;
 use crate::report::{svg, write_lines};
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// The question and the answer first; then the table of all operations, to be sorted and filtered, with the distribution of
 /// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
 /// value with models and crossovers; the machine and its warnings. Of a profile: where wall time went, the calls, their
-/// latency, paths and descriptors, stacks, and with --costs what unit costs explain and advice. Of a kernel
+/// latency, paths and descriptors, stacks, and advice. Of a kernel
 /// atlas, and of runs in several kernels: a heat map of operations by kernel, the functions behind each step, and release notes.
 #[derive(Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -59,7 +60,7 @@ Examples:
   syscost report now.json --format svg --figure distribution --only 'file.*' -o file.svg
   syscost run io.read_zero --param size=1..1Mx4 --out size.json && syscost report size.json
   syscost report now.json fstat-6.1.json
-  syscost report profile.json --costs here.json --versus there.json -o workload.html
+  syscost report profile.json -o workload.html
   syscost report before.profile.json after.profile.json -o workload.html
   syscost report atlas/ -o atlas.html
   syscost report profile.json --format svg --figure stacks --weight on-cpu -o stacks.svg";
@@ -93,32 +94,12 @@ pub enum FigureKind {
 /// Options for profiles.
 #[derive(Clone, clap::Args)]
 pub struct ProfileArgs {
-    /// Of a profile: unit costs of the machine that it is from, a result file of 'syscost run --out'.
-    #[arg(long, value_name = "FILE[@ENV]")]
-    pub costs: Option<String>,
-    /// Of a profile: unit costs to compare with; may be given several times. Needs --costs.
-    #[arg(long, value_name = "FILE[@ENV]", num_args = 1.., requires = "costs")]
-    pub versus: Vec<String>,
     /// Of a profile, with --figure stacks: what the widths are. [default: calls]
     #[arg(long, value_enum, value_name = "WHAT")]
-    pub weight: Option<FlameWeight>,
+    pub weight: Option<StackWeight>,
     /// Of a profile's command, show the program's name only.
     #[arg(long)]
     pub no_arguments: bool,
-}
-
-/// What the width of a frame is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum FlameWeight {
-    /// Calls.
-    #[default]
-    Calls,
-    /// Time on a CPU in calls.
-    OnCpu,
-    /// Time blocked in calls.
-    Blocked,
-    /// Calls x unit cost, of calls that have one. Needs --costs.
-    Attributed,
 }
 
 impl ProfileArgs {
@@ -129,10 +110,8 @@ impl ProfileArgs {
 
     /// Checks that none is given for result files. Errors: if one is.
     pub fn check_for_runs(&self) -> Result<()> {
-        if self.costs.is_some() || self.weight.is_some() || self.no_arguments {
-            bail!(
-                "--costs, --versus, --weight and --no-arguments are for one profile of 'syscost trace -o': omit them"
-            );
+        if self.weight.is_some() || self.no_arguments {
+            bail!("--weight and --no-arguments are for one profile of 'syscost trace -o': omit them");
         }
         Ok(())
     }

@@ -1,17 +1,14 @@
 //! What `syscost report` makes of a profile: a page, or one figure of it.
 
-use super::args::{FigureKind, FlameWeight, Kind, ReportArgs};
-use crate::attribute::{Attribution, attribute};
-use crate::cli::attribute::{costs, own_costs};
+use super::args::{FigureKind, Kind, ReportArgs};
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
 use crate::cli::result_files;
-use crate::cli::show::StackWeight;
 use crate::compare::{ProfileColumn, compare_profiles};
-use crate::model::{By, Profile};
+use crate::model::Profile;
 use crate::report::figure::Figure;
-use crate::report::html::{ProfilePage, ProfilesPage, each_s, write_profile_page, write_profiles_page};
+use crate::report::html::{ProfilesPage, write_profile_page, write_profiles_page};
 use crate::report::{Weight, flame_difference, flame_figure, latency_histograms, time_figure};
 use anyhow::{Result, anyhow, bail};
 use std::io::Write;
@@ -19,14 +16,8 @@ use std::io::Write;
 /// Makes the page or the figure of a profile. Errors: if options do not apply, or files cannot be read or written.
 pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
-    let of_profile = &args.of_profile;
-    let profile = of_profile.hide(profile);
-    let own = own_costs(of_profile.costs.as_deref(), &profile)?;
-    let versus = of_profile.versus.iter().map(|name| costs("--versus", name)).collect::<Result<Vec<_>>>()?;
-    let found = own.as_ref().map(|own| attribute(&profile, Some(own), &versus, By::Call));
-    let page = ProfilePage { profile: &profile, attribution: found.as_ref() };
-    let figure = || figure(&profile, found.as_ref(), args);
-    args.deliver(|html| write_profile_page(&page, html), figure, (notes, out))
+    let profile = args.of_profile.hide(profile);
+    args.deliver(|html| write_profile_page(&profile, html), || figure(&profile, args), (notes, out))
 }
 
 /// Makes the page or the figure of what changed from one profile to another. Errors: as above.
@@ -42,7 +33,7 @@ pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<E
     let sides = [&profiles[0], &profiles[1]];
     let page = ProfilesPage { profiles: sides, comparison: &comparison };
     let figure = || {
-        flame_difference(sides, &weight(args, None)?).ok_or_else(|| {
+        flame_difference(sides, &weight(args)).ok_or_else(|| {
             anyhow!("--figure stacks: not both profiles have stacks of this weight; trace with --stacks")
         })
     };
@@ -50,8 +41,8 @@ pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<E
 }
 
 fn check_two(args: &ReportArgs) -> Result<()> {
-    if args.baseline.is_some() || !args.only.is_empty() || args.of_profile.costs.is_some() {
-        bail!("--baseline, --only and --costs are not for two profiles: the second is compared with the first");
+    if args.baseline.is_some() || !args.only.is_empty() {
+        bail!("--baseline and --only are not for two profiles: the second is compared with the first");
     }
     if args.format == Kind::Svg && args.figure != Some(FigureKind::Stacks) {
         bail!("--format svg: two profiles have one figure, the difference of their stacks: add --figure stacks");
@@ -76,27 +67,19 @@ fn check(args: &ReportArgs) -> Result<()> {
     check_weight(args)
 }
 
-fn figure(profile: &Profile, found: Option<&Attribution>, args: &ReportArgs) -> Result<Figure> {
+fn figure(profile: &Profile, args: &ReportArgs) -> Result<Figure> {
     match args.figure {
         Some(FigureKind::Time) => time_figure(profile).ok_or_else(|| {
             anyhow!("--figure time: what the wall time was spent on is not known; trace as root, with eBPF")
         }),
         Some(FigureKind::Latency) => latency_histograms(profile)
             .ok_or_else(|| anyhow!("--figure latency: the profile has no latencies; trace as root, with eBPF")),
-        Some(FigureKind::Stacks) => flame_figure(profile, &weight(args, found)?)
+        Some(FigureKind::Stacks) => flame_figure(profile, &weight(args))
             .ok_or_else(|| anyhow!("--figure stacks: the profile has no stacks of this weight; trace with --stacks")),
         _ => bail!("a profile has no such figure: choose --figure time, latency or stacks"),
     }
 }
 
-fn weight(args: &ReportArgs, found: Option<&Attribution>) -> Result<Weight> {
-    Ok(match args.of_profile.weight.unwrap_or_default() {
-        FlameWeight::Calls => StackWeight::Calls.into(),
-        FlameWeight::OnCpu => StackWeight::OnCpu.into(),
-        FlameWeight::Blocked => StackWeight::Blocked.into(),
-        FlameWeight::Attributed => {
-            let found = found.ok_or_else(|| anyhow!("--weight attributed needs unit costs: pass --costs FILE"))?;
-            Weight::Attributed(each_s(found))
-        }
-    })
+fn weight(args: &ReportArgs) -> Weight {
+    args.of_profile.weight.unwrap_or_default().into()
 }

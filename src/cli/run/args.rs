@@ -36,15 +36,6 @@ pub struct RunArgs {
     /// --param, --env and --time override what it says.
     #[arg(long, value_name = "NAME|FILE", add = complete::studies(), conflicts_with_all = ["patterns", "all", "setups", "preludes"], help_heading = WHAT)]
     pub study: Option<String>,
-    /// Measure the unit costs of this profile, for 'syscost attribute'.
-    ///
-    /// Those are the operations that are like the calls in a profile from 'syscost trace -o', at their sizes, depths and kinds of
-    /// descriptor. Those that take a small share of the calls' time may have wider intervals. - for standard input.
-    #[arg(long, value_name = "PROFILE", conflicts_with_all = ["patterns", "all", "study", "setups", "preludes", "params", "cold"], help_heading = WHAT)]
-    pub profile: Option<PathBuf>,
-    /// The profile in place of that file, of a program that was just traced.
-    #[arg(skip)]
-    pub traced: Option<crate::model::Profile>,
     /// Values of a parameter, one case each.
     ///
     /// A list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, ends included. Repeatable.
@@ -167,7 +158,6 @@ Examples:
   syscost file --param depth=1,8 --time 10 --out file.json
   syscost 'c:getpid()' 'perl:getppid()' id.getppid
   syscost id file --env native,seccomp-docker,gvisor
-  syscost run --profile profile.json --out here.json
 
 All options: syscost run --help-all";
 
@@ -187,7 +177,6 @@ Examples:
   syscost run --env-command 'nice=nice -n 19' --env native
   syscost run id file --via 'ssh host' --probe /tmp/probe
   syscost run --study perl-ops
-  syscost run --profile profile.json --out here.json
   syscost run '*.getpid' --format json | jq '.records[].median_ns'
 
 Operations work on files in a private directory under TMPDIR (if unset: /tmp, or XDG_RUNTIME_DIR if /tmp

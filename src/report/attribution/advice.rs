@@ -1,24 +1,15 @@
 //! Advice in words: who makes which calls, where, and what to change. All formats of attributions call it.
 
-use crate::attribute::advice::{Advice, PathUse, Rule, Time, largest};
+use crate::attribute::advice::{Advice, Group, PathUse, Rule, Time, advice, largest};
 use crate::model::Profile;
 use crate::prose::{counted, some};
 use crate::report::attribution::notes::{range, seconds};
 use crate::report::numbers::{percent, thousands};
-use crate::report::{Cell, Spec, Table};
 
-/// All advice as a table, or that there is none.
-pub fn table(profile: &Profile, advice: &[Advice]) -> Table {
-    let number = |value: f64| Cell::number(seconds(value), value);
-    let columns = [
-        Spec::right("saves s", move |advice: &Advice| number(advice.saved.value)),
-        Spec::right("range", |advice: &Advice| range(advice.saved).into()),
-        Spec::right("calls", |advice: &Advice| Cell::number(thousands(advice.calls as f64), advice.calls as f64)),
-        Spec::right("took s", move |advice: &Advice| advice.measured_s.map_or(Cell::default(), number)),
-        Spec::left("what", |advice: &Advice| what(advice).into()).wrapping(),
-    ];
-    let notes = if advice.is_empty() { none(profile) } else { vec![SECONDS.to_string()] };
-    Table::of(&columns, advice).titled("What could be saved").noted(notes)
+/// A sentence for each piece of advice: `0.0312 s (0.0156 to 0.0624): reads of under 128 bytes: ...`; that there is none, if so.
+pub fn advice_lines(profile: &Profile) -> Vec<String> {
+    let advice = advice(profile, profile.null_call_ns);
+    if advice.is_empty() { none(profile) } else { advice.iter().map(line).collect() }
 }
 
 /// The most of the wall time that system calls take where there is nothing to save in them.
@@ -29,10 +20,10 @@ pub fn none(profile: &Profile) -> Vec<String> {
     let (groups, share) = largest(profile, 3);
     let mut lines = match share {
         Some(share) if share < LITTLE => {
-            vec![format!("No rule applies: system calls take {} of the wall time.", percent(share))]
+            vec![format!("No rule applies: system calls take {}% of the wall time.", percent(100.0 * share))]
         }
         _ => {
-            let one = |group: &crate::attribute::advice::Group| {
+            let one = |group: &Group| {
                 let takes =
                     if group.takes_s > 0.0 { format!(" ({} s)", seconds(group.takes_s)) } else { String::new() };
                 format!("{} calls for {}{takes}", thousands(group.calls as f64), group.items)
@@ -47,11 +38,8 @@ pub fn none(profile: &Profile) -> Vec<String> {
     lines
 }
 
-const SECONDS: &str = "Seconds are CPU time, so of wall time as well where one thread does the work, and with waiting where that \
-                       is said. Savings overlap: they do not add up.";
-
 /// One line: `0.0312 s (0.0156 to 0.0624): cat: read of 1 byte each of a file: ...`
-pub fn line(advice: &Advice) -> String {
+fn line(advice: &Advice) -> String {
     let range = Some(range(advice.saved))
         .filter(|range| !range.is_empty())
         .map_or_else(String::new, |range| format!(" ({range})"));

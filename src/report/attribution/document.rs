@@ -15,5 +15,5 @@ pub struct AttributionDocument<'a> {
 }
 
 impl JsonDocument for AttributionDocument<'_> {
-    const SCHEMA: &'static str = "syscost.attribution/3";
+    const SCHEMA: &'static str = "syscost.why/1";
 }

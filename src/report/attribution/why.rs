@@ -1,7 +1,7 @@
-//! An attribution on one screen: where the wall time went, the calls with most of it, who made them, what could be saved, and what
-//! other environments would change. Called by `cli::why`.
+//! An attribution on one screen: where the wall time went, the calls with most of it and who made them, what could be saved, and what
+//! they would cost elsewhere. Called by `cli::why`.
 
-use super::{advice, csv, notes, verdict, warnings};
+use super::{advice, csv, elsewhere, notes};
 use crate::attribute::Attribution;
 use crate::attribute::advice::Advice;
 use crate::attribute::breakdown::{CallRow, Part, PartKind};
@@ -20,52 +20,58 @@ const MOST_PATHS: usize = 4;
 const MOST_WARNINGS: usize = 2;
 const MOST_WAITS: usize = 4;
 
-/// Parts under this share of the time have no row.
+/// Parts under this share of the time are in one row together.
 const LEAST: f64 = 0.005;
 
-/// Below predictions.
-const MEASURED: &str = "These are predictions; 'syscost race --env NAMES -- COMMAND' measures.";
+/// Share of the CPU time in user mode from which on system calls are not the problem.
+const USER_BOUND: f64 = 0.8;
 
 /// The screen. All of it is in the records for programs.
 pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
+    let blocks = why_tables(profile, found).into_iter().map(Block::Table).collect();
+    Document { blocks, records: csv::records(found) }
+}
+
+/// The tables of the screen.
+fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
     let mut tables = parts(profile, found);
-    tables.extend([calls(profile, found), savings(profile, found)]);
     if let Some(last) = tables.last_mut() {
-        last.notes.extend(found.versus.iter().map(|change| format!("{}: {}", change.there, verdict::wall(change))));
-        last.notes.extend((!found.versus.is_empty()).then(|| MEASURED.to_string()));
-        let warnings = found.warnings.iter().take(MOST_WARNINGS);
-        last.notes.extend(warnings.map(|warning| format!("Warning: {}.", warnings::warning(warning))));
+        last.notes.extend(verdicts(found));
+    }
+    tables.extend([calls(profile, found), savings(profile, found)]);
+    tables.extend(found.elsewhere.iter().map(elsewhere::table));
+    if let Some(last) = tables.last_mut() {
+        let incomplete = found.incomplete.then(|| "the profile is incomplete: all counts are lower bounds".to_string());
+        let warnings = incomplete.iter().chain(&found.warnings).take(MOST_WARNINGS);
+        last.notes.extend(warnings.map(|warning| format!("Warning: {}.", warning.trim_end_matches('.'))));
     }
     tables.retain(|table| !table.rows().is_empty() || !table.notes.is_empty());
-    let blocks = tables.iter().map(Table::without_empty).map(Block::Table).collect();
-    Document { blocks, records: csv::records(found) }
+    tables.iter().map(Table::without_empty).collect()
 }
 
 /// A row of the first table.
 struct Line {
     part: String,
     seconds: f64,
-    share: f64,
     what: String,
 }
 
 /// What the wall time was, and within it the CPU time. The CPU time has a table of its own where the wall time is not known or where
-/// several threads ran at once, so that both have their own shares.
+/// several threads ran at once.
 fn parts(profile: &Profile, found: &Attribution) -> Vec<Table> {
-    let account = &found.here.account;
-    let of_cpu = |prefix: &str, whole: f64| -> Vec<Line> {
-        account.parts.iter().filter_map(|part| in_cpu_time(part, prefix, whole)).collect()
+    let cpu = cpu_lines(found);
+    let cpu_s = found.cpu.seconds;
+    let Some(path) = &found.wall else {
+        let heading = format!("{}: {}", title(profile), whole(cpu_s, "of CPU time"));
+        return vec![table(heading, cpu_s, cpu)];
     };
-    let Some(path) = &found.here.path else {
-        let heading = format!("{}: {}", title(profile), whole(account.whole, "of CPU time"));
-        return vec![table(heading, account.whole, &account.whole.map_or_else(Vec::new, |whole| of_cpu("", whole)))];
-    };
-    let within = if path.serial { of_cpu("  ", path.wall_s) } else { Vec::new() };
     let heading = format!("{}: {}", title(profile), whole(Some(path.wall_s), "of wall time"));
-    let mut tables = vec![table(heading, Some(path.wall_s), &wall_lines(path, within, found))];
-    if let Some(cpu_s) = account.whole.filter(|_| !path.serial) {
-        tables.push(table(whole(Some(cpu_s), "of CPU time, of all threads together"), Some(cpu_s), &of_cpu("", cpu_s)));
+    if path.serial {
+        return vec![table(heading, Some(path.wall_s), within(path, &cpu, cpu_s))];
     }
+    let wall = path.parts.iter().map(wall_line).collect();
+    let mut tables = vec![table(heading, Some(path.wall_s), wall)];
+    tables.extend(cpu_s.map(|s| table(whole(Some(s), "of CPU time, of all threads together"), cpu_s, cpu)));
     tables
 }
 
@@ -73,91 +79,158 @@ fn whole(seconds: Option<f64>, kind: &str) -> String {
     seconds.map_or_else(|| "time unknown".to_string(), |s| format!("{} s {kind}", notes::seconds(s)))
 }
 
-fn table(heading: String, whole: Option<f64>, lines: &[Line]) -> Table {
-    let lines: Vec<&Line> = lines.iter().filter(|line| line.share >= LEAST).collect();
-    let unit = TimeUnit::of(whole.unwrap_or(0.0));
-    let columns = [
-        Spec::left("part", |line: &&Line| line.part.as_str().into()),
-        Spec::right(&unit.title("time"), move |line: &&Line| Cell::number(unit.text(line.seconds), line.seconds)),
-        Spec::right("%", |line: &&Line| Cell::number(percent(100.0 * line.share), line.share)),
-        Spec::left("what", |line: &&Line| line.what.as_str().into()).wrapping(),
-    ];
-    Table::of(&columns, &lines).titled(heading)
+fn cpu_lines(found: &Attribution) -> Vec<Line> {
+    let line = |part: &Part| Line {
+        part: notes::part(part.kind).to_string(),
+        seconds: part.seconds,
+        what: match part.kind {
+            PartKind::UserMode => some(&found.cpu.functions, MOST_WAITS),
+            PartKind::Calls => busiest(found),
+            _ => String::new(),
+        },
+    };
+    found.cpu.parts.iter().map(line).collect()
 }
 
-/// The parts of the wall time; below that on a CPU, the lines of `within` and what has no measured time.
-fn wall_lines(path: &Path, within: Vec<Line>, found: &Attribution) -> Vec<Line> {
+/// The calls with most CPU time.
+fn busiest(found: &Attribution) -> String {
+    let mut rows: Vec<&CallRow> = found.calls.iter().filter(|row| row.on_cpu_s > Some(0.0)).collect();
+    rows.sort_by(|a, b| b.on_cpu_s.unwrap_or(0.0).total_cmp(&a.on_cpu_s.unwrap_or(0.0)));
+    some(&rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), MOST_WAITS)
+}
+
+/// The parts of the wall time, with the CPU time's in place of that on a CPU.
+fn within(path: &Path, cpu: &[Line], cpu_s: Option<f64>) -> Vec<Line> {
     let (on_cpu, others): (Vec<_>, Vec<_>) =
         path.parts.iter().partition(|part| matches!(part.kind, PathKind::OnCpu { .. }));
-    let is_priced = |part: &&Part| matches!(part.kind, PartKind::Priced { .. } | PartKind::AllCrossings { .. });
-    let priced = found.here.account.beside.iter().filter(is_priced);
-    let line = |part: &PathPart| wall_line(path, part);
-    let mut lines: Vec<Line> = on_cpu.into_iter().map(line).collect();
-    lines.extend(within);
-    lines.extend(priced.filter_map(|part| in_cpu_time(part, "  ", path.wall_s)));
-    lines.extend(others.into_iter().map(line));
+    let on_cpu_s: f64 = on_cpu.iter().map(|part| part.seconds).sum();
+    // Both are measured, by two clocks.
+    let scale = cpu_s.filter(|cpu_s| *cpu_s > 0.0).map(|cpu_s| on_cpu_s / cpu_s);
+    let mut lines: Vec<Line> = match scale {
+        Some(scale) => {
+            let of =
+                |line: &Line| Line { part: line.part.clone(), seconds: scale * line.seconds, what: line.what.clone() };
+            cpu.iter().map(of).collect()
+        }
+        None => on_cpu.into_iter().map(wall_line).collect(),
+    };
+    lines.extend(others.into_iter().map(wall_line));
     lines
 }
 
-fn wall_line(path: &Path, part: &PathPart) -> Line {
-    let (name, _) = notes::path(&part.kind);
+fn wall_line(part: &PathPart) -> Line {
     let what = match &part.kind {
         PathKind::Blocked { calls, .. } => {
             some(&calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), MOST_WAITS)
         }
         _ => String::new(),
     };
-    Line { part: name, seconds: part.seconds, share: part.seconds / path.wall_s, what }
+    Line { part: notes::path(&part.kind), seconds: part.seconds, what }
 }
 
-fn in_cpu_time(part: &Part, prefix: &str, whole: f64) -> Option<Line> {
-    let what = match part.kind {
-        PartKind::OffCpu => return None,
-        PartKind::Faults { count, .. } => format!("{} page faults", thousands(count as f64)),
-        PartKind::Crossings => "entering and leaving the kernel".to_string(),
-        PartKind::Tracer => "added by tracing".to_string(),
-        _ => String::new(),
+/// Rows that add up to `whole`, the greatest first; the small ones are one.
+fn table(heading: String, whole: Option<f64>, lines: Vec<Line>) -> Table {
+    let sum: f64 = lines.iter().map(|line| line.seconds).sum();
+    let whole = whole.unwrap_or(sum);
+    let (mut shown, small): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(|line| line.seconds >= LEAST * whole);
+    shown.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let rest: f64 = small.iter().map(|line| line.seconds).sum();
+    let names: Vec<&str> = small.iter().map(|line| line.part.as_str()).collect();
+    if rest > LEAST * whole / 10.0 {
+        shown.push(Line { part: "others".to_string(), seconds: rest, what: some(&names, MOST_WAITS) });
+    }
+    let unit = TimeUnit::of(whole);
+    let columns = [
+        Spec::left("part", |line: &Line| line.part.as_str().into()),
+        Spec::right(&unit.title("time"), move |line: &Line| Cell::number(unit.text(line.seconds), line.seconds)),
+        Spec::right("%", move |line: &Line| {
+            let share = if whole > 0.0 { line.seconds / whole } else { 0.0 };
+            Cell::number(percent(100.0 * share), share)
+        }),
+        Spec::left("what", |line: &Line| line.what.as_str().into()).wrapping(),
+    ];
+    Table::of(&columns, &shown).titled(heading)
+}
+
+/// What entering the kernel takes, and whether system calls matter at all.
+fn verdicts(found: &Attribution) -> Vec<String> {
+    let entering = found.entering.as_ref().map(|own| {
+        let of = if own.of_wall { "of the wall time" } else { "of the CPU time" };
+        format!(
+            "If entering the kernel cost nothing: {}% less {of} ({} calls x {:.0} ns).",
+            percent(100.0 * own.share),
+            thousands(own.calls as f64),
+            own.null_call_ns
+        )
+    });
+    entering.into_iter().chain(user_bound(found)).collect()
+}
+
+/// System calls are not the problem of a program that is on a CPU, in user mode, most of the time.
+fn user_bound(found: &Attribution) -> Option<String> {
+    let user = found.cpu.parts.iter().find(|part| part.kind == PartKind::UserMode)?.seconds;
+    let cpu_s = found.cpu.seconds?;
+    let on_cpu = |path: &Path| -> f64 {
+        let own = path.parts.iter().filter(|part| matches!(part.kind, PathKind::OnCpu { .. }));
+        own.map(|part| part.seconds).sum::<f64>() / path.wall_s
     };
-    let seconds = part.seconds.value;
-    Some(Line { part: format!("{prefix}{}", notes::part(&part.kind).0), seconds, share: seconds / whole, what })
-}
-
-/// On a CPU, by unit costs where that was not measured.
-fn on_cpu_s(row: &CallRow) -> Option<f64> {
-    row.on_cpu_s.or(row.priced.map(|priced| priced.value))
-}
-
-/// In the call, with waiting.
-fn time(row: &CallRow) -> f64 {
-    [on_cpu_s(row), row.runnable_s, row.blocked_s].into_iter().flatten().sum()
+    let busy = found.wall.as_ref().map_or(1.0, on_cpu);
+    (busy * user / cpu_s >= USER_BOUND).then(|| {
+        format!(
+            "System calls are not the problem: {}% of the CPU time is user mode; 'perf record -g' shows its functions.",
+            percent(100.0 * user / cpu_s)
+        )
+    })
 }
 
 fn calls(profile: &Profile, found: &Attribution) -> Table {
-    let mut rows: Vec<&CallRow> = found.here.rows.iter().collect();
-    rows.sort_by(|a, b| time(b).total_cmp(&time(a)));
-    let more = rows.len().saturating_sub(MOST_CALLS);
-    rows.truncate(MOST_CALLS);
-    let unit = TimeUnit::of(rows.first().map_or(0.0, |row| time(row)));
+    let shown = &found.calls[..found.calls.len().min(MOST_CALLS)];
+    let others = others(&found.calls[shown.len()..]);
+    let rows: Vec<&CallRow> = shown.iter().chain(&others).collect();
+    let unit = TimeUnit::of(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
     let column = |what: &str, of: fn(&CallRow) -> Option<f64>| {
         Spec::right(&unit.title(what), move |row: &&CallRow| {
             of(row).map_or(Cell::default(), |seconds| Cell::number(unit.text(seconds), seconds))
         })
     };
+    let count = |calls: u64| Cell::number(thousands(calls as f64), calls as f64);
     let columns = [
-        Spec::left("call", |row: &&CallRow| row.call.as_str().into()),
-        Spec::right("calls", |row: &&CallRow| Cell::number(thousands(row.calls as f64), row.calls as f64)),
-        column(if found.here.measured { "on CPU" } else { "by unit cost" }, on_cpu_s),
-        column("runnable", |row| row.runnable_s),
-        column("blocked", |row| row.blocked_s),
-        Spec::right("us each", move |row: &&CallRow| {
-            let each = time(row) * 1e6 / row.calls.max(1) as f64;
-            Cell::number(format!("{each:.2}"), each)
+        Spec::left("call", |row: &&CallRow| row.name.as_str().into()),
+        Spec::right("calls", move |row: &&CallRow| count(row.calls)),
+        Spec::right(
+            "errors",
+            move |row: &&CallRow| {
+                if row.failures == 0 { Cell::default() } else { count(row.failures) }
+            },
+        ),
+        column("on CPU", |row| row.on_cpu_s),
+        column("waiting", |row| row.waiting_s),
+        column("elapsed", |row| row.elapsed_s),
+        Spec::right("us each", |row: &&CallRow| {
+            let each = row.seconds() * 1e6 / row.calls.max(1) as f64;
+            if each > 0.0 { Cell::number(format!("{each:.2}"), each) } else { Cell::default() }
         }),
+        Spec::left("who", |row: &&CallRow| row.process.as_str().into()),
     ];
-    let mut notes: Vec<String> =
-        (more > 0).then(|| format!("{more} more system calls took less.")).into_iter().collect();
-    notes.extend(tree(profile, MOST_PATHS));
+    let waiting = found.calls.iter().any(|row| row.waiting_s.is_some());
+    let waiting = waiting.then(|| "Waiting: nothing else of the program ran meanwhile.".to_string());
+    let notes = waiting.into_iter().chain(tree(profile, MOST_PATHS)).collect();
     Table::of(&columns, &rows).titled("System calls with most time").noted(notes)
+}
+
+/// The calls below those that are shown.
+fn others(rows: &[CallRow]) -> Option<CallRow> {
+    let sum = |of: fn(&CallRow) -> Option<f64>| rows.iter().filter_map(of).reduce(|a, b| a + b);
+    (!rows.is_empty()).then(|| CallRow {
+        name: format!("{} others", rows.len()),
+        calls: rows.iter().map(|row| row.calls).sum(),
+        failures: rows.iter().map(|row| row.failures).sum(),
+        on_cpu_s: sum(|row| row.on_cpu_s),
+        waiting_s: sum(|row| row.waiting_s),
+        blocked_s: sum(|row| row.blocked_s),
+        elapsed_s: sum(|row| row.elapsed_s),
+        process: String::new(),
+    })
 }
 
 fn savings(profile: &Profile, found: &Attribution) -> Table {
@@ -167,7 +240,6 @@ fn savings(profile: &Profile, found: &Attribution) -> Table {
         Spec::right("range", |advice: &Advice| notes::range(advice.saved).into()),
         Spec::left("what", |advice: &Advice| advice::what(advice).into()).wrapping(),
     ];
-    let nothing = || advice::none(profile).into_iter().take(1);
-    let notes = if advice.is_empty() { nothing().collect() } else { Vec::new() };
+    let notes = if advice.is_empty() { advice::none(profile) } else { Vec::new() };
     Table::of(&columns, advice).titled("What could be saved").noted(notes)
 }

@@ -7,7 +7,6 @@ use crate::report::figure::tree::Tree;
 use crate::report::figure::{Chart, Figure, FrameKind};
 use crate::report::numbers::thousands;
 use crate::report::{Cell, Spec, Table};
-use std::collections::HashMap;
 
 /// What a stack weighs.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +14,6 @@ pub enum Weight {
     Calls,
     OnCpu,
     Blocked,
-    /// Seconds per call by unit costs, by name of the call.
-    Attributed(HashMap<String, f64>),
 }
 
 impl Weight {
@@ -26,7 +23,6 @@ impl Weight {
             Weight::Calls => Some(stack.calls as f64),
             Weight::OnCpu => stack.on_cpu_ns.map(|ns| ns as f64),
             Weight::Blocked => stack.blocked_ns.map(|ns| ns as f64),
-            Weight::Attributed(each_s) => Some(each_s.get(&stack.call)? * 1e9 * stack.calls as f64),
         }
     }
 
@@ -35,7 +31,6 @@ impl Weight {
             Weight::Calls => "calls",
             Weight::OnCpu => "time on the CPU in calls",
             Weight::Blocked => "time blocked in calls",
-            Weight::Attributed(_) => "time of calls by unit costs",
         }
     }
 

@@ -6,7 +6,6 @@ use super::{Call, ProfileFile};
 use crate::model::{Concurrency, Histogram, Outside};
 use crate::store::buckets::check_buckets;
 use crate::store::error::Invalid;
-use crate::store::parse::Wire;
 use crate::store::rules::{Checked, MAX_NAME, fits, name, positive, wrong};
 use std::collections::BTreeSet;
 
@@ -26,13 +25,8 @@ pub fn file(file: &ProfileFile) -> Checked {
         name("durations", call)?;
         check_buckets(&format!("durations.{call}"), buckets, Histogram::TRACED)?;
     }
-    file.unit_costs.as_ref().map_or(Ok(()), |run| run.check().map_err(in_costs))?;
+    file.null_call_ns.map_or(Ok(()), |ns| positive("null_call_ns", ns))?;
     details(file)
-}
-
-/// An error in the unit costs.
-pub fn in_costs(error: Invalid) -> Invalid {
-    Invalid { place: format!("unit_costs.{}", error.place), ..error }
 }
 
 fn calls(calls: &[Call]) -> Checked {

@@ -1,9 +1,8 @@
 //! Conversion between the wire types and the model. In the file, the calls of all processes are in one list, so that a profile
 //! written by hand needs no processes.
 
-use super::check::in_costs;
 use super::detail::{Object, SlowCall};
-use super::{Call, KIND, ProfileFile, Repeat, ResultFile, SCHEMA, check};
+use super::{Call, KIND, ProfileFile, Repeat, SCHEMA, check};
 use crate::model::{self, CallCount, Histogram, ProcessGroup, Profile, StackCount, TracerFacts};
 use crate::store::buckets::{histogram, pairs};
 use crate::store::error::{FileKind, Invalid};
@@ -56,7 +55,7 @@ impl Wire<Profile> for ProfileFile {
             stacks_sampled: profile.stacks_sampled,
             slowest: profile.slowest.into_iter().map(Into::into).collect(),
             repeats: profile.repeats.into_iter().map(Into::into).collect(),
-            unit_costs: profile.unit_costs.map(|run| Box::new(ResultFile::from_model(&run))),
+            null_call_ns: profile.null_call_ns,
             warnings: profile.warnings,
         }
     }
@@ -90,7 +89,7 @@ impl Wire<Profile> for ProfileFile {
             stacks_sampled: self.stacks_sampled,
             slowest: self.slowest.into_iter().map(Into::into).collect(),
             repeats: self.repeats.into_iter().map(Into::into).collect(),
-            unit_costs: self.unit_costs.map(|run| run.into_model()).transpose().map_err(in_costs)?.map(Box::new),
+            null_call_ns: self.null_call_ns,
             warnings: self.warnings,
         })
     }

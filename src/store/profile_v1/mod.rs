@@ -9,7 +9,6 @@ mod detail;
 
 use super::buckets::Bucket;
 use super::error::FileKind;
-use super::v1::ResultFile;
 use crate::model::{Class, Ending, Host, ProcessGroup, ProcessPath, Source, StackCount, Tool, TracerFacts, Usage};
 use detail::{Object, SlowCall, is_zero};
 use schemars::JsonSchema;
@@ -95,9 +94,9 @@ pub struct ProfileFile {
     /// Further runs of the same command; everything else is of the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     repeats: Vec<Repeat>,
-    /// Unit costs that were measured for this profile, on the same machine; a result file.
+    /// What a null call took on the same machine, in nanoseconds; left out if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    unit_costs: Option<Box<ResultFile>>,
+    null_call_ns: Option<f64>,
     /// What concerns the profile as a whole, one line each.
     #[serde(default)]
     warnings: Vec<String>,

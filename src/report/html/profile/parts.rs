@@ -1,18 +1,10 @@
 //! What the sections of a page about a profile share.
 
-use crate::attribute::Attribution;
 use crate::model::{By, Profile, Total};
 use crate::report::Table;
 use crate::report::profile::profile_table;
 use crate::write::html as cells;
 use crate::write::markup::Markup;
-
-/// What the page is about.
-pub struct ProfilePage<'a> {
-    pub profile: &'a Profile,
-    /// With unit costs: what they explain, and what those of others would change.
-    pub attribution: Option<&'a Attribution>,
-}
 
 /// What the colours of a difference are.
 pub const CHANGES: &str = "Red boxes have more, blue ones less: pale from 2%, strong from 25% of the larger side on; grey ones \

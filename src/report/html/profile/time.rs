@@ -1,6 +1,6 @@
 //! Before everything else: what is doubtful, and where the time went.
 
-use super::parts::{ProfilePage, section};
+use super::parts::section;
 use crate::model::Profile;
 use crate::report::attribution::advice_lines;
 use crate::report::html::charts::figure;
@@ -21,23 +21,23 @@ pub fn warnings(html: &mut Markup, profile: &Profile) {
     html.raw("</aside>");
 }
 
-pub fn write(html: &mut Markup, page: &ProfilePage) {
+pub fn write(html: &mut Markup, profile: &Profile) {
     section(html, ("answer", "Where did the time go?"), |html| {
-        html.raw("<p class=\"lead\">").text(&in_short(page.profile)).raw("</p>");
-        match time_figure(page.profile) {
+        html.raw("<p class=\"lead\">").text(&in_short(profile)).raw("</p>");
+        match time_figure(profile) {
             Some(drawn) => figure(html, &drawn, "time"),
             None => {
                 html.raw("<p class=\"rule\">What the wall time was spent on is not known: several threads ran, and the tracer did \
                           not follow when each was on a CPU.</p>");
             }
         }
-        let advice = page.attribution.map(|found| advice_lines(page.profile, found)).unwrap_or_default();
+        let advice = advice_lines(profile);
         if !advice.is_empty() {
             html.raw("<h3>What could be saved</h3><ul class=\"lead\">");
             advice.iter().for_each(|line| _ = html.element("li", line));
             html.raw("</ul>");
         }
-        cells::notes(html, notes::accounting(page.profile).iter());
+        cells::notes(html, notes::accounting(profile).iter());
     });
 }
 
