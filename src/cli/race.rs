@@ -11,15 +11,19 @@ use super::run::{EnvironmentName, check_destination, positive};
 use super::terminal;
 use crate::compare::RaceFound;
 use crate::kernel::affinity;
-use crate::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter};
-use crate::report::{Format, JsonDocument, program_document, race_document, write_answer, write_json};
+use crate::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter, Precision};
+use crate::report::{Format, JsonDocument, Screen, program_document, race_document, write_answer, write_json};
 use crate::runner::{Environment, Interrupt, RunDirectory};
 use crate::store;
 use crate::trace::LaunchError;
 use anyhow::{Result, anyhow, ensure};
+use clap::{Args, FromArgMatches};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// When an environment's figures are known well enough.
+const KNOWN: Precision = Precision { share: 0.05, time: Duration::from_secs(20) };
 
 /// Race whole commands: which is faster, and which system calls explain it.
 ///
@@ -80,6 +84,9 @@ pub struct RaceArgs {
     /// Exit with status 1 if a command certainly takes longer than the first by more than this.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_over: Option<f64>,
+    /// Run until the figures of each environment are known well, but not for long.
+    #[arg(skip)]
+    until_known: bool,
     /// Differences up to this are called unchanged.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%", hide_short_help = true)]
     threshold: f64,
@@ -108,23 +115,7 @@ Exit status: 0 all rounds were run, 1 a command failed or took longer than --fai
 /// entered; what cannot be written.
 pub fn run(args: &RaceArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
-    if usage(args.counts_instructions())? {
-        return args.count_instructions(notes, out);
-    }
-    let environments = args.timed_environments()?;
-    let commands = launched(&usage(args.commands())?)?;
-    let interrupt = Interrupt::on_signals()?;
-    let (directory, commands) = args.entered(commands, &environments, &interrupt)?;
-    let progress = Progress::new(notes.quiet || args.show_output);
-    let tell = |line: &str| notes.tell(&line);
-    let raced = race::run(&commands, &args.options(), (&interrupt, directory), &progress, &tell);
-    progress.done();
-    let raced = raced?;
-    let found = crate::compare::race(&raced, args.threshold);
-    write_answer(&found, || race_document(&found), (args.format, terminal::screen()), out)?;
-    out.flush()?;
-    args.store(&found)?;
-    args.exit(&found, notes)
+    args.show(notes, (args.format, terminal::screen()), out)
 }
 
 /// Errors: a usage error, unless there is no such program.
@@ -136,6 +127,40 @@ fn launched(commands: &Commands) -> Result<Vec<Command>> {
 }
 
 impl RaceArgs {
+    /// A command natively and in these environments, until what it takes there is known well.
+    pub fn in_environments(words: &[String], environments: &[String]) -> Result<RaceArgs> {
+        let names = format!("--env={}", environments.join(","));
+        let words = ["race", "--ignore-failure", &names, "--", &race::joined(words)];
+        let matches = RaceArgs::augment_args(clap::Command::new("race")).try_get_matches_from(words);
+        let args = usage(matches.and_then(|matches| RaceArgs::from_arg_matches(&matches)).map_err(Into::into))?;
+        let args = RaceArgs { until_known: true, ..args };
+        if !usage(args.counts_instructions())? {
+            args.timed_environments()?;
+        }
+        Ok(args)
+    }
+
+    /// Races, and shows what it found.
+    pub fn show(&self, notes: Notes, (format, screen): (Format, Screen), out: &mut dyn Write) -> Result<Exit> {
+        if usage(self.counts_instructions())? {
+            return self.count_instructions(notes, (format, screen), out);
+        }
+        let environments = self.timed_environments()?;
+        let commands = launched(&usage(self.commands())?)?;
+        let interrupt = Interrupt::on_signals()?;
+        let (directory, commands) = self.entered(commands, &environments, &interrupt)?;
+        let progress = Progress::new(notes.quiet || self.show_output);
+        let tell = |line: &str| notes.tell(&line);
+        let raced = race::run(&commands, &self.options(), (&interrupt, directory), &progress, &tell);
+        progress.done();
+        let raced = raced?;
+        let found = crate::compare::race(&raced, self.threshold);
+        write_answer(&found, || race_document(&found), (format, screen), out)?;
+        out.flush()?;
+        self.store(&found)?;
+        self.exit(&found, notes)
+    }
+
     /// Whether the environments are kernels in emulated machines. Errors: some are and some are not, or a flag is for times.
     fn counts_instructions(&self) -> Result<bool> {
         let emulated = self.environments.iter().filter(|name| is_emulated(name)).count();
@@ -157,10 +182,10 @@ impl RaceArgs {
     }
 
     /// The command in emulated kernels, as 'explain' has it.
-    fn count_instructions(&self, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    fn count_instructions(&self, notes: Notes, shape: (Format, Screen), out: &mut dyn Write) -> Result<Exit> {
         let command = launched(&usage(self.commands())?)?.swap_remove(0);
         let found = program::counted(&command.traced.words, &self.environments, affinity::Wanted::default(), notes)?;
-        write_answer(&found, || program_document(&found, false), (self.format, terminal::screen()), out)?;
+        write_answer(&found, || program_document(&found, false), shape, out)?;
         out.flush()?;
         self.store(&found)?;
         Ok(Exit::Success)
@@ -215,6 +240,7 @@ impl RaceArgs {
         Options {
             runs: self.runs,
             time: self.time.map(Duration::from_secs_f64),
+            precision: self.until_known.then_some(KNOWN),
             warmup: self.warmup,
             ignore_failure: self.ignore_failure,
             ends_left: self.end_left,

@@ -1,16 +1,17 @@
 //! `syscost why`: traces a program, or reads a profile of one, and says on one screen where its time went and what could be saved.
 
 mod costs;
+mod elsewhere;
 
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::{self, Notes};
-use super::run::check_destination;
+use super::run::{EnvironmentName, check_destination};
 use super::target::TargetArgs;
 use super::trace::{self, Report};
 use crate::attribute::attribute;
 use crate::kernel::null_call::null_call_ns;
-use crate::model::{By, Profile};
+use crate::model::{By, Ending, Profile};
 use crate::report::{AttributionDocument, Format, ProfileDocument, Screen, profile_table, why_document, write_answer};
 use crate::store;
 use crate::trace::{Detail, Grouping, More, TraceOptions};
@@ -32,6 +33,10 @@ use std::path::{Path, PathBuf};
 pub struct WhyArgs {
     #[command(flatten)]
     target: TargetArgs,
+    /// Then race the command natively and in these environments, without input and output, until its times are known within 5% or 20
+    /// seconds have passed, and count its calls in each; 'syscost list --envs' names them.
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
+    environments: Vec<String>,
     /// Write the profile to a file, for 'syscost why', 'show' and 'report'.
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -59,6 +64,7 @@ struct AnswerArgs {
 const EXAMPLES: &str = "\
 Examples:
   syscost why git status
+  syscost why --env seccomp-docker,strace -- git status
   syscost why -o app.profile.json -- ./app
   sudo syscost why -p 1234 --for 10
   syscost why app.profile.json
@@ -82,7 +88,9 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
     usage(args.target.check())?;
     check_destination("-o", args.out.as_deref())?;
     let mut report = args.answer.report.as_deref().map(Report::open).transpose()?;
-    let mut profile = crate::trace::run(&args.options()?, &mut |line| notes.tell(&line))?;
+    let options = args.options()?;
+    let race = elsewhere::elsewhere(&args.environments, &options.target)?;
+    let mut profile = crate::trace::run(&options, &mut |line| notes.tell(&line))?;
     let ended = trace::exit(&profile);
     profile.null_call_ns = Some(null_call_ns());
     let stored = args.out.as_deref().map_or(Ok(()), |path| store::write(&profile, path));
@@ -91,9 +99,14 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
         return Err(anyhow!("no system call was seen: nothing can be explained"));
     }
     let answer = |screen: Screen, out: &mut dyn Write| args.answer.write(&profile, screen, out);
+    let race = race.filter(|_| matches!(profile.ending, Some(Ending::Exited(_))));
+    let there = |screen: Screen, out: &mut dyn Write| -> Result<()> {
+        let format = args.answer.format.unwrap_or_default();
+        race.iter().try_for_each(|race| race.show(notes, (format, screen), out).map(drop))
+    };
     match &mut report {
-        Some(report) => report.write(answer)?,
-        None => messages::show_answer(answer)?,
+        Some(report) => report.write(|screen, out| answer(screen, out).and_then(|()| there(screen, out)))?,
+        None => messages::show_answer(answer).and_then(|()| messages::show_answer(there))?,
     }
     stored?;
     Ok(ended)
@@ -102,6 +115,9 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
 impl WhyArgs {
     /// The answer about a profile; `behind` are the options behind its name. Errors: if it or unit costs cannot be read.
     fn read(&self, path: &Path, behind: &[OsString]) -> Result<Exit> {
+        if !self.environments.is_empty() {
+            return usage(Err(anyhow!("--env: {} is a profile, and only a command can be run elsewhere", path.display())));
+        }
         if self.out.is_some() {
             return usage(Err(anyhow!("-o: {} is a profile already: omit it", path.display())));
         }

@@ -101,6 +101,9 @@ pub struct InsideResult {
     /// What a program that does nothing takes there more than natively, and the ends of its 95% interval; null for fewer than 5 rounds,
     /// as the next two.
     pub start_up: Option<[f64; 3]>,
+    /// Wall time of the first execution there, before the rounds.
+    #[serde(default)]
+    pub first: Option<f64>,
     /// Wall time without the start-up.
     pub net: Option<[f64; 3]>,
     /// User and system time without that of the start-up; null if the kernel's accounting does not include the command.
@@ -212,6 +215,7 @@ fn inside(there: &InEnvironment, net: Net) -> InsideResult {
     let peaks = there.empty.iter().map(|run| run.peak_rss_kib * 1024).collect();
     InsideResult {
         environment: there.name.clone(),
+        first: there.first.map(|run| run.wall_ns as f64 / 1e9),
         start_up: in_seconds(&net.start_up.unwrap_or_default()),
         net: in_seconds(&net.wall),
         net_cpu: net.cpu.and_then(|cpu| in_seconds(&cpu)),
@@ -254,12 +258,6 @@ fn of_logs(new: &[f64], old: &[f64]) -> Option<BetweenRuns> {
     trimmed(logs.collect()).map(stats::Trimmed::as_log_ratio)
 }
 
-/// Whether other processes than those of `old`, a command outside of an environment, do a part of the work of `new`.
-fn has_others(old: &Contender, new: &Contender) -> bool {
-    let processes = |own: &Contender| own.counted.as_ref().ok().and_then(|profile| profile.usage.processes);
-    new.environment.is_some() && (!new.is_accounted() || processes(new) > processes(old))
-}
-
 fn page_faults(old: &Contender, new: &Contender) -> Option<[u64; 2]> {
     let median = |own: &Contender| Span::of(own.runs.iter().map(|run| run.faults).collect()).median;
     let both = [old, new].map(median);
@@ -297,9 +295,9 @@ impl Versus {
 
     /// Compares the calls, and finds out what a certain difference consists of.
     fn explain(&mut self, both: [&Contender; 2], times: &[Net; 2]) {
-        let is_elapsed = has_others(both[0], both[1]);
-        self.calls = all_calls(both, is_elapsed);
-        let [base, head] = [0, 1].map(|which| Side::of(both[which], &times[which], is_elapsed));
+        let has_others = both.iter().any(|own| own.environment.as_ref().is_some_and(|there| there.has_others));
+        self.calls = all_calls(both);
+        let [base, head] = [0, 1].map(|which| Side::of(both[which], &times[which], has_others));
         let difference = self.difference.filter(|_| self.has_changed_certainly());
         let Some(((base, head), [difference, ..])) = base.zip(head).zip(difference) else {
             self.calls.iter_mut().for_each(|calls| calls.keep_differing(0.0, |_| false));
@@ -316,10 +314,9 @@ impl Versus {
 }
 
 /// The system calls side by side; `None` if those of one were not counted.
-fn all_calls(both: [&Contender; 2], is_elapsed: bool) -> Option<ProfileComparison> {
-    let column = |label: &str, own: &Contender| {
-        Some(ProfileColumn::new(label, &with_waits(own.counted.as_ref().ok()?, is_elapsed)))
-    };
+fn all_calls(both: [&Contender; 2]) -> Option<ProfileComparison> {
+    let column =
+        |label: &str, own: &Contender| Some(ProfileColumn::new(label, &with_waits(own.counted.as_ref().ok()?)));
     Some(compare_profiles(&[column("before", both[0])?, column("after", both[1])?], 0, |_| true))
 }
 

@@ -46,6 +46,10 @@ pub struct InEnvironment {
     pub name: String,
     /// Whether CPU time and memory of the runs include the command's own.
     pub is_accounted: bool,
+    /// Whether another process does a part of the work, for which the command's processes wait.
+    pub has_others: bool,
+    /// The first execution there, before the rounds: what it needs was in no cache of that environment.
+    pub first: Option<TimedRun>,
     /// A program that does nothing, in the same rounds: what it takes more than natively is the environment's start-up.
     pub empty: Vec<TimedRun>,
 }

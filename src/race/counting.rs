@@ -7,35 +7,55 @@ use crate::model::Profile;
 use crate::runner::NATIVE;
 use crate::session::{Stage, Watch};
 use crate::trace::{self, Bound, Detail, LOST_PRIVILEGE, More, Target, TraceOptions};
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 
-/// Runs of each: where they differ, the counts are ranges.
+/// Runs of each, but one in an environment: where they differ, the counts are ranges.
 const RUNS: usize = 2;
 
-/// With other calls those of what starts the command would be counted.
-const ELSEWHERE: &str = "counted in native only";
+/// The tracer that sees any process.
+const BPF: &str = "bpf";
+
+/// Only eBPF sees what another tracer traces already, and only by their names are the command's processes told from those that start
+/// it.
+const ELSEWHERE: &str = "eBPF counts there, as root, what has been counted in native";
+const NOBODY: &str = "none of its processes runs there under the name that it has in native";
 
 /// The profile of each command, or why there is none.
 pub fn count(commands: &[Command], course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>> {
     watch.stage(Stage::Proving);
-    let one = |(index, command): (usize, &Command)| {
+    let is_native = |command: &&Command| command.inside.as_ref().is_some_and(|inside| inside.name == NATIVE);
+    let one = |(index, command): (usize, &Command), there: Option<&Profile>| {
         watch.at(index as f64 / commands.len() as f64, &command.text);
         match (course.options.count, course.interrupt.is_set()) {
             (false, _) => Err("not asked for".to_string()),
             (_, true) => Err("interrupted".to_string()),
-            _ if command.inside.as_ref().is_some_and(|inside| inside.name != NATIVE) => Err(ELSEWHERE.to_string()),
-            _ => profile(command, course).map_err(|error| format!("{error:#}")),
+            _ => profile(command, there, course).map_err(|error| format!("{error:#}")),
         }
     };
-    commands.iter().enumerate().map(one).collect()
+    let native = commands.iter().enumerate().find(|(_, command)| is_native(command));
+    let native = native.map(|(index, command)| (index, one((index, command), None)));
+    let of = |(index, command): (usize, &Command)| match &native {
+        Some((own, found)) if *own == index => found.clone(),
+        Some((_, Ok(there))) if there.tracer.kind == BPF => one((index, command), Some(there)),
+        Some((_, Ok(_) | Err(_))) if course.options.count => Err(ELSEWHERE.to_string()),
+        _ => one((index, command), None),
+    };
+    commands.iter().enumerate().map(of).collect()
 }
 
-fn profile(command: &Command, course: &Course) -> Result<Profile> {
+/// `native`: what the command did outside of its environment.
+fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Result<Profile> {
     let mut all: Option<Profile> = None;
-    for _ in 0..RUNS {
+    let runs = if native.is_some() { 1 } else { RUNS };
+    for _ in 0..runs {
         prepare(command, course)?;
         let bound = Bound { interrupt: course.interrupt, run: course.run, alone: true };
-        let own = trace::run_bound(&options(command), &command.launch, bound)?;
+        let inside = command.inside.as_ref().filter(|_| native.is_some());
+        let (traced, launch) = inside.map_or((&command.traced, &command.launch), |inside| {
+            let (traced, launch) = &inside.counted;
+            (traced, launch)
+        });
+        let own = trace::run_bound(&options(traced), launch, bound)?;
         course.look(command);
         if !own.complete {
             return Err(anyhow!("tracing was cut short"));
@@ -49,12 +69,17 @@ fn profile(command: &Command, course: &Course) -> Result<Profile> {
             None => all = Some(own),
         }
     }
-    all.ok_or_else(|| anyhow!("not traced"))
+    let mut all = all.ok_or_else(|| anyhow!("not traced"))?;
+    if let Some(native) = native {
+        all.groups.retain(|group| native.groups.iter().any(|own| own.name == group.name));
+        ensure!(all.all_calls().calls > 0, NOBODY);
+    }
+    Ok(all)
 }
 
-fn options(command: &Command) -> TraceOptions {
+fn options(command: &trace::Command) -> TraceOptions {
     TraceOptions {
-        target: Target::Command(command.traced.clone()),
+        target: Target::Command(command.clone()),
         tracer: None,
         detail: Detail::Times,
         more: More::default(),

@@ -10,10 +10,11 @@ use crate::kernel::launch::Launch;
 use crate::kernel::output::output;
 use crate::kernel::private::RUN_VARIABLE;
 use crate::model::Failure;
-use crate::runner::{Environment, Interrupt, NATIVE, RunDirectory};
+use crate::runner::{Environment, Files, Interrupt, NATIVE, RunDirectory};
 use crate::trace;
 use anyhow::{Context, Result, bail};
 use nix::unistd::{User, geteuid};
+use std::cell::RefCell;
 use std::env;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -76,7 +77,8 @@ pub fn enter(
         }
         let directory = run.worker_directory()?;
         let (home, files) = (home.clone(), environment.files());
-        let site = Site { run: run.path().to_path_buf(), directory, home, is_copied, files };
+        let run_path = run.path().to_path_buf();
+        let site = Site { run: run_path, directory, home, is_copied, files, kept: RefCell::default() };
         let own = Entrance { environment, number: run.number(), mark: run.mark(), site: &site };
         own.check(interrupt)?;
         let entered = own.command(command)?;
@@ -123,12 +125,13 @@ impl Entrance<'_> {
         Ok(())
     }
 
-    /// What `words` are started by.
-    fn launch(&self, words: &[OsString], silent: bool) -> Result<(trace::Command, Launch)> {
+    /// What `words` are started by; `holds`: our launcher waits when it has made the environment.
+    fn launch(&self, words: &[OsString], silent: bool, holds: bool) -> Result<(trace::Command, Launch)> {
         let started = self.started(words);
         let words = std::iter::once(started.get_program()).chain(started.get_args()).map(OsStr::to_owned).collect();
         let traced = trace::Command { words, user: own_user(), silent, directory: Some(self.site.start()) };
-        let mut launch = Launch { bound: true, enters: self.environment.is_launched(), ..traced.prepare()? };
+        let enters = holds && self.environment.is_launched();
+        let mut launch = Launch { bound: true, enters, ..traced.prepare()? };
         launch.environment.push(self.mark.clone());
         if launch.enters {
             launch.environment.push(CString::new(HOLD)?);
@@ -136,19 +139,33 @@ impl Entrance<'_> {
         Ok((traced, launch))
     }
 
+    /// With the files that a file system of its own begins without: its mount hides them, but not from where this process is.
+    fn counted_words(&self, words: &[OsString]) -> Vec<OsString> {
+        if self.site.files != Some(Files::Inside) {
+            return words.to_vec();
+        }
+        let mut from = OsString::from(format!("/proc/{}/root", process::id()));
+        from.push(self.site.work());
+        let copies = ["sh", "-c", "cp -a \"$0\"/. . && exec \"$@\""].map(OsString::from);
+        copies.into_iter().chain([from]).chain(words.iter().cloned()).collect()
+    }
+
     /// The command as it is started here, but for its site.
     fn command(&self, command: &Command) -> Result<impl FnOnce(Site) -> Command + use<>> {
-        let (traced, launch) = self.launch(&command.traced.words, command.traced.silent)?;
-        let (empty, empty_launch) = self.launch(&[self.empty_program().into()], true)?;
+        let (traced, launch) = self.launch(&command.traced.words, command.traced.silent, true)?;
+        let (empty, empty_launch) = self.launch(&[self.empty_program().into()], true, true)?;
+        let counted = self.launch(&self.counted_words(&command.traced.words), true, false)?;
         let mut prepare = command.prepare.clone();
         if let Some(prepare) = &mut prepare {
             prepare.directory = Some(text(&self.site.work())?);
             prepare.environment.push(self.mark.clone());
         }
-        let Environment { name, unaccounted, lacks, .. } = self.environment.clone();
+        let Environment { name, unaccounted, switches, lacks, .. } = self.environment.clone();
         let (text, shell, parameters) = (command.text.clone(), command.shell, command.parameters.clone());
         Ok(move |site| {
-            let inside = Inside { name, is_accounted: !unaccounted, lacks, site, empty, empty_launch };
+            let has_others = unaccounted || switches;
+            let inside =
+                Inside { name, is_accounted: !unaccounted, has_others, lacks, counted, site, empty, empty_launch };
             Command { text, shell, parameters, base: None, traced, launch, prepare, inside: Some(inside) }
         })
     }

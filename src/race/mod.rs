@@ -7,6 +7,7 @@ mod command;
 mod counting;
 mod course;
 mod inside;
+mod kept;
 mod left;
 mod options;
 mod rounds;
@@ -15,7 +16,7 @@ mod timing;
 
 pub use command::{Command, Commands, Parameter, joined};
 pub use inside::{enter, mark_left, own_user, timed};
-pub use options::{FEWEST_ROUNDS, Options};
+pub use options::{FEWEST_ROUNDS, Options, Precision};
 
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
@@ -47,7 +48,7 @@ pub fn run(
     let least_rss_kib = timing::least_rss_kib()?;
     let entries = entries(commands);
     let course = Course { options, interrupt, run: run.as_ref(), left: Left::new(options.ends_left) };
-    let round = rounds::warm_up(&entries, &course)?;
+    let (round, first) = rounds::warm_up(&entries, &course)?;
     let counted = counting::count(commands, &course, watch);
     let ready = Ready { entries: &entries, course: &course, begun, round };
     ready.warn(tell);
@@ -58,9 +59,10 @@ pub fn run(
     }
     let mut empty = runs.split_off(commands.len()).into_iter();
     let left = course.left.named();
+    let mut first = first.into_iter();
     let contender = |((command, runs), counted): ((&Command, _), _)| Contender {
         left_running: left.get(&command.text).cloned().unwrap_or_default(),
-        ..contender(command, runs, counted, empty.next())
+        ..contender(command, runs, counted, empty.next(), first.next())
     };
     Ok(Race {
         tool: Tool::default(),
@@ -80,11 +82,14 @@ fn contender(
     runs: Vec<TimedRun>,
     counted: Result<Profile, String>,
     empty: Option<Vec<TimedRun>>,
+    first: Option<TimedRun>,
 ) -> Contender {
     let inside = command.inside.as_ref().zip(empty);
     let environment = inside.map(|(inside, empty)| InEnvironment {
         name: inside.name.clone(),
         is_accounted: inside.is_accounted,
+        has_others: inside.has_others,
+        first,
         empty,
     });
     Contender {

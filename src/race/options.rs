@@ -9,6 +9,13 @@ pub const FEWEST_ROUNDS: u32 = 5;
 pub const TIME_EACH: Duration = Duration::from_secs(3);
 pub const USUAL_ROUNDS: u32 = 10;
 
+/// When a race in environments is over: each one's interval is at most this share of its time, or this time has passed.
+#[derive(Clone, Copy, Debug)]
+pub struct Precision {
+    pub share: f64,
+    pub time: Duration,
+}
+
 /// How a race is run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -16,6 +23,8 @@ pub struct Options {
     pub runs: Option<u32>,
     /// Wall time for all of it: warm-up, counting and rounds.
     pub time: Option<Duration>,
+    /// In environments without either: ends earlier, or later.
+    pub precision: Option<Precision>,
     /// Untimed rounds before.
     pub warmup: u32,
     /// Whether a command may fail.

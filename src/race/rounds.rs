@@ -8,6 +8,7 @@ use super::timing::time;
 
 use crate::model::TimedRun;
 use crate::session::{Stage, Watch};
+use crate::stats::trimmed;
 use anyhow::{Result, bail};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -36,20 +37,21 @@ pub fn entries(commands: &[Command]) -> Vec<Entry<'_>> {
     commands.iter().map(Entry::Command).chain(empty).collect()
 }
 
-/// Runs each entry as often as asked for, untimed, and returns how long the last round took.
+/// Runs each entry as often as asked for, and returns how long the last round took, and the first runs.
 ///
 /// # Errors
 /// A command that cannot be run, or that fails.
-pub fn warm_up(entries: &[Entry], course: &Course) -> Result<Option<Duration>> {
-    let mut last = None;
-    for _ in 0..course.options.warmup {
+pub fn warm_up(entries: &[Entry], course: &Course) -> Result<(Option<Duration>, Vec<TimedRun>)> {
+    let (mut last, mut first) = (None, Vec::new());
+    for done in 0..course.options.warmup {
         let begun = Instant::now();
         for entry in entries {
-            once(entry, course)?;
+            let run = once(entry, course)?;
+            first.extend(run.filter(|_| done == 0));
         }
         last = Some(begun.elapsed());
     }
-    Ok(last)
+    Ok((last, first))
 }
 
 /// Prepares and runs an entry; `None` if that was interrupted.
@@ -119,6 +121,9 @@ impl Ready<'_> {
         match (self.course.options.runs, self.course.options.time) {
             (Some(runs), _) => (runs, None),
             (None, Some(time)) => (FEWEST_ROUNDS, Some(self.begun + time)),
+            (None, None) if self.course.options.precision.is_some() => {
+                (USUAL_ROUNDS, self.course.options.precision.map(|precision| self.begun + precision.time))
+            }
             (None, None) => {
                 let commands = self.entries.iter().filter(|entry| matches!(entry, Entry::Command(_))).count();
                 let time = TIME_EACH * u32::try_from(commands).unwrap_or(u32::MAX);
@@ -150,7 +155,8 @@ impl Ready<'_> {
         for done in 0.. {
             watch.at(share(done, fewest, begun, end), "");
             let each = begun.elapsed() / u32::max(done, 1);
-            if done >= fewest && end.is_none_or(|end| Instant::now() + each > end) {
+            let is_over = || end.is_none_or(|end| Instant::now() + each > end) || self.is_precise(&runs);
+            if done >= fewest && is_over() {
                 break;
             }
             order.shuffle(&mut random);
@@ -158,6 +164,19 @@ impl Ready<'_> {
             runs.iter_mut().zip(round).for_each(|(runs, own)| runs.push(own));
         }
         Ok(runs)
+    }
+
+    /// Whether what each command takes in its environment, without start-up, is known as precisely as asked for.
+    fn is_precise(&self, runs: &[Vec<TimedRun>]) -> bool {
+        let Some(precision) = self.course.options.precision else { return false };
+        let (commands, empty) = runs.split_at(runs.len() / 2);
+        commands.iter().zip(empty).all(|(own, start)| {
+            let wall = |run: &TimedRun| run.wall_ns as f64;
+            let added = start.iter().zip(&empty[0]).map(|(there, native)| wall(there) - wall(native));
+            let net = own.iter().zip(added).map(|(run, added)| wall(run) - added);
+            let known = trimmed(net.collect()).map(|net| net.with_ends());
+            known.is_some_and(|[net, low, high]| (high - low) / 2.0 <= precision.share * net)
+        })
     }
 
     /// One run of each entry, by entry; `None` if the round was interrupted.

@@ -1,6 +1,7 @@
 //! Where a command runs in an environment: a private directory that is cleared before each execution, if asked for with a fresh copy
 //! of the working directory. Made by `inside`, used by `rounds`.
 
+use super::kept::Kept;
 use crate::kernel::launch::Launch;
 use crate::kernel::output::output;
 use crate::kernel::private;
@@ -8,6 +9,7 @@ use crate::model::Failure;
 use crate::runner::{FILES_DIRECTORY, Files, Interrupt};
 use crate::trace;
 use anyhow::{Context, Result, bail};
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -22,8 +24,11 @@ pub struct Inside {
     pub name: String,
     /// Whether the kernel's accounting of what is started includes the command.
     pub is_accounted: bool,
+    pub has_others: bool,
     /// What a command may miss there.
     pub lacks: Option<String>,
+    /// How the command is started for its calls to be counted: nobody waits for the environment.
+    pub counted: (trace::Command, Launch),
     pub site: Site,
     /// The program that does nothing.
     pub empty: trace::Command,
@@ -40,6 +45,8 @@ pub struct Site {
     pub is_copied: bool,
     /// What the environment's own file system does with that copy.
     pub files: Option<Files>,
+    /// The copy, for the next execution.
+    pub kept: RefCell<Option<Kept>>,
 }
 
 impl Site {
@@ -53,11 +60,17 @@ impl Site {
         if self.files.is_some() { self.directory.clone() } else { self.work() }
     }
 
-    /// Removes what the last execution left.
+    /// Removes what the last execution left, but for a copy that is as fresh as a new one.
     ///
     /// # Errors
     /// What cannot be removed or made.
     pub fn clear(&self) -> Result<()> {
+        let kept = self.kept.take();
+        let restored = kept.and_then(|kept| kept.restored(&self.home, &self.work(), &self.run).ok().flatten());
+        if let Some(kept) = restored.filter(|_| self.clear_beside().is_ok()) {
+            *self.kept.borrow_mut() = Some(kept);
+            return Ok(());
+        }
         if self.directory.exists() {
             remove(&self.directory).with_context(|| format!("cannot remove {}", self.directory.display()))?;
         }
@@ -65,12 +78,29 @@ impl Site {
         if self.is_copied { private::make(&self.work()) } else { Ok(()) }
     }
 
-    /// Makes the fresh copy.
+    /// What lies beside the copy.
+    fn clear_beside(&self) -> std::io::Result<()> {
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            match entry.file_type()?.is_dir() {
+                _ if entry.file_name() == FILES_DIRECTORY => {}
+                true => remove(&entry.path())?,
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the fresh copy, unless there is one.
     ///
     /// # Errors
     /// What cp reports.
     pub fn fill(&self, interrupt: &Interrupt) -> Result<()> {
-        if self.is_copied { self.copy(&self.home, &self.work(), interrupt) } else { Ok(()) }
+        if self.is_copied && self.kept.borrow().is_none() {
+            self.copy(&self.home, &self.work(), interrupt)?;
+            *self.kept.borrow_mut() = Kept::of(&self.work()).ok();
+        }
+        Ok(())
     }
 
     /// Copies that into the file system that a launcher, the process `pid`, has made and now works in.
@@ -85,7 +115,9 @@ impl Site {
     /// Copies with owners, times and links.
     fn copy(&self, from: &Path, to: &Path, interrupt: &Interrupt) -> Result<()> {
         let contents = |directory: &Path| OsString::from(directory.join("."));
-        let copied = output(private::helper("cp", &self.run).arg("-a").arg(contents(from)).arg(contents(to)))?;
+        let copied = output(
+            private::helper("cp", &self.run).args(["-a", "--reflink=auto"]).arg(contents(from)).arg(contents(to)),
+        )?;
         if interrupt.is_set() {
             return Err(Failure::interrupted().into());
         }
@@ -148,10 +180,18 @@ pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
 
     fn site(top: &Path, is_copied: bool) -> Site {
         let at = |name: &str| top.join(name);
-        Site { run: at("run"), directory: at("run/w1"), home: at("home"), is_copied, files: None }
+        Site {
+            run: at("run"),
+            directory: at("run/w1"),
+            home: at("home"),
+            is_copied,
+            files: None,
+            kept: RefCell::default(),
+        }
     }
 
     #[test]
@@ -172,7 +212,16 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(site.home.join("deep/file")).unwrap(), "as it was");
         site.clear().unwrap();
-        assert_eq!(fs::read_dir(site.work()).unwrap().count(), 0);
+        site.fill(&Interrupt::default()).unwrap();
+        let number = || fs::metadata(site.work().join("deep")).unwrap().ino();
+        let first = number();
+        fs::write(site.directory.join("beside"), "").unwrap();
+        site.clear().unwrap();
+        site.fill(&Interrupt::default()).unwrap();
+        assert!(
+            number() == first && !site.directory.join("beside").exists(),
+            "what nobody changed is not copied again"
+        );
     }
 
     #[test]

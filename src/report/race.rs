@@ -68,10 +68,7 @@ fn answers(found: &RaceFound) -> Vec<String> {
         "{rounds} in random order{interrupted}{few}. {what}the mean without the highest and lowest fifth; ±: 95%."
     ));
     lines.extend(inside::cautions(found));
-    // In environments, calls are those of the first that they can be counted in.
-    let counted_one = is_inside(found) && found.results.iter().any(|own| own.system_calls.is_some());
-    let uncounted = found.results.iter().filter(|_| !counted_one);
-    let uncounted = uncounted.filter_map(|own| Some((own, own.not_counted.as_ref()?)));
+    let uncounted = found.results.iter().filter_map(|own| Some((own, own.not_counted.as_ref()?)));
     lines.extend(
         uncounted
             .take(1)

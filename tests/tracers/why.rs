@@ -53,9 +53,21 @@ fn the_status_and_the_output_are_the_commands() {
 }
 
 #[test]
+fn a_command_is_raced_in_environments() {
+    let place = Place::new();
+    let done = place.run(&[&["why", "--env", "seccomp", "--report", "-", "--"], &READS[..]].concat());
+    for part in ["What could be saved", "net ratio", "first ms", "seccomp: "] {
+        assert!(stdout(&done).contains(part), "{part}: {}{}", stdout(&done), stderr(&done));
+    }
+}
+
+#[test]
 fn mistakes_are_told_in_a_line() {
     let place = Place::new();
-    let cases: [(&[&str], i32, &str); 4] = [
+    let own = std::process::id().to_string();
+    let cases: [(&[&str], i32, &str); 6] = [
+        (&["--env", "nosuch", "true"], 2, "nosuch"),
+        (&["--env", "seccomp", "-p", &own, "--for", "1"], 2, "give a command in place of --pid"),
         (&["--", "/nonexistent"], 127, "/nonexistent"),
         (&["-o", "/nonexistent/p.json", "true"], 2, "/nonexistent/p.json"),
         (&["--for", "1", "true"], 2, "--for"),

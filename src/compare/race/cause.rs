@@ -11,9 +11,6 @@ use serde::{Deserialize, Serialize};
 /// Parts that are smaller shares of the difference are not named.
 pub const LEAST: f64 = 0.05;
 
-/// Calls that last as long as the processes that they wait for: these are in the workload themselves.
-const FOR_PROCESSES: [&str; 2] = ["wait4", "waitid"];
-
 /// A part of the difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
@@ -44,7 +41,7 @@ pub enum CauseOf {
     UntimedKernel,
     /// Off the CPU outside of calls, as for a CPU; or less so, as where threads run side by side.
     Waiting,
-    /// Outside of calls, where the kernel's accounting does not say more.
+    /// Outside of calls, where other processes do a part of the work: a tracer stops the program before and after each call.
     OutsideCalls,
 }
 
@@ -65,10 +62,10 @@ pub struct Sides {
 }
 
 impl Side {
-    /// `None` for too few rounds.
-    pub fn of(own: &Contender, net: &Net, is_elapsed: bool) -> Option<Side> {
+    /// `has_others`: its CPU time is not the program's alone. `None` for too few rounds.
+    pub fn of(own: &Contender, net: &Net, has_others: bool) -> Option<Side> {
         let mean = |values: &[f64]| trimmed(values.iter().map(|ns| ns / 1e9).collect()).map(|own| own.with_ends()[0]);
-        let cpu = net.cpu.as_ref().filter(|_| !is_elapsed).zip(net.user.as_ref());
+        let cpu = net.cpu.as_ref().filter(|_| !has_others).zip(net.user.as_ref());
         let on_cpu = cpu.and_then(|(cpu, user)| Some([mean(cpu)?, mean(user)?])).filter(|cpu| cpu[0] > 0.0);
         let faults = Span::of(own.runs.iter().map(|run: &TimedRun| run.faults).collect()).median;
         Some(Side { wall: mean(&net.wall)?, on_cpu, faults })
@@ -106,18 +103,13 @@ fn waited(counts: &Counts) -> f64 {
     s(counts.stalled_ns)
 }
 
-/// What calls waited as wall time: what a tracer of switches says, or all of it in a program of one thread. `is_elapsed`: other
-/// processes do a part of the work, and the program waits for these.
-pub fn with_waits(profile: &Profile, is_elapsed: bool) -> Profile {
+/// What calls waited as wall time: what a tracer of switches says, or all of it in a program of one thread.
+pub fn with_waits(profile: &Profile) -> Profile {
     let mut profile = profile.clone();
     let alone = (profile.usage.processes, profile.usage.threads) == (Some(1), Some(0));
     let first = profile.groups.iter_mut().flat_map(|group| &mut group.calls);
-    for count in first.chain(profile.repeats.iter_mut().flat_map(|run| &mut run.calls)) {
-        if is_elapsed && !FOR_PROCESSES.contains(&count.call.as_str()) {
-            count.stalled_ns = count.blocked_ns.map(|blocked| blocked + count.runnable_ns.unwrap_or(0));
-        } else if alone {
-            count.stalled_ns = count.stalled_ns.or(count.blocked_ns);
-        }
+    for count in first.chain(profile.repeats.iter_mut().flat_map(|run| &mut run.calls)).filter(|_| alone) {
+        count.stalled_ns = count.stalled_ns.or(count.blocked_ns);
     }
     profile
 }

@@ -29,9 +29,9 @@ pub fn sentence(versus: &Versus) -> String {
     let share = first.seconds / difference;
     let begin = if share >= MAIN { "Cause" } else { "Largest part" };
     let part = if share > 1.0 { "all".to_string() } else { size(first.seconds) };
-    let mut text = format!(" {begin}: {}: {part} of the {whole}", told(versus, &first.of));
+    let mut text = format!(" {begin}: {}: {part} of the {whole}", told(versus, first));
     for cause in others {
-        text += &format!("; {}: {}", told(versus, &cause.of), unit.with_name(cause.seconds.abs()));
+        text += &format!("; {}: {}", told(versus, cause), unit.with_name(cause.seconds.abs()));
     }
     let is_untimed = versus.causes.iter().any(|cause| cause.of == CauseOf::UntimedKernel);
     text + "." + &scaled(versus, first, difference) + &if is_untimed { counts(versus) } else { String::new() }
@@ -62,7 +62,7 @@ fn named(causes: &[Cause], difference: f64) -> &[Cause] {
     &causes[..enough.map_or(causes.len(), |last| last + 1).min(MOST_CAUSES)]
 }
 
-fn told(versus: &Versus, of: &CauseOf) -> String {
+fn told(versus: &Versus, Cause { of, seconds }: &Cause) -> String {
     let row = |call: &String| versus.changed().iter().find(|row| row.call == *call);
     match of {
         CauseOf::Calls { call } => row(call).and_then(moved).unwrap_or_else(|| call.clone()),
@@ -74,7 +74,11 @@ fn told(versus: &Versus, of: &CauseOf) -> String {
             format!("the kernel (its calls{} were not timed; root's eBPF tracer times them)", and_faults(versus))
         }
         CauseOf::Waiting => "waiting outside of system calls, as for a CPU".to_string(),
-        CauseOf::OutsideCalls => "outside of its system calls".to_string(),
+        CauseOf::OutsideCalls => {
+            let calls = versus.calls.as_ref().map_or(0, |calls| calls.total.counts[1].calls.median);
+            let each = three_figures(1e6 * seconds.abs() / calls.max(1) as f64);
+            format!("outside of system calls, {each} us for each of the {} calls", thousands(calls as f64))
+        }
     }
 }
 

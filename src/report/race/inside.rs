@@ -8,8 +8,8 @@ use crate::report::{Cell, Spec, Table};
 use crate::write::markup::cut;
 
 /// What the table shows, before how that was found.
-pub const WHAT: &str =
-    "start-up: what a program that does nothing takes there more than natively; net: wall time without that: ";
+pub const WHAT: &str = "start-up: what a program that does nothing takes there more than natively; first: the first execution there, before the rounds; \
+     net: wall time without start-up: ";
 
 /// Environments that a sentence names.
 const MOST_NAMED: usize = 4;
@@ -28,6 +28,7 @@ pub fn environments(found: &RaceFound) -> Table {
         time("net", net),
         Spec::right("±", |line: &Line| half_width(inside(line.own).and_then(|inside| inside.net))),
         time("start-up", start_up),
+        time("first", |own| inside(own)?.first).expendable(3),
         time("wall", |own| own.trimmed_mean.or(Some(own.median))).expendable(4),
         time("CPU", |own| Some(inside(own)?.net_cpu?[0])).expendable(2),
         Spec::right("peak MB", |line: &Line| peak(line.own)).expendable(3),
