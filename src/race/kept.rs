@@ -5,7 +5,7 @@
 use crate::kernel::output::output;
 use crate::kernel::private;
 use anyhow::Result;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -94,7 +94,10 @@ impl Kept {
                 return Ok(None);
             }
         }
-        for (path, _) in directories.into_iter().rev() {
+        // Removing and copying changed the times of directories, too.
+        let touched = files.iter().filter_map(|(path, _)| path.parent());
+        let touched: BTreeSet<&Path> = touched.chain(directories.iter().map(|(path, _)| path.as_path())).collect();
+        for path in touched {
             let modified = fs::metadata(original.join(path))?.modified()?;
             File::open(copy.join(path))?.set_times(FileTimes::new().set_modified(modified))?;
         }
