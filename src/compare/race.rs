@@ -13,14 +13,11 @@ use super::verdict::{Ratio, RatioOf};
 use crate::model::{Contender, InEnvironment, Race, TimedRun};
 use crate::stats::{self, BetweenRuns, change_points, median, trimmed, trimmed_ratio};
 pub use cause::{Cause, CauseOf};
-use cause::{LEAST, Side, Sides, causes, seconds, with_waits};
+use cause::{LEAST, Side, Sides, are_faults_apart, causes, seconds, with_waits};
 use net::{Net, in_seconds, net};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Page faults that differ by less, as a share, are not named.
-const FAULTS_APART: f64 = 0.05;
 
 /// Changes of the wall time by a smaller factor are not named, and blocks of rounds that are searched for them.
 const LASTING: f64 = 1.5;
@@ -262,10 +259,6 @@ fn page_faults(old: &Contender, new: &Contender) -> Option<[u64; 2]> {
     let median = |own: &Contender| Span::of(own.runs.iter().map(|run| run.faults).collect()).median;
     let both = [old, new].map(median);
     are_faults_apart(both[0], both[1]).then_some(both)
-}
-
-fn are_faults_apart(old: u64, new: u64) -> bool {
-    old.abs_diff(new) as f64 > FAULTS_APART * old as f64
 }
 
 impl RaceFound {

@@ -86,7 +86,7 @@ impl Kept {
             if now[path].is_directory { fs::remove_dir(at)? } else { fs::remove_file(at)? }
         }
         let gone = files.iter().filter(|(path, _)| now.contains_key(*path));
-        gone.map(|(path, _)| fs::remove_file(copy.join(path))).collect::<io::Result<()>>()?;
+        gone.map(|(path, _)| copy.join(path)).try_for_each(fs::remove_file)?;
         if !files.is_empty() {
             let mut copies = private::helper("cp", run);
             copies.current_dir(original).args(["-a", "--reflink=auto", "--parents", "--"]);

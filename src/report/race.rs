@@ -12,10 +12,7 @@ use crate::report::comparison::row;
 use crate::report::numbers::TimeUnit;
 use crate::report::{Cell, JsonDocument, Records, Spec, Table};
 use crate::write::markup::cut;
-use cells::{COMMAND, Line, calls_made, half_width, label, lines, memory, verdict};
-
-/// Names in a sentence.
-const MOST_NAMED: usize = 2;
+use cells::{COMMAND, Line, MOST_NAMED, calls_made, half_width, label, lines, memory, verdict};
 
 impl JsonDocument for RaceFound {
     const SCHEMA: &'static str = "syscost.race/1";

@@ -40,7 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("trace", &["kernel", "model", "runner", "stats", "syscall_names"]),
-    ("race", &["kernel", "model", "plan", "runner", "session", "trace"]),
+    ("race", &["kernel", "model", "plan", "runner", "session", "stats", "trace"]),
     ("explain", &["guest", "kernel", "model", "proof", "prose", "runner", "trace"]),
     (
         "report",

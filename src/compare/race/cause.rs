@@ -11,6 +11,13 @@ use serde::{Deserialize, Serialize};
 /// Parts that are smaller shares of the difference are not named.
 pub const LEAST: f64 = 0.05;
 
+/// Page faults that differ by less, as a share, are not named.
+const FAULTS_APART: f64 = 0.05;
+
+pub fn are_faults_apart(old: u64, new: u64) -> bool {
+    old.abs_diff(new) as f64 > FAULTS_APART * old as f64
+}
+
 /// A part of the difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
@@ -163,7 +170,7 @@ fn outside(rows: &[ProfileRow], sides: &Sides) -> Vec<Cause> {
     let faults = (head.faults as f64 - base.faults as f64) * kernel;
     let of = match is_timed {
         false => CauseOf::UntimedKernel,
-        true if super::are_faults_apart(base.faults, head.faults) && faults > 0.0 => CauseOf::PageFaults,
+        true if are_faults_apart(base.faults, head.faults) && faults > 0.0 => CauseOf::PageFaults,
         true => CauseOf::Kernel,
     };
     // The kernel divides the time of short programs by ticks: what is too much in one mode is missing in the other.

@@ -1,6 +1,6 @@
 //! Why a command takes longer, in a sentence. Called by `race`.
 
-use super::MOST_NAMED;
+use super::cells::MOST_NAMED;
 use crate::compare::{Cause, CauseOf, Counts, Part, ProfileRow, Versus};
 use crate::prose::some;
 use crate::report::comparison::profiles::part_name;

@@ -9,6 +9,9 @@ use crate::write::markup::cut;
 /// Characters of a command in a sentence.
 pub const COMMAND: usize = 40;
 
+/// Names in a sentence.
+pub const MOST_NAMED: usize = 2;
+
 /// Starting a command takes a little more memory than a process that does nothing.
 const STARTING: f64 = 1.05;
 
