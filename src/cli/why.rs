@@ -116,7 +116,10 @@ impl WhyArgs {
     /// The answer about a profile; `behind` are the options behind its name. Errors: if it or unit costs cannot be read.
     fn read(&self, path: &Path, behind: &[OsString]) -> Result<Exit> {
         if !self.environments.is_empty() {
-            return usage(Err(anyhow!("--env: {} is a profile, and only a command can be run elsewhere", path.display())));
+            return usage(Err(anyhow!(
+                "--env: {} is a profile, and only a command can be run elsewhere",
+                path.display()
+            )));
         }
         if self.out.is_some() {
             return usage(Err(anyhow!("-o: {} is a profile already: omit it", path.display())));
