@@ -252,6 +252,91 @@ static void large_poll_sets(void) {
     }
 }
 
+/* One byte of a file, which is opened each time; or once. */
+static void open_again(void) {
+    int kept = open_new("data");
+    char byte = 1;
+    CHECK(write(kept, &byte, 1) == 1);
+    for (long i = 0; i < count; i++) {
+        int file = fixed ? kept : open("data", O_RDONLY);
+        CHECK(pread(file, &byte, 1, 0) == 1 && (fixed || close(file) == 0));
+        use((unsigned char)byte);
+    }
+}
+
+/* Small files, each mapped; or read. */
+static void small_files(void) {
+    char name[32], buffer[512] = {1};
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "small-%d", i);
+        int file = open_new(name);
+        CHECK(write(file, buffer, sizeof buffer) == sizeof buffer && close(file) == 0);
+    }
+    for (long i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "small-%ld", i % 100);
+        int file = open(name, O_RDONLY);
+        if (fixed) CHECK(read(file, buffer, sizeof buffer) == sizeof buffer);
+        else {
+            unsigned char *mapped = mmap(NULL, sizeof buffer, PROT_READ, MAP_PRIVATE, file, 0);
+            CHECK(mapped != MAP_FAILED);
+            use(*mapped);
+            CHECK(munmap(mapped, sizeof buffer) == 0);
+        }
+        CHECK(close(file) == 0);
+    }
+}
+
+/* All descriptors that there might be are marked, one by one; or none. */
+static void descriptor_sweep(void) {
+    for (long i = 3; !fixed && i < count; i++) (void)fcntl((int)i, F_SETFD, FD_CLOEXEC);
+}
+
+/* A thread that is waited for by asking; or by a join. */
+static volatile int is_done;
+static void *sleep_and_tell(void *unused) {
+    usleep((useconds_t)count);
+    is_done = 1;
+    return unused;
+}
+static void spin(void) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, sleep_and_tell, NULL) == 0);
+    while (!fixed && !is_done) sched_yield();
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
+/* A process that looks around each millisecond; or sleeps. */
+static void wake_ups(void) {
+    for (long i = 0; !fixed && i < count; i++) usleep(1000);
+    if (fixed) usleep((useconds_t)count * 1000);
+}
+
+/* A file that is locked for each record; or once. */
+static void file_locks(void) {
+    int file = open_new("locked");
+    struct flock region = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    for (long i = 0; i < count; i++) {
+        region.l_type = F_WRLCK;
+        if (!fixed || i == 0) CHECK(fcntl(file, F_SETLK, &region) == 0);
+        use((unsigned char)i);
+        region.l_type = F_UNLCK;
+        if (!fixed) CHECK(fcntl(file, F_SETLK, &region) == 0);
+    }
+}
+
+/* Locks as programs make them that must not run twice: a new file that holds the process id, and is removed. */
+static void lock_files(void) {
+    for (long i = 0; i < count; i++) {
+        int file = open("lock", O_WRONLY | O_CREAT | O_EXCL, 0600);
+        CHECK(file >= 0 && dprintf(file, "%d\n", (int)getpid()) > 0 && close(file) == 0 && unlink("lock") == 0);
+    }
+}
+
+/* A program for each item; or one for all. */
+static void processes(void) {
+    for (long i = 0; i < (fixed ? 1 : count); i++) CHECK(system("exec /bin/true") == 0);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -271,6 +356,14 @@ static const struct {
     {"fork-for-exec", fork_for_exec},
     {"sync-per-record", sync_per_record},
     {"large-poll-sets", large_poll_sets},
+    {"open-again", open_again},
+    {"small-file-maps", small_files},
+    {"descriptor-sweep", descriptor_sweep},
+    {"spin", spin},
+    {"wake-ups", wake_ups},
+    {"locks", file_locks},
+    {"lock-files", lock_files},
+    {"process-per-item", processes},
 };
 
 int main(int argc, char **argv) {

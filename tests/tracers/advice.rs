@@ -254,7 +254,7 @@ fn a_sync_for_each_record_is_told_with_its_waiting() {
 fn memory_that_comes_and_goes_is_told_with_its_page_faults() {
     let size = |size, count| class(|class| class.size = Some(size), count);
     let map = |what, bytes| operation(what, size(bytes, call("mmap", 20_000, 20_000)));
-    let unmap = |bytes| size(bytes, call("munmap", 20_000, 80_000));
+    let unmap = |bytes| size(bytes, call("munmap", 20_000, 160_000));
     let one = only(&profile(vec![map("anonymous", 131_072), unmap(131_072)]));
     assert_eq!((one.rule, one.items), (Rule::SmallMaps, 20_000));
     let one = only(&profile(vec![map("file", 4096), unmap(4096)]));
@@ -364,7 +364,7 @@ fn traced(fault: &str, variant: &str, count: &str) -> Vec<Value> {
     let words = ["--paths", "-o", "p.json", "--report", "/dev/null", "--", program, fault, variant, count];
     let output = place.run(&[&["trace"], &words[..]].concat());
     assert!(output.status.success(), "{fault} {variant}: {}", stderr(&output));
-    let document = json(&place.run(&["attribute", "p.json", "--format", "json"]));
+    let document = json(&place.run(&["why", "p.json", "--format", "json"]));
     document["advice"].as_array().unwrap().clone()
 }
 
@@ -399,7 +399,15 @@ fn real_programs_are_told_what_is_wrong_with_them() {
         (("large-poll-sets", "large-poll-sets", "poll"), "2000"),
         (("temporary-files", "temporary-files", "unlink"), "500"),
         (("small-maps", "small-maps", "munmap"), "500"),
+        (("open-again", "open-again", "openat"), "20000"),
+        (("small-file-maps", "small-file-maps", "munmap"), "4000"),
+        (("descriptor-sweep", "descriptor-sweep", "fcntl"), "100000"),
+        (("spin", "spin", "sched_yield"), "200000"),
+        (("wake-ups", "wake-ups", "clock_nanosleep"), "500"),
+        (("locks", "locks", "fcntl"), "20000"),
+        (("process-per-item", "process-per-item", "execve"), "50"),
     ] {
         tells(fault, count);
     }
+    assert_eq!(traced("lock-files", "faulty", "300"), [] as [Value; 0], "a lock file holds a process id");
 }

@@ -3,6 +3,7 @@
 
 use super::caller::{Caller, OPENS, Part, UNLINKS, does, done, errors, is_one_of, share};
 use super::rule::{Advice, PathUse, Rule};
+use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind, ObjectCount, Profile};
 use indexmap::IndexMap;
 use std::cmp::Reverse;
@@ -13,6 +14,8 @@ const QUESTIONS: &[&str] =
     &["access", "faccessat", "faccessat2", "readlink", "readlinkat", "getxattr", "lgetxattr", "statfs", "chdir"];
 const RENAMES: &[&str] = &["rename", "renameat", "renameat2", "link", "linkat"];
 const LOCKS: &[&str] = &["flock", "fcntl", "fcntl64"];
+
+const READS: &[&str] = &["read", "pread64", "readv"];
 
 const NAMED: usize = 3;
 
@@ -73,7 +76,7 @@ const WITH_EACH_OPEN: &[&[&str]] =
 pub fn opened_again(caller: &Caller) -> Vec<Advice> {
     let opened = |object: &ObjectCount| if is_one_of(&object.count, OPENS) { done(&object.count) } else { 0 };
     let paths = again(caller, opened);
-    let (part, uses) = repeated(caller, &paths, opened);
+    let (mut part, uses) = repeated(caller, &paths, opened);
     let opens = part.calls;
     let locks = caller.sum(|count| {
         is_one_of(count, LOCKS) && count.class.operation.as_deref().is_none_or(|name| name.contains("setlk"))
@@ -81,20 +84,27 @@ pub fn opened_again(caller: &Caller) -> Vec<Advice> {
     if opens == 0 || locks.calls.saturating_mul(2) >= opens {
         return Vec::new();
     }
+    // Directories are listed again.
+    let listed = share(opens, caller.succeeded(OPENS));
+    let lists = caller.counts.iter().filter(|count| is_one_of(count, &["getdents64", "getdents"]));
+    lists.for_each(|count| part.add(count, listed));
     let part =
         part.with_each(opens, closes).with_each(opens, |count| is_one_of(count, STATS) && count.class.depth == Some(0));
     let part = WITH_EACH_OPEN
         .iter()
         .fold(part, |part, names| part.with_each(opens, |count| is_one_of(count, names) && !does(count, "anonymous")));
-    about(Advice { calls: opens, ..part.avoid(Rule::OpenAgain) }, uses)
+    let reads = caller.part(|count| if is_one_of(count, READS) { listed } else { 0.0 });
+    let saved = part.left_out();
+    // What was read may be kept as well.
+    let saved = Seconds { high: saved.high + reads.left_out().value, ..saved };
+    about(Advice { calls: opens, ..part.advice(Rule::OpenAgain, saved) }, uses)
 }
 
 fn looks(object: &ObjectCount) -> u64 {
     let count = &object.count;
     match count {
         count if is_one_of(count, STATS) || is_one_of(count, QUESTIONS) => count.calls,
-        count if is_one_of(count, OPENS) || is_one_of(count, &["execve"]) => errors(count, "ENOENT"),
-        _ => 0,
+        count => count.failures(),
     }
 }
 

@@ -19,7 +19,11 @@ const BUILDERS: &[&str] = &[
 
 /// The process that starts one of these for each item, and how many it starts each time.
 fn starter<'a>(tree: &'a [ProcessPath], path: &'a ProcessPath) -> Option<(&'a str, u64)> {
-    let of = |names: &[String]| tree.iter().find(|other| other.names == names).map(|other| other.processes.max(1));
+    // Copies of the command, as subshells, have its name; it was started once.
+    let of = |names: &[String]| match names {
+        [_] => Some(1),
+        _ => tree.iter().find(|other| other.names == names).map(|other| other.processes.max(1)),
+    };
     let mut parents = &path.names[..path.names.len().checked_sub(1)?];
     while let Some(name) = parents.last() {
         let each = path.processes / of(parents)?;

@@ -70,10 +70,6 @@ const REPEATS: &[Repeat] = &[
         reasons: &[OPENS, NEW],
         ..repeat(Rule::SameAnswer, &["ioctl"])
     },
-    Repeat {
-        reasons: &[CHILDREN, CHILDREN, CHILDREN],
-        ..repeat(Rule::SameAnswer, &["rt_sigaction", "rt_sigprocmask", "sigaltstack"])
-    },
     Repeat { reasons: &[NEW, NEW, NEW, NEW], ..repeat(Rule::SameAnswer, &["epoll_ctl"]) },
     repeat(Rule::SameAnswer, &["timerfd_settime", "timer_settime", "setitimer", "alarm"]),
     Repeat { reasons: &[OPENS, OPENS], ..repeat(Rule::Seeks, &["lseek", "_llseek"]) },
@@ -133,7 +129,9 @@ pub fn failures(caller: &Caller) -> Vec<Advice> {
 
 fn failing(caller: &Caller, error: &str) -> Option<Advice> {
     let part = of_error(caller, error, |count| {
-        count.class.descriptor == Some(DescriptorKind::None) || !is_one_of(count, POLLS)
+        // Of a path it is an answer.
+        count.class.descriptor == Some(DescriptorKind::None)
+            || (count.class.depth.is_none() && !is_one_of(count, POLLS))
     });
     let again = part.calls > caller.processes.saturating_mul(AGAIN);
     // Without paths nobody can tell whether a name that is absent is asked for again.
@@ -142,9 +140,12 @@ fn failing(caller: &Caller, error: &str) -> Option<Advice> {
     (again && !is_usual).then(|| Advice { of: Some(error.to_string()), ..part.avoid(rule) })
 }
 
-/// Locks that others hold, asked for without waiting.
+/// Locks that others hold, asked for without waiting: locks on files, and files that must be new.
 fn held(caller: &Caller) -> Option<Advice> {
-    let part = of_error(caller, "EAGAIN", |count| is_one_of(count, &["flock", "fcntl", "fcntl64"]));
+    let locks = |count: &CallCount| is_one_of(count, &["flock", "fcntl", "fcntl64"]);
+    let files = of_error(caller, "EEXIST", |count| is_one_of(count, OPENS));
+    let locks = of_error(caller, "EAGAIN", locks);
+    let part = if locks.calls > files.calls { locks } else { files };
     (part.calls > caller.processes.saturating_mul(AGAIN)).then(|| part.avoid(Rule::Spin))
 }
 

@@ -119,17 +119,17 @@ impl Rule {
     /// must matter.
     fn facts(self) -> (&'static str, f64) {
         match self {
-            Rule::OpenAgain => ("open-again", 0.01),
-            Rule::LookUpAgain => ("look-up-again", 0.01),
+            Rule::OpenAgain => ("open-again", 0.03),
+            Rule::LookUpAgain => ("look-up-again", 0.03),
             Rule::SyncPerRecord => ("sync-per-record", 0.01),
             Rule::DescriptorSweep => ("descriptor-sweep", 0.01),
-            Rule::SmallTransfers => ("small-transfers", 0.02),
+            Rule::SmallTransfers => ("small-transfers", 0.05),
             Rule::RealClockCalls => ("real-clock-calls", 0.02),
             Rule::SameAnswer => ("same-answer", 0.02),
             Rule::WakeUps => ("wake-ups", 0.02),
             Rule::Search => ("search", 0.05),
-            Rule::SmallFileMaps => ("small-file-maps", 0.05),
-            Rule::SmallMaps => ("small-maps", 0.05),
+            Rule::SmallFileMaps => ("small-file-maps", 0.12),
+            Rule::SmallMaps => ("small-maps", 0.12),
             Rule::ForkForExec => ("fork-for-exec", 0.05),
             Rule::ThreadPerItem => ("thread-per-item", 0.05),
             Rule::Locks => ("locks", 0.05),
@@ -143,7 +143,7 @@ impl Rule {
             Rule::ProcessPerItem => ("process-per-item", 0.1),
             Rule::ConnectionPerItem => ("connection-per-item", 0.1),
             Rule::TemporaryFiles => ("temporary-files", 0.1),
-            Rule::FutexTraffic => ("futex-traffic", 0.1),
+            Rule::FutexTraffic => ("futex-traffic", 0.2),
         }
     }
 }

@@ -16,6 +16,7 @@ const SMALL: u64 = 1024;
 const COPY_S: f64 = 0.1e-9;
 
 const SEEKS: &[&str] = &["lseek", "_llseek"];
+const NEW: &[&str] = &["pipe", "pipe2", "socket", "socketpair", "accept", "accept4"];
 
 /// Small calls on one kind of descriptor, except those that cannot be merged with the one before: `apart` at most.
 struct Small {
@@ -33,12 +34,12 @@ const SMALLS: &[Small] = &[
     Small {
         names: &["read", "recvfrom"],
         kinds: &[Pipe, Socket, Terminal],
-        apart: &[OPENS, POLLS, POLLS],
+        apart: &[OPENS, POLLS, POLLS, NEW],
         answers: false,
     },
-    Small { names: &["write", "writev"], kinds: &[File], apart: &[OPENS, SEEKS, SYNCS], answers: true },
-    Small { names: &["write", "writev"], kinds: &[Pipe], apart: &[SYNCS, POLLS], answers: true },
-    Small { names: &["write", "writev", "sendto", "sendmsg"], kinds: &[Socket], apart: &[POLLS], answers: true },
+    Small { names: &["write", "writev"], kinds: &[File, Device], apart: &[OPENS, SEEKS, SYNCS], answers: true },
+    Small { names: &["write", "writev"], kinds: &[Pipe], apart: &[SYNCS, POLLS, NEW], answers: true },
+    Small { names: &["write", "writev", "sendto", "sendmsg"], kinds: &[Socket], apart: &[POLLS, NEW], answers: true },
     Small { names: &["getrandom"], kinds: &[], apart: &[], answers: false },
 ];
 

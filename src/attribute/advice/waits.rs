@@ -62,6 +62,8 @@ pub fn large_poll_sets(caller: &Caller) -> Vec<Advice> {
     vec![part.advice(Rule::LargePollSets, saved)]
 }
 
+/// Questions that are no work.
+const ASKS: &[&str] = &["clock_gettime", "gettimeofday", "time", "wait4", "waitid", "kill", "getppid", "sched_yield"];
 const SLEEPS: &[&str] = &["nanosleep", "clock_nanosleep"];
 /// Wake-ups a second that keep a CPU from sleeping.
 const OFTEN: f64 = 50.0;
@@ -78,15 +80,16 @@ pub fn wake_ups(caller: &Caller) -> Vec<Advice> {
     let wakes = wakes + polls;
     let wall_s = caller.profile.usage.wall_ns.map_or(0.0, s);
     let idle = all.blocked_ns > all.on_cpu_ns && caller.cpu_s < wall_s * IDLE;
-    let works = |count: &CallCount| !sleeps(count) && !is_one_of(count, &["clock_gettime", "gettimeofday", "time"]);
-    let paced = caller.counts.iter().any(|count| works(count) && count.calls * 2 > wakes);
+    let paced = caller.counts.iter().any(|count| {
+        !sleeps(count) && !is_one_of(count, ASKS) && done(count).saturating_mul(5) > wakes.saturating_mul(4)
+    });
     if !idle || paced || (wakes as f64) < OFTEN * wall_s.max(1.0) {
         return Vec::new();
     }
     let part = caller.part(|count| if sleeps(count) { share(wakes, all.calls) } else { 0.0 });
     let calls = part.left_out();
-    let saved =
-        Seconds { value: calls.value.max(caller.cpu_s * 0.7), low: calls.low, high: calls.high.max(caller.cpu_s) };
+    // A switch to another thread and back comes with each.
+    let saved = Seconds { value: calls.value * 2.0, low: calls.low, high: (calls.high * 3.0).max(caller.cpu_s) };
     vec![Advice { items: wakes, ..part.advice(Rule::WakeUps, saved) }]
 }
 
