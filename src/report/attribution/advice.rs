@@ -29,7 +29,8 @@ pub fn none(profile: &Profile) -> Vec<String> {
                 format!("{} calls for {}{takes}", thousands(group.calls as f64), group.items)
             };
             let groups: Vec<String> = groups.iter().map(one).collect();
-            vec![format!("No rule applies. Most time: {}.", groups.join(", "))]
+            let most = if groups.is_empty() { String::new() } else { format!(" Most time: {}.", groups.join(", ")) };
+            vec![format!("No rule applies.{most}")]
         }
     };
     if profile.source.is_none() && profile.objects.is_empty() {
