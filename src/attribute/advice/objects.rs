@@ -22,21 +22,29 @@ const NAMED: usize = 3;
 /// A process that asks for a path no more often than this may want to see it change.
 const AGAIN: u64 = 10;
 
-/// The calls on each path that `keep`, of paths that each process uses again and again and that nobody removes or renames.
+/// The calls on each path that `keep`, of paths that each process uses again and again, and more often than somebody removes or
+/// renames them: lock files, temporary files and those that are replaced change.
 fn again<'a>(caller: &'a Caller, keep: impl Fn(&ObjectCount) -> u64) -> IndexMap<&'a str, Vec<&'a ObjectCount>> {
-    let changing = changing(caller.profile);
+    let changes = changes(caller.profile);
     let mut paths: IndexMap<&str, Vec<&ObjectCount>> = IndexMap::new();
-    for object in caller.paths.iter().filter(|object| keep(object) > 0 && !changing.contains(object.name.as_str())) {
+    for object in caller.paths.iter().filter(|object| keep(object) > 0) {
         paths.entry(&object.name).or_default().push(object);
     }
-    paths.retain(|_, calls| calls.iter().map(|call| keep(call)).sum::<u64>() > caller.processes * AGAIN);
+    paths.retain(|path, calls| {
+        let reasons = caller.processes.max(changes.get(path).copied().unwrap_or(0));
+        calls.iter().map(|call| keep(call)).sum::<u64>() > reasons * AGAIN
+    });
     paths
 }
 
-/// Lock files, temporary files and those that are replaced: to ask again is to see a change.
-fn changing(profile: &Profile) -> BTreeSet<&str> {
-    let changes = |object: &&ObjectCount| is_one_of(&object.count, UNLINKS) || is_one_of(&object.count, RENAMES);
-    profile.objects.iter().filter(changes).filter(|object| done(&object.count) > 0).map(|o| o.name.as_str()).collect()
+/// How often each path was removed or renamed.
+fn changes(profile: &Profile) -> BTreeMap<&str, u64> {
+    let mut changes = BTreeMap::new();
+    let is_change = |object: &&ObjectCount| is_one_of(&object.count, UNLINKS) || is_one_of(&object.count, RENAMES);
+    for object in profile.objects.iter().filter(is_change) {
+        *changes.entry(object.name.as_str()).or_default() += done(&object.count);
+    }
+    changes
 }
 
 /// The calls that were not the first of their process, and the paths with most of them.
@@ -139,9 +147,11 @@ fn stem(path: &str) -> &str {
 fn searched<'a>(caller: &Caller<'a>) -> BTreeMap<&'a str, u64> {
     let all = caller.profile.objects.iter().filter(|object| object.is_one_object() && is_lookup(&object.count));
     let found: BTreeSet<&str> = all.filter(|object| done(&object.count) > 0).map(|object| stem(&object.name)).collect();
-    let changing = changing(caller.profile);
+    let changes = changes(caller.profile);
     let missed = caller.paths.iter().filter(|object| is_lookup(&object.count) && errors(&object.count, "ENOENT") > 0);
-    let missed = missed.filter(|object| found.contains(stem(&object.name)) && !changing.contains(object.name.as_str()));
+    let missed = missed.filter(|object| {
+        found.contains(stem(&object.name)) && changes.get(object.name.as_str()).is_none_or(|times| *times == 0)
+    });
     let mut places: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
     for object in missed {
         let own = places.entry(stem(&object.name)).or_default().entry(&object.name).or_default();

@@ -61,6 +61,10 @@ const REPEATS: &[Repeat] = &[
     Repeat { reasons: &[OPENS, NEW], ..repeat(Rule::SameAnswer, &["fstat", "fstatfs", "getsockname", "getpeername"]) },
     Repeat { reasons: &[OPENS, NEW], ..repeat(Rule::SameAnswer, &["setsockopt", "getsockopt"]) },
     Repeat {
+        reasons: &[OPENS, OPENS, OPENS],
+        ..repeat(Rule::SameAnswer, &["fchmod", "fchown", "fsetxattr", "utimensat", "futimesat"])
+    },
+    Repeat {
         operations: &["getfd", "setfd", "getfl", "setfl"],
         reasons: &[OPENS, NEW, NEW, NEW],
         ..repeat(Rule::SameAnswer, &["fcntl", "fcntl64"])
