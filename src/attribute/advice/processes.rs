@@ -78,7 +78,7 @@ pub fn process_per_item(caller: &Caller) -> Vec<Advice> {
 
 /// CPU seconds of a process that does little more than start.
 const SMALL_S: f64 = 0.003;
-const LEAST_STARTING: f64 = 0.1;
+const LEAST_STARTING: f64 = 0.05;
 
 /// What a process calls as it starts and ends.
 fn starting(caller: &Caller) -> CallCount {
