@@ -115,7 +115,9 @@ pub fn cpu_time(profile: &Profile) -> CpuTime {
     parts.retain(|part| part.seconds > 0.0);
     parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     let seconds = (outside.is_some() || charged.is_some()).then(|| parts.iter().map(|part| part.seconds).sum());
-    let functions = outside.iter().flat_map(|outside| &outside.functions).map(|function| function.name.clone());
+    // Without symbols there are addresses only.
+    let functions = outside.iter().flat_map(|outside| &outside.functions).map(|function| &function.name);
+    let functions = functions.filter(|name| !name.contains("0x")).cloned();
     CpuTime { seconds, parts, samples: outside.map(|outside| outside.samples), functions: functions.collect() }
 }
 
