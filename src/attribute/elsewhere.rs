@@ -84,7 +84,8 @@ fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
     calls.sort_by(|a, b| b.change_s.abs().total_cmp(&a.change_s.abs()));
     let null_calls = here.null_calls(there);
     let crossings = |name: &str, calls: u64| Some(change(name, calls, null_calls?)).filter(|_| calls > 0);
-    let others = crossings("other calls, bare", unpriced.values().map(|count| count.calls).sum());
+    let others =
+        crossings("other calls, bare", unpriced.values().fold(0, |sum, count| count.calls.saturating_add(sum)));
     let mut parts: Vec<Change> = FAMILIES.iter().filter_map(|family| of_family(*family, &calls)).collect();
     parts.extend(crossings("the bare calls", profile.all_calls().calls));
     let total_s = calls.iter().chain(&others).map(|change| change.change_s).sum();
@@ -118,7 +119,7 @@ fn add(changes: &mut IndexMap<String, Change>, count: &CallCount, (a, b): (Price
 fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Change {
     let (mut calls, mut here, mut there) = (0, 0.0, 0.0);
     for change in changes {
-        calls += change.calls;
+        calls = change.calls.saturating_add(calls);
         here += change.calls as f64 * change.here_ns;
         there += change.calls as f64 * change.there_ns;
     }

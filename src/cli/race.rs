@@ -9,6 +9,7 @@ use super::messages::Notes;
 use super::progress::Progress;
 use super::run::{EnvironmentName, check_destination, positive};
 use super::terminal;
+use super::words::parsed;
 use crate::compare::RaceFound;
 use crate::kernel::affinity;
 use crate::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter, Precision};
@@ -17,7 +18,6 @@ use crate::runner::{Environment, Interrupt, RunDirectory};
 use crate::store;
 use crate::trace::LaunchError;
 use anyhow::{Result, anyhow, ensure};
-use clap::{Args, FromArgMatches};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -130,10 +130,8 @@ impl RaceArgs {
     /// A command natively and in these environments, until what it takes there is known well.
     pub fn in_environments(words: &[String], environments: &[String]) -> Result<RaceArgs> {
         let names = format!("--env={}", environments.join(","));
-        let words = ["race", "--ignore-failure", &names, "--", &race::joined(words)];
-        let matches = RaceArgs::augment_args(clap::Command::new("race")).try_get_matches_from(words);
-        let args = usage(matches.and_then(|matches| RaceArgs::from_arg_matches(&matches)).map_err(Into::into))?;
-        let args = RaceArgs { until_known: true, ..args };
+        let words = ["--ignore-failure", &names, "--", &race::joined(words)];
+        let args = RaceArgs { until_known: true, ..parsed("race", words)? };
         if !usage(args.counts_instructions())? {
             args.timed_environments()?;
         }

@@ -9,6 +9,7 @@ use super::exit::Exit;
 use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
+use super::words::parsed;
 use super::{messages, terminal};
 use crate::model::{COLD, Outcome, Run};
 use crate::plan::{
@@ -20,9 +21,7 @@ use crate::runner::Environment;
 use crate::session::{Job, Keep, RunOptions, Session, Sides};
 use crate::store::{self, StoreError};
 use anyhow::{Result, anyhow};
-use clap::{Args, FromArgMatches};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -53,13 +52,7 @@ pub(super) fn by_language(codes: &[Code]) -> BTreeMap<String, String> {
 impl RunArgs {
     /// What `syscost` alone does: `syscost run` without anything.
     pub fn tour() -> Result<RunArgs> {
-        RunArgs::from_words(["run"])
-    }
-
-    /// What `syscost` with these words does; the first is `run`. Errors: what the parser says of them.
-    pub fn from_words<T: Into<OsString> + Clone>(words: impl IntoIterator<Item = T>) -> Result<RunArgs> {
-        let matches = RunArgs::augment_args(clap::Command::new("run")).try_get_matches_from(words);
-        usage(matches.and_then(|matches| RunArgs::from_arg_matches(&matches)).map_err(Into::into))
+        parsed("run", [""; 0])
     }
 
     fn surroundings(&self) -> Surroundings {

@@ -9,6 +9,7 @@ use super::messages::{self, Notes};
 use super::run::{EnvironmentName, check_destination};
 use super::target::TargetArgs;
 use super::trace::{self, Report};
+use super::words::parsed;
 use crate::attribute::attribute;
 use crate::kernel::null_call::null_call_ns;
 use crate::model::{By, Ending, Profile};
@@ -16,7 +17,6 @@ use crate::report::{AttributionDocument, Format, ProfileDocument, Screen, profil
 use crate::store;
 use crate::trace::{Detail, Grouping, More, TraceOptions};
 use anyhow::{Result, anyhow};
-use clap::{Args, FromArgMatches};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -141,9 +141,7 @@ impl WhyArgs {
 impl AnswerArgs {
     /// These options and those of `words`. Errors: a usage error if these are no such options.
     fn with(&self, words: &[OsString]) -> Result<AnswerArgs> {
-        let parser = AnswerArgs::augment_args(clap::Command::new("syscost why").no_binary_name(true));
-        let matches = parser.try_get_matches_from(words).and_then(|matches| AnswerArgs::from_arg_matches(&matches));
-        let more = usage(matches.map_err(Into::into))?;
+        let more: AnswerArgs = parsed("syscost why", words)?;
         let own = self.clone();
         Ok(AnswerArgs {
             costs: more.costs.or(own.costs),

@@ -1,6 +1,18 @@
 //! The command line as it was typed, made into the words of the parser: a pattern without a command is measured. Pure; `cli` calls it.
 
+use super::error::usage;
+use anyhow::Result;
 use std::ffi::OsString;
+
+/// What `command` does with these options. Errors: a usage error, what the parser says of them.
+pub fn parsed<A: clap::Args>(
+    command: &'static str,
+    words: impl IntoIterator<Item: Into<OsString> + Clone>,
+) -> Result<A> {
+    let parser = A::augment_args(clap::Command::new(command).no_binary_name(true));
+    let matches = parser.try_get_matches_from(words).and_then(|matches| A::from_arg_matches(&matches));
+    usage(matches.map_err(Into::into))
+}
 
 /// What every command understands, so that the command is still to come.
 const ANYWHERE: [&str; 2] = ["-q", "--quiet"];

@@ -44,7 +44,7 @@ pub fn callers(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Caller<'_>> 
     }
     let caller = |(name, groups): (_, Vec<&ProcessGroup>)| {
         let own = |object: &&ObjectCount| object.kind == ObjectKind::Path && object.process == name;
-        let time = |of: fn(&ProcessGroup) -> Option<u64>| s(groups.iter().filter_map(|group| of(group)).sum());
+        let time = |of: fn(&ProcessGroup) -> Option<u64>| s(added(groups.iter().filter_map(|group| of(group))));
         let mut caller = Caller {
             name,
             counts: by_class(&groups),
@@ -74,7 +74,7 @@ impl<'a> Caller<'a> {
     fn count_processes(&self) -> u64 {
         let own = self.profile.tree.iter().filter(|path| path.names.last().is_some_and(|name| name == self.name));
         let counted = self.named(&["exit_group"]).calls.max(self.succeeded(&["execve", "execveat"]));
-        own.map(|path| path.processes).sum::<u64>().max(counted).max(1)
+        added(own.map(|path| path.processes)).max(counted).max(1)
     }
 
     /// CPU time outside of calls: in user mode, and in page faults.
@@ -126,6 +126,11 @@ impl<'a> Caller<'a> {
         let frames = most.frames.iter().rev().filter(|frame| !frame.starts_with(['[', '/']) && !frame.contains("+0x"));
         frames.map(String::as_str).find(|frame| !is_wrapper(frame)).map(str::to_string)
     }
+}
+
+/// Files hold any numbers.
+pub fn added(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0, u64::saturating_add)
 }
 
 pub fn total<C: Borrow<CallCount>>(counts: impl IntoIterator<Item = C>) -> CallCount {

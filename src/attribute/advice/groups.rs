@@ -1,6 +1,6 @@
 //! The calls of a profile by what they are made for, an item each: what there is to say where no rule applies.
 
-use super::caller::{FORKS, FUTEX, OPENS, POLLS, SYNCS, UNLINKS, WRITES, is_one_of, s, total};
+use super::caller::{FORKS, FUTEX, OPENS, POLLS, SYNCS, UNLINKS, WRITES, added, is_one_of, s, total};
 use crate::model::Profile;
 
 /// Calls for one kind of item.
@@ -43,7 +43,7 @@ const KINDS: &[(&str, &[&[&str]])] = &[
 /// The groups with most time, or with most calls where no times are known, and the share of the wall time of all calls.
 pub fn largest(profile: &Profile, most: usize) -> (Vec<Group>, Option<f64>) {
     let all = || profile.groups.iter().flat_map(|group| &group.calls);
-    let takes = |count: &crate::model::CallCount| s(count.on_cpu_ns.unwrap_or(0) + count.stalled_ns.unwrap_or(0));
+    let takes = |count: &crate::model::CallCount| s(added([count.on_cpu_ns, count.stalled_ns].into_iter().flatten()));
     let group = |(items, names): &(&'static str, &[&[&str]])| {
         let own = total(all().filter(|count| names.iter().any(|names| is_one_of(count, names))));
         Group { items, calls: own.calls, takes_s: takes(&own) }

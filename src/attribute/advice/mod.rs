@@ -50,7 +50,7 @@ const RULES: &[fn(&Caller) -> Vec<Advice>] = &[
 /// All advice, the greatest saving first. `null_call_ns` is what entering the kernel takes, if that is known.
 pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
     let usage = &profile.usage;
-    let cpu_s = s(usage.user_ns.unwrap_or(0) + usage.system_ns.unwrap_or(0));
+    let cpu_s = s(caller::added([usage.user_ns, usage.system_ns].into_iter().flatten()));
     // Not the time in which the machine ran other programs.
     let elsewhere_ns = usage.concurrency.as_ref().map_or(0, |told| told.waiting_ns);
     let wall_s = usage.wall_ns.map_or(cpu_s, |wall| s(wall.saturating_sub(elsewhere_ns)));

@@ -1,7 +1,7 @@
 //! Rules about paths that are opened, looked up and searched for again and again. They need the paths of `trace --paths`: whether a
 //! name is asked for again cannot be derived from counts.
 
-use super::caller::{Caller, OPENS, Part, UNLINKS, does, done, errors, is_one_of, share};
+use super::caller::{Caller, OPENS, Part, UNLINKS, added, does, done, errors, is_one_of, share};
 use super::rule::{Advice, PathUse, Rule};
 use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind, ObjectCount, Profile};
@@ -32,7 +32,7 @@ fn again<'a>(caller: &'a Caller, keep: impl Fn(&ObjectCount) -> u64) -> IndexMap
     }
     paths.retain(|path, calls| {
         let reasons = caller.processes.max(changes.get(path).copied().unwrap_or(0));
-        calls.iter().map(|call| keep(call)).sum::<u64>() > reasons * AGAIN
+        added(calls.iter().map(|call| keep(call))) > reasons.saturating_mul(AGAIN)
     });
     paths
 }
@@ -42,7 +42,8 @@ fn changes(profile: &Profile) -> BTreeMap<&str, u64> {
     let mut changes = BTreeMap::new();
     let is_change = |object: &&ObjectCount| is_one_of(&object.count, UNLINKS) || is_one_of(&object.count, RENAMES);
     for object in profile.objects.iter().filter(is_change) {
-        *changes.entry(object.name.as_str()).or_default() += done(&object.count);
+        let times: &mut u64 = changes.entry(object.name.as_str()).or_default();
+        *times = times.saturating_add(done(&object.count));
     }
     changes
 }
@@ -56,8 +57,8 @@ fn repeated<'a>(
     let mut part = Part::new(caller);
     let mut uses = Vec::new();
     for (path, objects) in paths {
-        let calls: u64 = objects.iter().map(|object| number(object)).sum();
-        let left = share(calls - caller.processes, calls);
+        let calls = added(objects.iter().map(|object| number(object)));
+        let left = share(calls.saturating_sub(caller.processes), calls);
         objects.iter().for_each(|object| part.add(&object.count, left * share(number(object), object.count.calls)));
         uses.push(PathUse { path: (*path).to_string(), calls });
     }
@@ -124,7 +125,7 @@ pub fn looked_up_again(caller: &Caller) -> Vec<Advice> {
     let mut paths = again(caller, looks);
     paths.retain(|path, objects| {
         let is_absent = objects.iter().all(|object| done(&object.count) == 0);
-        let calls: u64 = objects.iter().map(|object| looks(object)).sum();
+        let calls = added(objects.iter().map(|object| looks(object)));
         !(searched.contains_key(path) || is_absent && locks.saturating_mul(2) >= calls)
     });
     let (part, uses) = repeated(caller, &paths, looks);
@@ -171,7 +172,7 @@ pub fn search(caller: &Caller) -> Vec<Advice> {
     }
     let stems: BTreeSet<&str> = searched.keys().map(|path| stem(path)).collect();
     let found = caller.paths.iter().filter(|object| is_lookup(&object.count) && stems.contains(stem(&object.name)));
-    let items = found.map(|object| done(&object.count)).sum();
+    let items = added(found.map(|object| done(&object.count)));
     let mut uses: Vec<PathUse> =
         searched.iter().map(|(path, calls)| PathUse { path: (*path).to_string(), calls: *calls }).collect();
     uses.sort_by_key(|used| Reverse(used.calls));

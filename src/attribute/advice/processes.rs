@@ -1,6 +1,6 @@
 //! Rules about what is started for each item: processes, threads and connections.
 
-use super::caller::{Caller, FORKS, Part, does, done, is_one_of, s, share, total};
+use super::caller::{Caller, FORKS, Part, added, does, done, is_one_of, s, share, total};
 use super::rule::{Advice, Rule};
 use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind, ProcessPath};
@@ -47,11 +47,11 @@ pub fn process_per_item(caller: &Caller) -> Vec<Advice> {
         let is_leaf = !tree.iter().any(|other| {
             other.names.starts_with(&path.names)
                 && other.names.len() > path.names.len()
-                && other.processes * 2 > path.processes
+                && other.processes > path.processes / 2
         });
         looped.extend(starter(tree, path).filter(|_| is_leaf).map(|(name, _)| (path.processes, name)));
     }
-    let processes: u64 = looped.iter().map(|(processes, _)| processes).sum();
+    let processes = added(looped.iter().map(|(processes, _)| *processes));
     let Some((_, starter)) = looped.into_iter().max() else { return Vec::new() };
     let starts = starting(caller);
     let forks = forks_by(caller, starter, processes);
@@ -117,7 +117,7 @@ pub fn subshells(caller: &Caller) -> Vec<Advice> {
         .tree
         .iter()
         .filter(|path| path.names.len() > 1 && path.names[path.names.len() - 2] == caller.name);
-    let execs: u64 = execs.map(|path| path.processes).sum();
+    let execs = added(execs.map(|path| path.processes));
     let threads = caller.profile.usage.threads.unwrap_or(0);
     let surplus = done(&forks).saturating_sub(execs).saturating_sub(threads);
     let is_asked = caller.received() >= surplus;

@@ -1,7 +1,7 @@
 //! Calls that are made again and again although once, or none, would do: a table of which, and which other calls are a reason for
 //! one each. What goes wrong again and again is a table too.
 
-use super::caller::{Caller, OPENS, POLLS, Part, done, errors, is_one_of, share};
+use super::caller::{Caller, OPENS, POLLS, Part, added, done, errors, is_one_of, share};
 use super::rule::{Advice, Rule};
 use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind};
@@ -98,7 +98,7 @@ pub fn repeats(caller: &Caller) -> Vec<Advice> {
             is_one_of(count, repeat.calls) && (repeat.operations.is_empty() || repeat.operations.contains(&operation))
         };
         let all = caller.sum(own);
-        let reasons: u64 = repeat.reasons.iter().map(|names| caller.succeeded(names)).sum();
+        let reasons = added(repeat.reasons.iter().map(|names| caller.succeeded(names)));
         let beyond = all.calls.saturating_sub(errors(&all, "EBADF")).saturating_sub(reasons);
         let waits = all.blocked_ns > all.on_cpu_ns;
         // A profile by hand may have left them out.

@@ -1,6 +1,6 @@
 //! Rules about files that are synced, locked, created and mapped for each item, and memory that comes and goes.
 
-use super::caller::{Caller, OPENS, SYNCS, UNLINKS, WRITES, does, done, errors, is_one_of, share, total};
+use super::caller::{Caller, OPENS, SYNCS, UNLINKS, WRITES, added, does, done, errors, is_one_of, share, total};
 use super::rule::{Advice, Rule};
 use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind};
@@ -23,10 +23,10 @@ fn unlinked_again(caller: &Caller) -> u64 {
     let mut by_path: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for object in &caller.paths {
         let (opened, unlinked) = by_path.entry(&object.name).or_default();
-        *opened += if is_one_of(&object.count, OPENS) { done(&object.count) } else { 0 };
-        *unlinked += if is_one_of(&object.count, UNLINKS) { done(&object.count) } else { 0 };
+        *opened = opened.saturating_add(if is_one_of(&object.count, OPENS) { done(&object.count) } else { 0 });
+        *unlinked = unlinked.saturating_add(if is_one_of(&object.count, UNLINKS) { done(&object.count) } else { 0 });
     }
-    by_path.values().map(|(opened, unlinked)| *opened.min(unlinked)).sum()
+    added(by_path.values().map(|(opened, unlinked)| *opened.min(unlinked)))
 }
 
 /// Writes that wait for the device, as with O_SYNC.
@@ -64,7 +64,7 @@ pub fn sync_per_record(caller: &Caller) -> Vec<Advice> {
 fn recreated(caller: &Caller) -> u64 {
     let opens = caller.paths.iter().filter(|object| is_one_of(&object.count, OPENS));
     let again = opens.filter(|object| done(&object.count) > SOME);
-    again.map(|object| done(&object.count)).sum::<u64>().saturating_sub(unlinked_again(caller))
+    added(again.map(|object| done(&object.count))).saturating_sub(unlinked_again(caller))
 }
 
 /// A process id, and a host beside it: what a lock file holds.
@@ -105,7 +105,7 @@ pub fn locks(caller: &Caller) -> Vec<Advice> {
     let everybody = total(caller.profile.groups.iter().flat_map(|group| &group.calls).filter(|count| locks(count)));
     // One process may wait for the device; of several, those that wait wait for each other.
     let waited = all.blocked_ns > if caller.processes > 1 { Some(0) } else { all.on_cpu_ns };
-    let is_wanted = errors(&all, "EAGAIN") + errors(&all, "EACCES") + errors(&all, "EINTR") > 0 || waited;
+    let is_wanted = ["EAGAIN", "EACCES", "EINTR"].iter().any(|error| errors(&all, error) > 0) || waited;
     if everybody.calls > all.calls || is_wanted || all.calls < SOME * 10 {
         return Vec::new();
     }
@@ -140,7 +140,7 @@ pub fn small_maps(caller: &Caller) -> Vec<Advice> {
     let mapped = |count: &CallCount| maps(count, "anonymous") && is_sized(count, LARGE);
     let unmapped = |count: &CallCount| is_one_of(count, &["munmap"]) && is_sized(count, LARGE);
     let size = |count: &CallCount| count.calls.saturating_mul(count.class.size.unwrap_or(0));
-    let bytes: u64 = caller.counts.iter().filter(|count| mapped(count)).map(size).sum();
+    let bytes = added(caller.counts.iter().filter(|count| mapped(count)).map(size));
     let resident = caller.profile.usage.peak_rss_kib.map(|kib| kib.saturating_mul(1024));
     // More than was ever resident at once: the same memory could have served again.
     if resident.is_none_or(|resident| bytes < resident.saturating_mul(2)) {

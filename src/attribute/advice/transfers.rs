@@ -1,6 +1,6 @@
 //! Rules about reads and writes: few bytes at a time, and reads that find nothing.
 
-use super::caller::{Caller, INPUTS, OPENS, POLLS, SYNCS, done, errors, is_one_of, share};
+use super::caller::{Caller, INPUTS, OPENS, POLLS, SYNCS, added, done, errors, is_one_of, share};
 use super::rule::{Advice, Rule};
 use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind};
@@ -56,7 +56,7 @@ impl Small {
     fn advice(&self, caller: &Caller) -> Option<Advice> {
         let sum = caller.sum(|count| self.is(count));
         let bytes = sum.bytes.unwrap_or(sum.calls);
-        let apart: u64 = self.apart.iter().map(|names| caller.succeeded(names)).sum();
+        let apart = added(self.apart.iter().map(|names| caller.succeeded(names)));
         let answers = if self.answers { caller.received() } else { 0 };
         let buffered = bytes.div_ceil(BUFFER).saturating_add(apart).saturating_add(answers);
         // Who waits in them takes what arrives.

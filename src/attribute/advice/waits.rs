@@ -75,9 +75,9 @@ pub fn wake_ups(caller: &Caller) -> Vec<Advice> {
     let times_out = |count: &CallCount| is_one_of(count, FUTEX) && errors(count, "ETIMEDOUT") > 0;
     let sleeps = |count: &CallCount| is_one_of(count, SLEEPS) || is_one_of(count, POLLS) || times_out(count);
     let all = caller.sum(sleeps);
-    let wakes = caller.named(FUTEX).errors.get("ETIMEDOUT").copied().unwrap_or(0) + caller.named(SLEEPS).calls;
+    let wakes = errors(&caller.named(FUTEX), "ETIMEDOUT").saturating_add(caller.named(SLEEPS).calls);
     let polls = caller.named(POLLS).calls.saturating_sub(caller.received());
-    let wakes = wakes + polls;
+    let wakes = wakes.saturating_add(polls);
     let wall_s = caller.profile.usage.wall_ns.map_or(0.0, s);
     let idle = all.blocked_ns > all.on_cpu_ns && caller.cpu_s < wall_s * IDLE;
     let paced = caller.counts.iter().any(|count| {

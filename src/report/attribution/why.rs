@@ -223,8 +223,8 @@ fn others(rows: &[CallRow]) -> Option<CallRow> {
     let sum = |of: fn(&CallRow) -> Option<f64>| rows.iter().filter_map(of).reduce(|a, b| a + b);
     (!rows.is_empty()).then(|| CallRow {
         name: format!("{} others", rows.len()),
-        calls: rows.iter().map(|row| row.calls).sum(),
-        failures: rows.iter().map(|row| row.failures).sum(),
+        calls: rows.iter().fold(0, |sum, row| row.calls.saturating_add(sum)),
+        failures: rows.iter().fold(0, |sum, row| row.failures.saturating_add(sum)),
         on_cpu_s: sum(|row| row.on_cpu_s),
         waiting_s: sum(|row| row.waiting_s),
         blocked_s: sum(|row| row.blocked_s),
