@@ -1,12 +1,12 @@
 //! What calibrations found, kept in the user's private directory until the machine reboots: a file of numbers for each tracer and
 //! what it records. A file that is not of this boot, kernel and version, or that holds anything but sane numbers, is none.
 
+use crate::kernel::temporary::{self, Temporary};
 use crate::kernel::{Sources, open, private};
 use crate::runner::state_directory;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
-use tempfile::NamedTempFile;
 
 const LARGEST: u64 = 4096;
 /// No calibration finds more nanoseconds than a second.
@@ -44,10 +44,12 @@ impl Kept {
     /// If that fails, the next trace calibrates again.
     pub fn keep(&self, numbers: &[f64]) {
         let Some(directory) = self.file.parent() else { return };
-        let Ok(mut file) = NamedTempFile::new_in(directory) else { return };
+        temporary::sweep(directory);
+        let Ok(new) = Temporary::beside(directory, 0o600) else { return };
         let words: Vec<String> = numbers.iter().map(f64::to_string).collect();
-        if writeln!(file, "{}\n{}", self.head, words.join(" ")).is_ok() {
-            let _ = file.persist(&self.file);
+        // Whatever lies there is replaced and not opened.
+        if writeln!(new.file(), "{}\n{}", self.head, words.join(" ")).is_ok() {
+            let _ = new.become_file(&self.file, false);
         }
     }
 }
