@@ -46,6 +46,10 @@ pub enum PartKind {
     OtherSystem,
     /// User mode and `OtherSystem`: the CPU time is too short for ticks to tell them apart.
     UserOrSystem,
+    /// The kernel with its calls: nobody timed these on a CPU.
+    AllSystem,
+    /// User mode and `AllSystem`, where ticks do not tell them apart.
+    All,
 }
 
 /// One call.
@@ -104,12 +108,15 @@ pub fn cpu_time(profile: &Profile) -> CpuTime {
         parts.extend(of.map(|(kind, ns)| Part { kind, seconds: s(ns) }));
     } else if let Some(charged) = charged {
         let rest = charged.cpu_s - charged.known_system_s;
+        let (system, both) = match on_cpu {
+            Some(_) => (PartKind::OtherSystem, PartKind::UserOrSystem),
+            None => (PartKind::AllSystem, PartKind::All),
+        };
         parts.extend(match charged.user_s {
-            Some(user) => vec![
-                Part { kind: PartKind::UserMode, seconds: user },
-                Part { kind: PartKind::OtherSystem, seconds: rest - user },
-            ],
-            None => vec![Part { kind: PartKind::UserOrSystem, seconds: rest }],
+            Some(user) => {
+                vec![Part { kind: PartKind::UserMode, seconds: user }, Part { kind: system, seconds: rest - user }]
+            }
+            None => vec![Part { kind: both, seconds: rest }],
         });
     }
     parts.retain(|part| part.seconds > 0.0);

@@ -67,10 +67,10 @@ impl Traced {
         assert_eq!(total["runnable_ns"].as_u64().unwrap(), sum("preempted_ns") + sum("woken_ns"));
     }
 
-    /// The seconds of the part of the attribution's path that is of this kind.
+    /// The seconds of the part of the wall time that is of this kind.
     fn path_s(&self, kind: &str) -> f64 {
-        let found = json(&self.place.run(&["attribute", "p.json", "--format", "json"]));
-        let parts = found["here"]["path"]["parts"].as_array().unwrap().clone();
+        let found = json(&self.place.run(&["why", "p.json", "--format", "json"]));
+        let parts = found["wall"]["parts"].as_array().unwrap().clone();
         parts.iter().filter(|part| part["kind"] == kind).map(|part| part["seconds"].as_f64().unwrap()).sum()
     }
 }
@@ -127,7 +127,7 @@ fn what_waits_for_a_disk_has_one_name_in_tables_and_bars() {
     assert!(about(total["blocked_ns"].as_f64().unwrap() / 1e9, all_blocked), "{all_blocked} {total:#}");
     assert!(total["runnable_ns"].as_f64().unwrap() / 1e9 <= waiting + 0.002, "{waiting} {total:#}");
     assert!(about(traced.path_s("waiting_for_cpu"), waiting) && about(traced.path_s("blocked"), all_blocked));
-    let texts = [&["show", "p.json"][..], &["attribute", "p.json"], &["report", "p.json", "-o", "p.html"]];
+    let texts = [&["show", "p.json"][..], &["why", "p.json"], &["report", "p.json", "-o", "p.html"]];
     let texts: Vec<String> = texts.iter().map(|words| stdout(&traced.place.run(words))).collect();
     // Sentences and bars have its long name, with the word of tables and fields.
     const BOTH: [&str; 2] = ["waiting for a CPU (runnable)", "runnable (waiting for a CPU)"];

@@ -28,8 +28,9 @@ pub fn none(profile: &Profile) -> Vec<String> {
                     if group.takes_s > 0.0 { format!(" ({} s)", seconds(group.takes_s)) } else { String::new() };
                 format!("{} calls for {}{takes}", thousands(group.calls as f64), group.items)
             };
-            let groups: Vec<String> = groups.iter().map(one).collect();
-            let most = if groups.is_empty() { String::new() } else { format!(" Most time: {}.", groups.join(", ")) };
+            let named: Vec<String> = groups.iter().map(one).collect();
+            let most_of = if groups.iter().any(|group| group.takes_s > 0.0) { "time" } else { "calls" };
+            let most = if named.is_empty() { String::new() } else { format!(" Most {most_of}: {}.", named.join(", ")) };
             vec![format!("No rule applies.{most}")]
         }
     };

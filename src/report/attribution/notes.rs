@@ -52,6 +52,8 @@ pub fn part(kind: PartKind) -> &'static str {
         PartKind::Tracer => "tracing",
         PartKind::OtherSystem => "page faults, interrupts",
         PartKind::UserOrSystem => "user mode, page faults, interrupts",
+        PartKind::AllSystem => "kernel",
+        PartKind::All => "user mode and kernel",
     }
 }
 
