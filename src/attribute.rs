@@ -44,7 +44,7 @@ pub struct Attribution {
     pub elsewhere: Vec<Elsewhere>,
     /// The profile was cut short: its counts are lower bounds.
     pub incomplete: bool,
-    /// What the profile says of itself.
+    /// What its figures contradict, and what the profile says of itself.
     pub warnings: Vec<String>,
 }
 
@@ -60,6 +60,6 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         advice: advice::advice(profile, null_ns),
         elsewhere: costs.map_or_else(Vec::new, |here| elsewhere::all(profile, here, versus)),
         incomplete: !profile.complete,
-        warnings: profile.warnings.clone(),
+        warnings: charged::contradiction(profile).into_iter().chain(profile.warnings.iter().cloned()).collect(),
     }
 }

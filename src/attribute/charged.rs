@@ -16,6 +16,9 @@ pub const FEWEST_TICKS: f64 = 50.0;
 /// With fewer ticks a process, those that no tick hit make it lean towards user time.
 const FEWEST_A_PROCESS: f64 = 4.0;
 
+/// The share of the CPU time that measurements may exceed it by.
+const CONTRADICTION: f64 = 0.01;
+
 /// CPU time of the whole tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Charged {
@@ -40,6 +43,19 @@ impl Charged {
     }
 }
 
+/// Where calls and the stated overhead of tracing exceed the CPU time, the overhead is too high, and what else ran is not known.
+pub fn contradiction(profile: &Profile) -> Option<String> {
+    let (usage, tracing) = (&profile.usage, tracing_s(profile));
+    let cpu = s(usage.user_ns?.saturating_add(usage.system_ns?));
+    let beyond = profile.all_calls().on_cpu_ns.map_or(0.0, s) + tracing - cpu;
+    (tracing > 0.0 && beyond > CONTRADICTION * cpu).then(|| {
+        format!(
+            "tracing is overstated by at least {beyond:.3} s: with it the calls exceed the CPU time, so user mode and page faults are \
+             not known"
+        )
+    })
+}
+
 /// Seconds of the workload's own system time that the tracer took.
 pub fn tracing_s(profile: &Profile) -> f64 {
     if profile.tracer.adds_system_time != Some(true) {
@@ -53,7 +69,7 @@ pub fn tracing_s(profile: &Profile) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CallCount, ProcessGroup, Usage};
+    use crate::model::{CallCount, ProcessGroup, TracerFacts, Usage};
 
     fn charged(user_ns: u64, system_ns: u64, calls_ns: u64, processes: u64) -> Charged {
         let usage = Usage {
@@ -73,6 +89,17 @@ mod tests {
         assert_eq!(short.user_s, None);
         assert!((short.cpu_s - 0.00181).abs() < 1e-9, "{short:?}");
         assert_eq!(charged(1_000_000_000, 1_000_000_000, 0, 400).user_s, None, "5 ms a process");
+    }
+
+    #[test]
+    fn overhead_that_leaves_less_than_nothing_is_a_contradiction() {
+        let told = |added_total_ns| {
+            let usage = Usage { user_ns: Some(0), system_ns: Some(2_000_000_000), ..Usage::default() };
+            let tracer = TracerFacts { adds_system_time: Some(true), added_total_ns, ..TracerFacts::default() };
+            contradiction(&Profile { usage, tracer, ..Profile::default() })
+        };
+        assert_eq!([told(None), told(Some(1_900_000_000))], [None, None]);
+        assert!(told(Some(2_500_000_000)).is_some_and(|text| text.contains("by at least 0.500 s")));
     }
 
     #[test]

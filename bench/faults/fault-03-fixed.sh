@@ -1,0 +1,11 @@
+#!/bin/sh
+# Prints the new name of each of 150 files in a list.
+i=0
+while [ $i -lt 150 ]; do
+    path=/srv/photos/2024/holiday-$i.jpeg
+    dir=${path%/*}
+    base=${path##*/}
+    base=${base%.jpeg}
+    echo "$dir/$base.jpg"
+    i=$((i + 1))
+done | sort | tail -n 1

@@ -1,0 +1,12 @@
+"""Imports 60 readings into a fresh SQLite table."""
+import os
+import sqlite3
+import tempfile
+
+with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/tmp")) as d:
+    db = sqlite3.connect(os.path.join(d, "readings.db"), isolation_level=None)
+    db.execute("create table reading(id integer primary key, sensor text, value real)")
+    for i in range(60):
+        db.execute("insert into reading values(?,?,?)", (i, "s%d" % (i % 7), i * 0.5))
+    print(db.execute("select count(*), sum(value) from reading").fetchone())
+    db.close()
