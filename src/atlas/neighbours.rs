@@ -62,7 +62,7 @@ pub fn is_explained(step: &Step) -> bool {
     step.instructions() >= INSTRUCTIONS || step.share() >= SHARE
 }
 
-/// What two boots leave unseen of a count that differs between boots, as a share: METHOD.md, "Counts over several boots".
+/// What two boots leave unseen of a count that differs between boots, as a share (METHOD.md).
 const UNSEEN: f64 = 0.01;
 
 /// Whether two kernels' counts are a step: beyond both ranges, and by more than what boots leave unseen unless all agreed.

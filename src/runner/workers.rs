@@ -194,7 +194,7 @@ impl Workers {
                 Some(launcher) => started(launched(&launcher, &program)),
                 None => started(program),
             };
-            // The size of the environment block moves the stack, and with it every alignment: METHOD.md, "Workers".
+            // The size of the environment block moves the stack, and with it every alignment (METHOD.md).
             command.env("SYSCOST_PADDING", "x".repeat(padding));
             if environment.is_elsewhere() {
                 // The janitor ends all that has it; a probe elsewhere ends by itself, and then removes its directory.
