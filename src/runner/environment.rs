@@ -43,7 +43,7 @@ static PROBE: Dir = include_dir!("$CARGO_MANIFEST_DIR/probe");
 /// The environment that this tool was built in.
 pub const NATIVE: &str = "native";
 
-/// The keys of its file, which CONTRIBUTING.md describes, and what its name adds.
+/// The keys of its file, which environments/README.md describes, and what its name adds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
@@ -185,7 +185,7 @@ impl Environment {
     }
 
     pub fn names() -> Vec<&'static str> {
-        let stem = |file: &'static include_dir::File| file.path().file_stem()?.to_str();
+        let stem = |file: &'static include_dir::File| file.path().to_str()?.strip_suffix(".toml");
         let mut names: Vec<&str> = ENVIRONMENTS.files().filter_map(stem).collect();
         names.sort();
         names

@@ -18,7 +18,8 @@ fn documents() -> Vec<PathBuf> {
     let folders = [root().to_path_buf(), root().join("docs")];
     let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
     let mut documents: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
-    documents.extend(["languages", "studies", "fuzz"].map(|folder| root().join(folder).join("README.md")));
+    documents
+        .extend(["languages", "environments", "studies", "fuzz"].map(|folder| root().join(folder).join("README.md")));
     documents
 }
 
@@ -218,7 +219,7 @@ fn the_worked_example_of_an_environment_builds() {
 /// Parsed as the tool parses it; what keeps a value alive is a variable that the loop has.
 #[test]
 fn the_worked_example_of_a_language_is_one() {
-    let page = page("CONTRIBUTING.md");
+    let page = page("languages/README.md");
     let language: Language = toml::from_str(block_of(&blocks(&page, "toml"), "languages/")).unwrap();
     let loop_text = fs::read_to_string(root().join("languages/lua").join(&language.template)).unwrap();
     let keeper = language.expression.unwrap().replace("{{body}}", "").replace('=', "");
