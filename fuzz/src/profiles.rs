@@ -5,7 +5,7 @@ use std::path::Path;
 use syscost::attribute::attribute;
 use syscost::attribute::costs::Costs;
 use syscost::model::{By, Profile};
-use syscost::report::{self, AttributionDocument, Format, ProfileDocument, Screen};
+use syscost::report::{self, Format, ProfileDocument, Screen};
 use syscost::store::{self, Stored};
 
 const PROFILE: &str = include_str!("../../tests/profile/traced.json");
@@ -43,9 +43,8 @@ pub fn shown(profile: &Profile) {
             let _ = report::write_answer(&ProfileDocument::new(profile), document, (format, Screen::PLAIN), out);
         }
         for found in [&found, &bare] {
-            let json = AttributionDocument { command: &profile.command, found };
             let document = || report::why_document(profile, found);
-            let _ = report::write_answer(&json, document, (format, Screen::PLAIN), out);
+            let _ = report::write_answer(found, document, (format, Screen::PLAIN), out);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::words::parsed;
 use crate::attribute::attribute;
 use crate::kernel::null_call::null_call_ns;
 use crate::model::{By, Ending, Profile};
-use crate::report::{AttributionDocument, Format, ProfileDocument, Screen, profile_table, why_document, write_answer};
+use crate::report::{Format, ProfileDocument, Screen, profile_table, why_document, write_answer};
 use crate::store;
 use crate::trace::{Detail, Grouping, More, TraceOptions};
 use anyhow::{Result, anyhow};
@@ -160,7 +160,6 @@ impl AnswerArgs {
         let here = self.costs.as_deref().map(|name| costs::read("--costs", name)).transpose()?;
         let versus = self.versus.iter().map(|name| costs::read("--versus", name)).collect::<Result<Vec<_>>>()?;
         let found = attribute(profile, here.as_ref(), &versus);
-        let json = AttributionDocument { command: &profile.command, found: &found };
-        write_answer(&json, || why_document(profile, &found), (format, screen), out)
+        write_answer(&found, || why_document(profile, &found), (format, screen), out)
     }
 }

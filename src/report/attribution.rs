@@ -2,11 +2,11 @@
 
 mod advice;
 mod csv;
-mod document;
 mod elsewhere;
 mod notes;
+mod time;
 mod why;
 
 pub use advice::advice_lines;
-pub use document::AttributionDocument;
+pub use time::{RUNNABLE, time_figure};
 pub use why::why_document;

@@ -23,7 +23,7 @@ mod study;
 pub mod svg;
 pub mod top;
 
-pub use attribution::{AttributionDocument, why_document};
+pub use attribution::{time_figure, why_document};
 pub use comparison::{comparison_document, exceeded_line, findings, profile_findings, profiles_document};
 pub use explain::{
     KernelView, kernel_difference, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document,
@@ -34,8 +34,7 @@ pub use fit::{parameter_table, plot};
 pub use gate::{Finding, Outcome, failed_lines, not_judged_lines};
 pub use profile::{
     ProfileDocument, Weight, flame_difference, flame_figure, latency_histograms, percent_of_wall,
-    profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document, time_figure,
-    unknown_overhead,
+    profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document, unknown_overhead,
 };
 pub use race::race_document;
 pub use rows::write_rows;

@@ -8,13 +8,11 @@ pub mod notes;
 mod slowest;
 mod stacks;
 mod table;
-mod wall;
 
 pub use document::ProfileDocument;
-pub use figures::{latency_histograms, time_figure};
+pub use figures::latency_histograms;
 pub use latency::{latency_table as profile_latency_table, profile_latency_document};
 pub use notes::unknown_overhead;
 pub use slowest::slowest_table;
 pub use stacks::{Weight, flame_difference, flame_figure, stacks_document};
 pub use table::{micros, percent_of_wall, profile_table};
-pub use wall::RUNNABLE;

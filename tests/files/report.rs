@@ -499,7 +499,7 @@ fn a_profile_has_a_page_and_figures() {
     let place = Place::new();
     let name = save(&place, "profile.json", &profile());
     let html = page(&place, &[&name]);
-    after(&html, &["Where did the time go?", "blocked in fdatasync", ">System calls</h2>", "The slowest calls"]);
+    after(&html, &["Where did the time go?", "waiting for disk: fdatasync", ">System calls</h2>", "The slowest calls"]);
     after(&html, &["Calls by path", "Calls by descriptor", "Who makes the calls, by calls", "The machine"]);
     assert!(html.contains("hunter2"));
     let hidden = page(&place, &[&name, "--no-arguments"]);

@@ -72,10 +72,6 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-fn sum(parts: &Value) -> f64 {
-    parts.as_array().unwrap().iter().map(|part| number(&part["seconds"])).sum()
-}
-
 #[test]
 fn the_articles_question_is_answered_with_its_figures() {
     let (linux, mac) = (file("published/linux-2.6.32.json"), file("published/macosx-10.7.json"));
@@ -116,27 +112,33 @@ fn parts_add_up_whatever_is_known() {
     let place = place();
     let outside = r#""outside": {"user_ns": 300000000, "page_faults_ns": 600000000, "interrupts_ns": 50000000, "kernel_ns": 50000000, "samples": 900}"#;
     let one = r#""wall_ns": 4000000000, "user_ns": 1000000000, "system_ns": 2000000000, "processes": 1, "threads": 0"#;
+    let states = r#""wall_ns": 4000000000, "user_ns": 1000000000, "system_ns": 2000000000, "concurrency": {"on_cpu_ns": [1000000000, 1000000000], "waiting_ns": 200000000, "blocked_ns": 1500000000}"#;
     let read =
-        r#"{"name": "read", "class": {"size": 1}, "calls": 1000, "on_cpu_ns": 2000000000, "blocked_ns": 500000000}"#;
+        r#"{"name": "read", "class": {"size": 1}, "calls": 1000, "on_cpu_ns": 2000000000, "blocked_ns": 450000000}"#;
     let cases = [
-        (format!("{one}, {outside}"), vec!["calls", "page_faults", "user_mode", "interrupts", "kernel"], Some(4.0)),
-        (one.to_string(), vec!["calls", "user_mode"], Some(4.0)),
-        (r#""user_ns": 1810000, "system_ns": 0"#.to_string(), vec!["calls"], None),
-        (r#""wall_ns": 9"#.to_string(), vec!["calls"], None),
+        (
+            format!("{one}, {outside}"),
+            "calls page_faults rest blocked user_mode interrupts kernel",
+            Some(4.0),
+            Some(3.0),
+        ),
+        (one.to_string(), "calls user_mode rest blocked", Some(4.0), Some(3.0)),
+        (states.to_string(), "blocked_outside calls user_mode rest waiting_for_cpu", Some(4.0), Some(3.0)),
+        (r#""user_ns": 1810000, "system_ns": 0"#.to_string(), "calls", None, Some(2.0)),
+        (r#""wall_ns": 9"#.to_string(), "calls", None, None),
     ];
-    for (usage, kinds, wall) in cases {
+    for (usage, kinds, wall_s, cpu_s) in cases {
         write_profile(&place, &usage, read);
-        let document = place.document(&["why", "q.json"]);
-        let cpu = &document["cpu"];
-        let found: Vec<&str> =
-            cpu["parts"].as_array().unwrap().iter().map(|part| part["kind"].as_str().unwrap()).collect();
-        assert_eq!(found, kinds, "{usage}");
-        assert!(cpu["seconds"].is_null() || (sum(&cpu["parts"]) - number(&cpu["seconds"])).abs() < 1e-9, "{cpu:#}");
-        assert_eq!(
-            document["wall"]["parts"].as_array().map(|_| sum(&document["wall"]["parts"]).round()),
-            wall,
-            "{usage}"
-        );
+        let time = &place.document(&["why", "q.json"])["time"];
+        let parts = time["parts"].as_array().unwrap();
+        let found: Vec<&str> = parts.iter().map(|part| part["kind"].as_str().unwrap()).collect();
+        assert_eq!(found.join(" "), kinds, "{usage}");
+        for (field, whole) in [("wall_s", wall_s), ("cpu_s", cpu_s)] {
+            let sum: f64 = parts.iter().filter_map(|part| part[field].as_f64()).sum();
+            let near = |found: Option<f64>| whole.zip(found).is_none_or(|(whole, found)| (found - whole).abs() < 1e-9);
+            assert!(near(Some(sum)) && near(time[field].as_f64()), "{usage}: {time:#}");
+            assert_eq!(time[field].is_null(), whole.is_none(), "{usage}: {time:#}");
+        }
     }
 }
 

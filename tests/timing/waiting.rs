@@ -67,11 +67,11 @@ impl Traced {
         assert_eq!(total["runnable_ns"].as_u64().unwrap(), sum("preempted_ns") + sum("woken_ns"));
     }
 
-    /// The seconds of the part of the wall time that is of this kind.
+    /// The seconds of the parts of the wall time that are of this kind.
     fn path_s(&self, kind: &str) -> f64 {
         let found = json(&self.place.run(&["why", "p.json", "--format", "json"]));
-        let parts = found["wall"]["parts"].as_array().unwrap().clone();
-        parts.iter().filter(|part| part["kind"] == kind).map(|part| part["seconds"].as_f64().unwrap()).sum()
+        let parts = found["time"]["parts"].as_array().unwrap().clone();
+        parts.iter().filter(|part| part["kind"] == kind).map(|part| part["wall_s"].as_f64().unwrap()).sum()
     }
 }
 

@@ -1,5 +1,6 @@
 //! An attribution as one list for programs that read CSV: a line for each number, with its section.
 
+use super::time::name;
 use super::{advice, notes};
 use crate::attribute::Attribution;
 use crate::attribute::seconds::Seconds;
@@ -24,7 +25,7 @@ fn line(section: &'static str, name: &str, figure: &'static str, seconds: f64) -
 
 /// All numbers of `found`.
 pub fn records(found: &Attribution) -> Records {
-    let lines = [parts(found), calls(found), elsewhere(found), advice(found)].concat();
+    let lines = [time(found), calls(found), elsewhere(found), advice(found)].concat();
     let columns = [
         Spec::hidden()
             .text("section", |line: &CsvLine| line.section.to_string())
@@ -41,15 +42,16 @@ pub fn records(found: &Attribution) -> Records {
     Records::of(&columns, &lines)
 }
 
-fn parts(found: &Attribution) -> Vec<CsvLine> {
-    let wall = found.wall.iter().flat_map(|path| &path.parts);
-    let wall = wall.map(|part| line("wall", &notes::path(&part.kind), "time", part.seconds));
-    let cpu = found.cpu.parts.iter().map(|part| line("cpu", notes::part(part.kind), "time", part.seconds));
-    let entering = found
-        .entering
-        .iter()
-        .map(|own| CsvLine { calls: Some(own.calls), ..line("entering", "entering the kernel", "time", own.seconds) });
-    wall.chain(cpu).chain(entering).collect()
+fn time(found: &Attribution) -> Vec<CsvLine> {
+    let parts = found.time.parts.iter().flat_map(|part| {
+        let of = |(figure, seconds): (_, Option<f64>)| Some(line("time", &name(part.kind).0, figure, seconds?));
+        [("wall", part.wall_s), ("cpu", part.cpu_s)].into_iter().filter_map(of)
+    });
+    let entering = found.entering.iter().map(|own| {
+        let time = line("entering", "entering the kernel", "time", own.seconds);
+        CsvLine { calls: Some(own.calls), ..time }
+    });
+    parts.chain(entering).collect()
 }
 
 fn calls(found: &Attribution) -> Vec<CsvLine> {

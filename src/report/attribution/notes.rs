@@ -1,13 +1,9 @@
-//! The values of an attribution in words: seconds with their range, and what each part is. All formats of attributions call it.
+//! The values of an attribution in words: seconds with their range, and what a call was priced by.
 
-use crate::attribute::breakdown::PartKind;
 use crate::attribute::costs::{Basis, Interpolation};
-use crate::attribute::path::PathKind;
 use crate::attribute::seconds::Seconds;
-use crate::attribute::waits::Reason;
 use crate::model::parameter_value;
 use crate::report::numbers::{significant, thousands};
-use crate::report::profile::RUNNABLE;
 
 /// Seconds with enough decimals to show what there is: `4.55`, `0.0312`, `0.000152`.
 pub fn seconds(value: f64) -> String {
@@ -39,50 +35,6 @@ pub fn basis(basis: &Basis) -> String {
         };
     }
     if basis.less.is_empty() { text } else { format!("{text} less {}", basis.less.join(", ")) }
-}
-
-/// What a part of the CPU time is called.
-pub fn part(kind: PartKind) -> &'static str {
-    match kind {
-        PartKind::UserMode => "user mode",
-        PartKind::Calls => "in system calls",
-        PartKind::PageFaults => "page faults",
-        PartKind::Interrupts => "interrupts",
-        PartKind::Kernel => "kernel outside calls",
-        PartKind::Tracer => "tracing",
-        PartKind::OtherSystem => "page faults, interrupts",
-        PartKind::UserOrSystem => "user mode, page faults, interrupts",
-        PartKind::AllSystem => "kernel",
-        PartKind::All => "user mode and kernel",
-    }
-}
-
-/// What a part of the wall time is called.
-pub fn path(kind: &PathKind) -> String {
-    match kind {
-        PathKind::OnCpu { threads: 1, .. } => "on a CPU".to_string(),
-        PathKind::OnCpu { threads, or_more } => {
-            format!("on {threads}{} CPUs", if *or_more { " or more" } else { "" })
-        }
-        PathKind::Blocked { reason, .. } => format!("waiting: {}", awaited(*reason)),
-        PathKind::WaitingForCpu => RUNNABLE.to_string(),
-        PathKind::Rest => "not known".to_string(),
-    }
-}
-
-/// What a call waits for.
-fn awaited(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Disk => "disk",
-        Reason::Socket => "socket",
-        Reason::Pipe => "pipe",
-        Reason::Terminal => "terminal",
-        Reason::Lock => "lock",
-        Reason::Timer => "timer",
-        Reason::Children => "children",
-        Reason::Events => "events (poll)",
-        Reason::Other => "other",
-    }
 }
 
 #[cfg(test)]

@@ -1,30 +1,30 @@
 //! An attribution on one screen: where the wall time went, the calls with most of it and who made them, what could be saved, and what
 //! they would cost elsewhere. Called by `cli::why`.
 
+use super::time::time_table;
 use super::{advice, csv, elsewhere, notes};
 use crate::attribute::Attribution;
 use crate::attribute::advice::Advice;
-use crate::attribute::breakdown::{CallRow, Part, PartKind};
-use crate::attribute::path::{Path, PathKind, PathPart};
+use crate::attribute::calls::CallRow;
+use crate::attribute::spent::PartKind;
 use crate::document::{Block, Document};
 use crate::model::Profile;
-use crate::prose::some;
 use crate::report::numbers::{TimeUnit, percent, thousands};
 use crate::report::profile::notes::{title, tree};
-use crate::report::{Cell, Spec, Table};
+use crate::report::{Cell, JsonDocument, Spec, Table};
 
 /// Rows and lines of each part of the screen.
 const MOST_CALLS: usize = 5;
 const MOST_SAVINGS: usize = 5;
 const MOST_PATHS: usize = 4;
 const MOST_WARNINGS: usize = 2;
-const MOST_WAITS: usize = 4;
 
-/// Parts under this share of the time are in one row together.
-const LEAST: f64 = 0.005;
-
-/// Share of the CPU time in user mode from which on system calls are not the problem.
+/// Share of the time in user mode from which on system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
+
+impl JsonDocument for Attribution {
+    const SCHEMA: &'static str = "syscost.why/1";
+}
 
 /// The screen. All of it is in the records for programs.
 pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
@@ -34,11 +34,9 @@ pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
 
 /// The tables of the screen.
 fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
-    let mut tables = parts(profile, found);
-    if let Some(last) = tables.last_mut() {
-        last.notes.extend(verdicts(found));
-    }
-    tables.extend([calls(profile, found), savings(profile, found)]);
+    let mut time = time_table(&title(profile), &found.time);
+    time.notes.extend(verdicts(found));
+    let mut tables = vec![time, calls(profile, found), savings(profile, found)];
     tables.extend(found.elsewhere.iter().map(elsewhere::table));
     if let Some(last) = tables.last_mut() {
         let incomplete = found.incomplete.then(|| "the profile is incomplete: all counts are lower bounds".to_string());
@@ -47,109 +45,6 @@ fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
     }
     tables.retain(|table| !table.rows().is_empty() || !table.notes.is_empty());
     tables.iter().map(Table::without_empty).collect()
-}
-
-/// A row of the first table.
-struct Line {
-    part: String,
-    seconds: f64,
-    what: String,
-}
-
-/// What the wall time was, and within it the CPU time. The CPU time has a table of its own where the wall time is not known or where
-/// several threads ran at once.
-fn parts(profile: &Profile, found: &Attribution) -> Vec<Table> {
-    let cpu = cpu_lines(found);
-    let cpu_s = found.cpu.seconds;
-    let Some(path) = &found.wall else {
-        let heading = format!("{}: {}", title(profile), whole(cpu_s, "of CPU time"));
-        return vec![table(heading, cpu_s, cpu)];
-    };
-    let heading = format!("{}: {}", title(profile), whole(Some(path.wall_s), "of wall time"));
-    if path.serial {
-        return vec![table(heading, Some(path.wall_s), within(path, &cpu, cpu_s))];
-    }
-    let wall = path.parts.iter().map(wall_line).collect();
-    let mut tables = vec![table(heading, Some(path.wall_s), wall)];
-    tables.extend(cpu_s.map(|s| table(whole(Some(s), "of CPU time, of all threads together"), cpu_s, cpu)));
-    tables
-}
-
-fn whole(seconds: Option<f64>, kind: &str) -> String {
-    seconds.map_or_else(|| "time unknown".to_string(), |s| format!("{} s {kind}", notes::seconds(s)))
-}
-
-fn cpu_lines(found: &Attribution) -> Vec<Line> {
-    let line = |part: &Part| Line {
-        part: notes::part(part.kind).to_string(),
-        seconds: part.seconds,
-        what: match part.kind {
-            PartKind::UserMode => some(&found.cpu.functions, MOST_WAITS),
-            PartKind::Calls => busiest(found),
-            _ => String::new(),
-        },
-    };
-    found.cpu.parts.iter().map(line).collect()
-}
-
-/// The calls with most CPU time.
-fn busiest(found: &Attribution) -> String {
-    let mut rows: Vec<&CallRow> = found.calls.iter().filter(|row| row.on_cpu_s > Some(0.0)).collect();
-    rows.sort_by(|a, b| b.on_cpu_s.unwrap_or(0.0).total_cmp(&a.on_cpu_s.unwrap_or(0.0)));
-    some(&rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), MOST_WAITS)
-}
-
-/// The parts of the wall time, with the CPU time's in place of that on a CPU.
-fn within(path: &Path, cpu: &[Line], cpu_s: Option<f64>) -> Vec<Line> {
-    let (on_cpu, others): (Vec<_>, Vec<_>) =
-        path.parts.iter().partition(|part| matches!(part.kind, PathKind::OnCpu { .. }));
-    let on_cpu_s: f64 = on_cpu.iter().map(|part| part.seconds).sum();
-    // Both are measured, by two clocks.
-    let scale = cpu_s.filter(|cpu_s| *cpu_s > 0.0).map(|cpu_s| on_cpu_s / cpu_s);
-    let mut lines: Vec<Line> = match scale {
-        Some(scale) => {
-            let of =
-                |line: &Line| Line { part: line.part.clone(), seconds: scale * line.seconds, what: line.what.clone() };
-            cpu.iter().map(of).collect()
-        }
-        None => on_cpu.into_iter().map(wall_line).collect(),
-    };
-    lines.extend(others.into_iter().map(wall_line));
-    lines
-}
-
-fn wall_line(part: &PathPart) -> Line {
-    let what = match &part.kind {
-        PathKind::Blocked { calls, .. } => {
-            some(&calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), MOST_WAITS)
-        }
-        _ => String::new(),
-    };
-    Line { part: notes::path(&part.kind), seconds: part.seconds, what }
-}
-
-/// Rows that add up to `whole`, the greatest first; the small ones are one.
-fn table(heading: String, whole: Option<f64>, lines: Vec<Line>) -> Table {
-    let sum: f64 = lines.iter().map(|line| line.seconds).sum();
-    let whole = whole.unwrap_or(sum);
-    let (mut shown, small): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(|line| line.seconds >= LEAST * whole);
-    shown.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    let rest: f64 = small.iter().map(|line| line.seconds).sum();
-    let names: Vec<&str> = small.iter().map(|line| line.part.as_str()).collect();
-    if rest > LEAST * whole / 10.0 {
-        shown.push(Line { part: "others".to_string(), seconds: rest, what: some(&names, MOST_WAITS) });
-    }
-    let unit = TimeUnit::of(whole);
-    let columns = [
-        Spec::left("part", |line: &Line| line.part.as_str().into()),
-        Spec::right(&unit.title("time"), move |line: &Line| Cell::number(unit.text(line.seconds), line.seconds)),
-        Spec::right("%", move |line: &Line| {
-            let share = if whole > 0.0 { line.seconds / whole } else { 0.0 };
-            Cell::number(percent(100.0 * share), share)
-        }),
-        Spec::left("what", |line: &Line| line.what.as_str().into()).wrapping(),
-    ];
-    Table::of(&columns, &shown).titled(heading)
 }
 
 /// What entering the kernel takes, and whether system calls matter at all.
@@ -166,19 +61,15 @@ fn verdicts(found: &Attribution) -> Vec<String> {
     entering.into_iter().chain(user_bound(found)).collect()
 }
 
-/// System calls are not the problem of a program that is on a CPU, in user mode, most of the time.
+/// System calls are not the problem of a program that is in user mode most of the time.
 fn user_bound(found: &Attribution) -> Option<String> {
-    let user = found.cpu.parts.iter().find(|part| part.kind == PartKind::UserMode)?.seconds;
-    let cpu_s = found.cpu.seconds?;
-    let on_cpu = |path: &Path| -> f64 {
-        let own = path.parts.iter().filter(|part| matches!(part.kind, PathKind::OnCpu { .. }));
-        own.map(|part| part.seconds).sum::<f64>() / path.wall_s
-    };
-    let busy = found.wall.as_ref().map_or(1.0, on_cpu);
-    (busy * user / cpu_s >= USER_BOUND).then(|| {
+    let user = found.time.parts.iter().find(|part| part.kind == PartKind::UserMode)?;
+    let share = user.seconds() / found.time.whole_s()?;
+    (share >= USER_BOUND).then(|| {
+        let of = if found.time.wall_s.is_some() { "wall" } else { "CPU" };
         format!(
-            "System calls are not the problem: {}% of the CPU time is user mode; 'perf record -g' shows its functions.",
-            percent(100.0 * user / cpu_s)
+            "System calls are not the problem: {}% of the {of} time is user mode; 'perf record -g' shows its functions.",
+            percent(100.0 * share)
         )
     })
 }

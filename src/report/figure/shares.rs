@@ -17,8 +17,8 @@ pub struct Share {
     pub share: f64,
 }
 
-/// What a part of a workload's time is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a part of a workload's time is, in the order of the bar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShareKind {
     User,
     Calls,

@@ -2,7 +2,6 @@
 //! `syscost report --format svg` draw them.
 
 use super::latency::{Latency, latencies};
-use super::wall;
 use crate::model::Profile;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::{Chart, Distribution, Figure, TALLEST};
@@ -16,11 +15,6 @@ const SMALL_BINS: usize = 32;
 /// Histograms of the calls of `profile` with the most time; `None` without any.
 pub fn latency_histograms(profile: &Profile) -> Option<Figure> {
     histograms(&latencies(profile))
-}
-
-/// Where the time of `profile` went, as one bar; `None` if that is not known.
-pub fn time_figure(profile: &Profile) -> Option<Figure> {
-    wall::parts(profile).map(|parts| parts.figure())
 }
 
 /// Histograms of the first of `found`, on one axis; `None` without any.

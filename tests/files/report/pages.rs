@@ -78,7 +78,7 @@ fn two_profiles_have_a_page_of_what_changed() {
     let html = two_profiles(&place, &[]);
     after(
         &html,
-        &["<h1>From before to after</h1>", "Where 2.400 s of wall time went", "calls before", "What changed, by calls"],
+        &["<h1>From before to after</h1>", "Where 2.40 s of wall time went", "calls before", "What changed, by calls"],
     );
     assert!(html.contains("class=\"change more2\"") && html.contains("class=\"change less2\""));
     assert!(html.contains("brand_new_function: 0 calls before, 5,000 calls after (+5,000 calls)"));
@@ -98,7 +98,7 @@ fn two_profiles_in_a_browser() {
 fn times_of_profiles_have_one_name_each_and_small_rows_are_folded() {
     let place = Place::new();
     let html = page(&place, &[&save(&place, "profile.json", &profile())]);
-    for name in [" on a CPU, ", " waiting for a CPU (runnable), ", " blocked, ", "blocked in fdatasync"] {
+    for name in [" on a CPU, ", " waiting for a CPU (runnable), ", " blocked, ", "waiting for disk: fdatasync"] {
         assert!(html.contains(name), "{name}");
     }
     for title in [">on a CPU, s</th>", ">waiting for a CPU, s</th>", ">blocked in calls, s</th>"] {

@@ -2,11 +2,10 @@
 
 use super::parts::section;
 use crate::model::Profile;
-use crate::report::attribution::advice_lines;
+use crate::report::attribution::{RUNNABLE, advice_lines, time_figure};
 use crate::report::html::charts::figure;
 use crate::report::numbers::thousands;
-use crate::report::profile::figures::time_figure;
-use crate::report::profile::{RUNNABLE, notes};
+use crate::report::profile::notes;
 use crate::write::html as cells;
 use crate::write::markup::Markup;
 

@@ -1,0 +1,132 @@
+//! The calls of a workload on the machine where it ran, and what entering the kernel takes. Pure; `attribute` calls it.
+
+use super::seconds::s;
+use super::spent::{Spent, is_of_one_thread, stalled_ns};
+use crate::model::{By, CallCount, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct CallRow {
+    pub name: String,
+    pub calls: u64,
+    pub failures: u64,
+    pub on_cpu_s: Option<f64>,
+    /// Blocked while nothing else of the program ran: wall time.
+    pub waiting_s: Option<f64>,
+    /// Blocked, summed over threads.
+    pub blocked_s: Option<f64>,
+    /// Between entry and return, where that is all that is known.
+    pub elapsed_s: Option<f64>,
+    /// The processes that spent most of it.
+    pub process: String,
+}
+
+impl CallRow {
+    /// On a CPU and waiting, or between entry and return: what calls are ranked by.
+    pub fn seconds(&self) -> f64 {
+        match (self.on_cpu_s, self.waiting_s) {
+            (None, None) => self.elapsed_s.unwrap_or(0.0),
+            (on_cpu, waiting) => on_cpu.unwrap_or(0.0) + waiting.unwrap_or(0.0),
+        }
+    }
+}
+
+/// What all calls take to enter the kernel and to leave it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Entering {
+    pub calls: u64,
+    pub null_call_ns: f64,
+    pub seconds: f64,
+    /// Of the wall time of a program that ran on one CPU at a time; else of the CPU time.
+    pub share: f64,
+    pub of_wall: bool,
+}
+
+/// The calls by falling time.
+pub fn rows(profile: &Profile) -> Vec<CallRow> {
+    let alone = is_of_one_thread(profile);
+    let processes = processes(profile);
+    let mut rows: Vec<CallRow> = profile.totals(By::Call).into_iter().map(|total| row(total.count, alone)).collect();
+    for row in &mut rows {
+        row.process = processes.get(row.name.as_str()).map(|(name, _)| (*name).to_string()).unwrap_or_default();
+    }
+    rows.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()).then(b.calls.cmp(&a.calls)));
+    rows
+}
+
+fn row(count: CallCount, alone: bool) -> CallRow {
+    let waiting_ns = stalled_ns(&count, alone);
+    CallRow {
+        calls: count.calls,
+        failures: count.failures(),
+        on_cpu_s: count.on_cpu_ns.map(s),
+        waiting_s: waiting_ns.map(s),
+        blocked_s: count.blocked_ns.map(s),
+        elapsed_s: count.elapsed_ns.map(s),
+        name: count.call,
+        process: String::new(),
+    }
+}
+
+/// The processes that spent most time in each call, or made most calls where there are no times.
+fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {
+    let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for group in &profile.groups {
+        for count in &group.calls {
+            let time = count.on_cpu_ns.map(|ns| ns.saturating_add(count.stalled_ns.unwrap_or(0)));
+            let own = sums.entry((count.call.as_str(), group.name.as_str())).or_default();
+            *own = own.saturating_add(time.or(count.elapsed_ns).unwrap_or(count.calls));
+        }
+    }
+    let mut most: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
+    for ((call, process), sum) in sums {
+        let own = most.entry(call).or_insert((process, sum));
+        if sum > own.1 {
+            *own = (process, sum);
+        }
+    }
+    most
+}
+
+/// What entering the kernel takes, if a null call takes `null_ns`.
+pub fn entering(profile: &Profile, null_ns: Option<f64>, spent: &Spent) -> Option<Entering> {
+    let calls = profile.all_calls().calls;
+    let null_call_ns = null_ns.filter(|_| calls > 0)?;
+    let serial_s = spent.wall_s.filter(|_| spent.parallel_s().is_none());
+    let whole_s = serial_s.or(spent.cpu_s).filter(|whole_s| *whole_s > 0.0)?;
+    let seconds = calls as f64 * null_call_ns / 1e9;
+    Some(Entering { calls, null_call_ns, seconds, share: seconds / whole_s, of_wall: serial_s.is_some() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ProcessGroup;
+
+    fn group(name: &str, calls: &[(&str, u64, u64, u64)]) -> ProcessGroup {
+        let count = |(call, calls, on_cpu, stalled): &(&str, u64, u64, u64)| CallCount {
+            call: (*call).to_string(),
+            calls: *calls,
+            on_cpu_ns: Some(*on_cpu),
+            blocked_ns: Some(10 * *stalled),
+            stalled_ns: Some(*stalled),
+            ..CallCount::default()
+        };
+        ProcessGroup { name: name.into(), calls: calls.iter().map(count).collect(), ..ProcessGroup::default() }
+    }
+
+    #[test]
+    fn a_parent_that_waits_is_not_on_top_and_each_call_has_its_program() {
+        let groups = vec![
+            group("sh", &[("wait4", 1, 1_000, 0), ("read", 1, 500, 0)]),
+            group("db", &[("fsync", 3, 2_000, 9_000_000), ("read", 9, 5_000, 0)]),
+        ];
+        let rows = rows(&Profile { groups, ..Profile::default() });
+        let found: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.process.as_str())).collect();
+        assert_eq!(found, [("fsync", "db"), ("read", "db"), ("wait4", "sh")]);
+        assert!((rows[0].seconds() - 0.009002).abs() < 1e-9 && rows[0].blocked_s == Some(0.09));
+    }
+}
