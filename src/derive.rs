@@ -4,7 +4,7 @@
 use crate::model::{
     Case, Combination, Derived, Entries, Measurement, OrError, Outcome, Record, Role, Run, Scale, StudyView, Unit,
 };
-use crate::stats::{self, Ranged};
+use crate::stats::{self, Quantity, Ranged};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -36,6 +36,18 @@ impl DerivedRow {
     pub fn key(&self) -> (String, String, [String; 2], BTreeMap<String, u64>, bool) {
         let is_ratio = self.combination == Combination::Ratio;
         (self.name.clone(), self.environment.clone(), self.of.clone(), self.params.clone(), is_ratio)
+    }
+}
+
+/// A derived value as what it is: a difference in its unit, or a ratio.
+pub fn difference_or_ratio(
+    combination: Combination,
+    unit: Unit,
+    value: Option<Ranged>,
+) -> (Option<Quantity>, Option<Ranged>) {
+    match combination {
+        Combination::Difference => (value.map(|value| value.in_unit(unit)), None),
+        Combination::Ratio => (None, value),
     }
 }
 
@@ -137,7 +149,7 @@ fn difference(a: &Entries, b: &Entries) -> Entries {
 mod tests {
     use super::*;
     use crate::model::fixtures::{counted, run};
-    use crate::model::{Block, Failure, FailureKind, Figure, Nanos};
+    use crate::model::{Block, Failure, FailureKind};
 
     fn record(name: &str, outcome: Outcome, entries: &[(&str, f64)]) -> Record {
         let case = Case { name: Some(name.into()), ..Case::native("file.any") };
@@ -147,10 +159,6 @@ mod tests {
     fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
         let blocks = (0..12).map(|i| Block { launch: i as u32 / 4, slots: vec![vec![ns(i)]] }).collect();
         Outcome::Measured(Measurement { iterations: 10, blocks, ..Measurement::default() })
-    }
-
-    fn published(ns: f64) -> Outcome {
-        Outcome::Published(Figure { time: Nanos(ns), ..Figure::default() })
     }
 
     fn rows(records: Vec<Record>) -> Vec<DerivedRow> {
@@ -186,14 +194,6 @@ mod tests {
         let ratio = rows[1].value.clone().unwrap();
         assert!((ratio.value - 3.0).abs() < 1e-9 && ratio.low_high.is_some());
         assert_eq!((&rows[1].entries, &rows[1].scale), (&None, &None));
-    }
-
-    #[test]
-    fn published_results_have_no_interval() {
-        let rows = rows(vec![record("a", published(51.18), &[]), record("b", published(31.12), &[])]);
-        let difference = rows[0].value.clone().unwrap();
-        assert!((difference.value - 20.06).abs() < 1e-9);
-        assert_eq!(difference.low_high, None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub use cost::{Moves, Relative, RowCost};
 pub use doubts::CPU_SHARE;
 pub use figure::{Instructions, RowFigure};
 pub use latency::{DEARER, Latency, NoLatency, Percentiles, RowLatency};
-pub use repeated::{combined, combined_ratio, summarize};
+pub use repeated::{combined, derived_over, summarize};
 pub use row::{Row, RunStart, Summary, Versus};
 pub use speed::{MachineSpeed, Panel, machine_speed, run_deviation};
 pub use warning::{RunWarning, StateChange, Warning};
@@ -285,19 +285,6 @@ mod tests {
 
     fn record(operation: &str, role: Role, ns: impl Fn(u64) -> u64) -> Record {
         Record { role, ..counted(varying(operation, ns), &[]) }
-    }
-
-    #[test]
-    fn rows_are_relative_to_the_baselines() {
-        let summary = summarize(&run(vec![
-            record("file.lstat", Role::Asked, |_| 500),
-            record("call.empty_loop", Role::Baseline, |_| 1),
-            record("call.direct", Role::Baseline, |_| 2),
-        ]));
-        let figure = *summary.rows[0].cost().unwrap();
-        assert_eq!((figure.net, figure.times_empty_call), (Some(Nanos(499.0)), Some(250.0)));
-        assert_eq!((summary.rows.len(), summary.baselines.len()), (1, 2));
-        assert_eq!(summary.rows[0].warnings, []);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The result of one row in one column. Plain data.
 
 use crate::model::{Entries, EntriesStatus, Failure, OrError, Record};
-use crate::stats::Launches;
+use crate::stats::{Launches, Quantity};
 use crate::summary::{Instructions, Row, RowCost, RowFigure};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,6 +31,11 @@ impl Cell {
             entries: record.entries.clone().filter(|_| record.entries_status == EntriesStatus::Verified),
             depends_on_history: shown.depends_on_history(),
         }
+    }
+
+    /// The time or the number of instructions; `None` for a failure.
+    pub fn quantity(&self) -> Option<Quantity> {
+        self.figure.as_ref().ok().map(RowFigure::quantity)
     }
 
     /// The time; `None` for a failure and a number of instructions.

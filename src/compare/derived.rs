@@ -64,7 +64,6 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
     for (index, column) in columns.iter().enumerate() {
         let records = column.rows.iter().filter(|row| row.asked && row.case.label() == derived.name);
         for (record, figure) in records.filter_map(|row| Some((row, row.cost()?))) {
-            let interval = figure.interval.map(|interval| (interval.low, interval.high));
             let made = DerivedRow {
                 name: derived.name.clone(),
                 combination: derived.combination,
@@ -72,7 +71,7 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
                 environment: record.case.environment.clone(),
                 params: record.case.params.clone(),
                 unit: Unit::Nanoseconds,
-                value: Ok(Ranged { value: figure.median.0, low_high: interval }),
+                value: Ok(figure.value()),
                 entries: None,
                 scale: study.scale(&derived.of[0]).cloned(),
             };
@@ -103,57 +102,5 @@ fn empty(derived: &DerivedRow, columns: usize) -> ComparedDerived {
         unit: derived.unit,
         scale: derived.scale.clone(),
         values: vec![None; columns],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{Options, Selection, StudyCases, compare};
-    use super::*;
-    use crate::model::Case;
-    use crate::model::fixtures::{named, run};
-    use crate::model::pattern::Pattern;
-
-    fn study() -> StudyCases {
-        let derived =
-            |name: &str, combination| Derived { name: name.into(), combination, of: ["a".into(), "b".into()] };
-        let rows = vec![derived("a - b", Combination::Difference), derived("a / b", Combination::Ratio)];
-        let case = |name: &str| Case { name: Some(name.into()), ..Case::native("file.any") };
-        let view = StudyView { derived: rows, ..StudyView::default() };
-        StudyCases { view, cases: vec![case("a"), case("b")], patterns: vec![] }
-    }
-
-    fn derived(only: Vec<Pattern>) -> Vec<(String, Vec<Option<f64>>)> {
-        let study = study();
-        let column = |label: &str, records| {
-            let mut run = run(records);
-            study.apply(&mut run);
-            Column::new(label, &run)
-        };
-        let columns = [
-            column("both", vec![named("a", "file.a", 300), named("b", "file.b", 100)]),
-            column("one", vec![named("a", "file.a", 300)]),
-            column("printed", vec![named("a", "file.a", 1), named("a - b", "file.c", 70)]),
-        ];
-        let selection = Selection { study: Some(study), only };
-        let rows = compare(&columns, &Options { selection, ..Options::default() }).derived;
-        let value = |value: &Option<Result<Ranged, String>>| Some(value.as_ref()?.as_ref().ok()?.value);
-        rows.into_iter().map(|row| (row.name, row.values.iter().map(value).collect())).collect()
-    }
-
-    #[test]
-    fn values_are_made_or_taken_as_they_were_printed() {
-        let expected =
-            [("a - b".to_string(), vec![Some(200.0), None, Some(70.0)]), ("a / b".into(), vec![Some(3.0), None, None])];
-        assert_eq!(derived(vec![]).len(), 2);
-        for ((name, values), (expected_name, expected)) in derived(vec![]).into_iter().zip(expected) {
-            assert_eq!(name, expected_name);
-            let near = |(a, b): (&Option<f64>, &Option<f64>)| match (a, b) {
-                (Some(a), Some(b)) => (a - b).abs() < 1e-9,
-                (a, b) => a == b,
-            };
-            assert!(values.iter().zip(&expected).all(near), "{name}: {values:?}");
-        }
-        assert_eq!(derived(vec![Pattern::new("a / *").unwrap()]).len(), 1);
     }
 }

@@ -6,8 +6,8 @@ use super::conditions::CONDITIONS;
 use super::same_work::is_same;
 use crate::derive::DerivedRow;
 use crate::model::{Case, Failure, FailureKind};
-use crate::stats::{self, Deviation, Launches};
-use crate::summary::{Instructions, RowFigure, combined, combined_ratio};
+use crate::stats::{Deviation, Launches};
+use crate::summary::{Instructions, RowFigure, combined, derived_over};
 use indexmap::IndexMap;
 
 impl Column {
@@ -33,7 +33,7 @@ impl Column {
         }
         let mut rows: Vec<ColumnRow> = rows.into_values().map(|files| row(&files, &counts)).collect();
         rows.sort_by_key(|row| !row.asked);
-        Some(Column { info, rows, derived: derived_rows(derived), panel, machine })
+        Some(Column { info, rows, derived: derived_over(derived.into_iter()), panel, machine })
     }
 }
 
@@ -91,32 +91,13 @@ fn row(files: &[(usize, ColumnRow)], counts: &[usize]) -> ColumnRow {
     ColumnRow { case: first.case.clone(), asked: files.iter().any(|(_, row)| row.asked), cell }
 }
 
-/// Each derived row over the files that have it.
-fn derived_rows(files: Vec<Vec<DerivedRow>>) -> Vec<DerivedRow> {
-    let mut rows: Vec<(DerivedRow, Vec<stats::Ranged>)> = Vec::new();
-    let mut places: IndexMap<_, usize> = IndexMap::new();
-    for row in files.into_iter().flatten() {
-        let value = row.value.clone().ok();
-        let place = *places.entry(row.key()).or_insert(rows.len());
-        match rows.get_mut(place) {
-            Some((_, values)) => values.extend(value),
-            None => rows.push((row, value.into_iter().collect())),
-        }
-    }
-    let over = |(row, values): (DerivedRow, Vec<stats::Ranged>)| match combined_ratio(row.combination, &values) {
-        Some(value) => DerivedRow { value: Ok(value), ..row },
-        None => row,
-    };
-    rows.into_iter().map(over).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::synthetic::column;
     use super::super::{Mark, Options, Verdict, compare};
     use super::*;
+    use crate::model::Outcome;
     use crate::model::fixtures::{entering, record, run};
-    use crate::model::{Outcome, Run};
 
     /// Runs on a machine whose earlier ones agreed within 0.2%, as they did for the case.
     fn side(label: &str, costs: &[u64]) -> Column {
@@ -128,21 +109,6 @@ mod tests {
             Column::new("", &run)
         };
         Column::group(label, costs.iter().map(one).collect()).unwrap()
-    }
-
-    fn medians(row: &ColumnRow) -> Vec<f64> {
-        row.runs.iter().flatten().map(|run| run.median_ns.round()).collect()
-    }
-
-    #[test]
-    fn files_of_a_side_are_one_column_with_a_median_for_each_run() {
-        let group = side("old", &[100_000, 101_000, 102_000]);
-        assert_eq!((group.info.runs, group.info.label.as_str(), group.rows.len()), (3, "old", 2));
-        let row = &group.rows[0];
-        assert_eq!(medians(row), [100e3, 101e3, 102e3]);
-        let cost = row.cost().unwrap();
-        assert!((cost.median.0 - 100_996.7).abs() < 0.1 && cost.interval.unwrap().low < 100_000.0, "{cost:?}");
-        assert_eq!(row.runs.iter().flatten().map(|run| run.medians_ns.len()).sum::<usize>(), 9);
     }
 
     /// What differs between sessions is in all runs of a side.
@@ -157,18 +123,6 @@ mod tests {
         let [five, one] = [judged(&old, &new), judged(&old[..1], &new[..1])];
         assert!(half(&five) < half(&one) && half(&five) > 0.6 * half(&one), "{} {}", half(&five), half(&one));
         assert!(half(&one) < 0.012, "{one:?}");
-    }
-
-    #[test]
-    fn a_file_with_repeats_is_a_group_by_itself() {
-        let one = |ns: u64| run(vec![record("file.stat", ns)]);
-        let whole = Run { repeats: vec![one(110_000), one(120_000)], ..one(100_000) };
-        let own = Column::new("own", &whole);
-        assert_eq!((own.info.runs, own.rows[0].runs.len()), (3, 3));
-        let cost = own.rows[0].cost().unwrap().median.0;
-        assert!((cost - 109_696.1).abs() < 0.1, "{cost}");
-        let both = Column::group("both", vec![own, column("", vec![record("file.stat", 130_000)])]).unwrap();
-        assert_eq!(medians(&both.rows[0]), [100e3, 110e3, 120e3, 130e3]);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use super::machine::Sides;
 use super::row::ComparedRow;
 use super::same_work::{Work, work};
 use super::verdict::{Mark, Ratio, RatioOf, Verdict};
-use crate::stats::{self, BetweenRuns};
-use crate::summary::Instructions;
+use crate::model::{Nanos, Unit};
+use crate::stats::{self, BetweenRuns, Quantity};
 
 /// Expected share of wrong marks among those of a column.
 const LEVEL: f64 = 0.05;
@@ -58,20 +58,21 @@ fn verdict(
     yardstick: Option<f64>,
     margin: f64,
 ) -> (Verdict, Option<BetweenRuns>) {
-    match (cell.instructions(), base.instructions()) {
-        (Some(own), Some(other)) => match work(cell, base) {
-            Work::Different(difference) => return (Verdict::DifferentWork(difference), None),
-            _ => return (instructions(own, other, margin).map_or(Verdict::Missing, Verdict::Ratio), None),
-        },
-        (None, None) => {}
-        _ if cell.figure.is_ok() && base.figure.is_ok() => return (Verdict::OtherUnit, None),
-        _ => {}
+    let (Some(own), Some(other)) = (cell.quantity(), base.quantity()) else { return (Verdict::Missing, None) };
+    if own.unit != other.unit {
+        return (Verdict::OtherUnit, None);
     }
-    let (Some(value), Some(base_value)) = (cell.cost_ns(), base.cost_ns()) else { return (Verdict::Missing, None) };
+    let divisible = |quantity: Quantity| quantity.unit == Unit::Instructions || Nanos(quantity.value).is_cost();
+    if !(divisible(own) && divisible(other)) {
+        return (Verdict::Missing, None);
+    }
     if let Work::Different(difference) = work(cell, base) {
         return (Verdict::DifferentWork(difference), None);
     }
-    let ratio = value / base_value;
+    if own.unit == Unit::Instructions {
+        return (exact(own, other, margin).map_or(Verdict::Missing, Verdict::Ratio), None);
+    }
+    let ratio = own.value / other.value;
     let relative = yardstick.map(|yardstick| ratio / yardstick);
     if cell.depends_on_history || base.depends_on_history {
         return (Verdict::DependsOnHistory { ratio, relative }, None);
@@ -82,12 +83,13 @@ fn verdict(
     }
 }
 
-/// `None` if there is nothing to divide by.
-fn instructions(own: &Instructions, base: &Instructions, margin: f64) -> Option<Ratio> {
-    if base.low <= 0.0 || own.low <= 0.0 {
+/// The ratio of two counts with that of any two repeats; `None` if there is nothing to divide by.
+fn exact(own: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
+    let ((own_low, own_high), (base_low, base_high)) = own.low_high.zip(base.low_high)?;
+    if base_low <= 0.0 || own_low <= 0.0 {
         return None;
     }
-    let (low, high) = (own.low / base.high, own.high / base.low);
+    let (low, high) = (own_low / base_high, own_high / base_low);
     let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
     let mark = match (low, high) {
         _ if low > most => Mark::More,
@@ -95,8 +97,8 @@ fn instructions(own: &Instructions, base: &Instructions, margin: f64) -> Option<
         _ if low >= least && high <= most => Mark::Unchanged,
         _ => Mark::Inconclusive,
     };
-    let of = RatioOf::Instructions { difference: own.per_operation - base.per_operation };
-    Some(Ratio { ratio: own.per_operation / base.per_operation, low, high, of, mark })
+    let of = RatioOf::Instructions { difference: own.value - base.value };
+    Some(Ratio { ratio: own.value / base.value, low, high, of, mark })
 }
 
 /// The mark that a ratio suggests, and its p value.
@@ -190,7 +192,7 @@ pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
 #[cfg(test)]
 mod tests {
     use super::super::synthetic::column;
-    use super::super::{Found, Gate, NotJudged, Options, compare};
+    use super::super::{Options, compare};
     use super::*;
     use crate::model::fixtures::{published, record};
     use crate::model::{Failure, FailureKind, Outcome};
@@ -221,42 +223,6 @@ mod tests {
         let one = Verdict::OneFigure { ratio: 2.0, relative: None };
         assert_eq!(verdicts, [&Verdict::Missing, &one, &Verdict::Missing]);
         assert!(comparison.rows.iter().all(|row| row.verdicts[0] == Verdict::Baseline));
-    }
-
-    #[test]
-    fn ratios_are_also_told_relative_to_the_reference_call() {
-        let old = column("old", vec![record("file.stat", 1000), record("id.getppid", 100)]);
-        let new = column("new", vec![record("file.stat", 3000), record("id.getppid", 150)]);
-        let comparison = compare(&[old, new], &Options::default());
-        let verdict = &comparison.rows[0].verdicts[1];
-        assert!((verdict.relative().unwrap() - 2.0).abs() < 1e-9 && (verdict.ratio().unwrap() - 3.0).abs() < 1e-9);
-        assert_eq!(comparison.reference[1].mark(), Some(Mark::Slower));
-    }
-
-    /// Creating files can cost several times as much in the next run.
-    #[test]
-    fn what_depends_on_history_is_never_a_change() {
-        let changed = |ns: u64| {
-            let mut created = record("file.creat_unlink", ns);
-            let Outcome::Measured(m) = &mut created.outcome else { unreachable!() };
-            m.history = true;
-            created
-        };
-        let columns = [
-            column("old", vec![record("file.stat", 100_000), changed(9_000_000)]),
-            column("new", vec![record("file.stat", 150_000), changed(55_000_000)]),
-        ];
-        let mut comparison = compare(&columns, &Options::default());
-        let verdict = &comparison.rows[1].verdicts[1];
-        assert!(matches!(verdict, Verdict::DependsOnHistory { ratio, .. } if (ratio - 55.0 / 9.0).abs() < 1e-9));
-        assert!(comparison.areas.iter().all(|mean| mean.rows == 1), "{:?}", comparison.areas);
-        comparison.gate(&Gate { limit: Some(0.01), entries: None });
-        let found: Vec<Found> =
-            comparison.gate.iter().flat_map(|gate| &gate.rows).map(|row| row.found.clone()).collect();
-        let history = Found::NotJudged { reason: NotJudged::DependsOnHistory };
-        assert!(matches!(&found[..], [Found::Grown { .. }, other] if *other == history), "{found:?}");
-        comparison.keep_differing();
-        assert_eq!((comparison.rows.len(), comparison.left_out.inconclusive), (1, 1));
     }
 
     #[test]

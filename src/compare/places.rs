@@ -19,7 +19,7 @@ pub fn apart(columns: &[Column], selection: &Selection) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::super::synthetic::column;
-    use super::super::{Caution, Comparison, MachineChange, Mark, Options, compare};
+    use super::super::{Comparison, MachineChange, Options, compare};
     use crate::model::fixtures::record;
     use crate::model::{PANEL, Record, Role};
 
@@ -36,16 +36,6 @@ mod tests {
 
     fn rows(comparison: &Comparison) -> Vec<usize> {
         comparison.rows.iter().map(|row| row.cells.iter().flatten().count()).collect()
-    }
-
-    #[test]
-    fn files_of_other_environments_meet_by_operation() {
-        let found = beside(vec![vec![within("native", 100_000)], vec![within("seccomp", 200_000)]]);
-        assert_eq!(rows(&found), [2]);
-        assert_eq!(found.rows[0].verdicts[1].mark(), Some(Mark::Slower));
-        let environments = ["native", "seccomp"].map(String::from);
-        assert!(found.cautions.contains(&Caution::OtherEnvironment { environments: environments.to_vec() }));
-        assert_eq!(found.environment(&found.rows[0].key.environment, 1), "seccomp");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::row::{ComparedRow, area};
 use crate::model::pattern::Pattern;
 use crate::model::{Case, Run, StudyView};
+use crate::stats::Quantity;
 
 /// Which rows to show: those of the study (if any) that match one of the patterns (if any).
 #[derive(Clone, Debug, Default)]
@@ -90,62 +91,11 @@ pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
         let ratios = row.verdicts.iter().filter_map(|verdict| verdict.ranked_ratio());
         ratios.max_by(f64::total_cmp).unwrap_or(f64::NEG_INFINITY)
     };
-    let instructions = |row: &ComparedRow| Some(row.cells.get(baseline)?.as_ref()?.instructions()?.per_operation);
-    // Times first.
-    let cost = |row: &ComparedRow| {
-        let counted = instructions(row).map(|count| (1, count));
-        row.cost_ns(baseline).map(|value| (0, value)).or(counted).unwrap_or((2, f64::INFINITY))
-    };
+    let cost = |row: &ComparedRow| row.cells.get(baseline)?.as_ref()?.quantity();
     match order {
         Order::Asked => {}
         Order::Ratio => rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a))),
         Order::Name => rows.sort_by_cached_key(|row| (row.key.to_string(), row.key.environment.clone())),
-        Order::Cost => rows.sort_by(|a, b| cost(a).0.cmp(&cost(b).0).then(cost(a).1.total_cmp(&cost(b).1))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::synthetic::column;
-    use super::super::{Options, compare};
-    use super::*;
-    use crate::model::fixtures::{record, run};
-
-    fn labels(order: Order, selection: Selection) -> Vec<String> {
-        let a = column("a", vec![record("id.umask", 300), record("file.lstat", 100), record("file.stat", 200)]);
-        let b = column("b", vec![record("id.umask", 330), record("file.lstat", 300), record("file.stat", 100)]);
-        let comparison = compare(&[a, b], &Options { order, selection, ..Options::default() });
-        comparison.rows.iter().map(|row| row.key.label.clone()).collect()
-    }
-
-    #[test]
-    fn rows_are_sorted_as_asked() {
-        let of = |order| labels(order, Selection::default());
-        assert_eq!(of(Order::Asked), ["id.umask", "file.lstat", "file.stat"]);
-        assert_eq!(of(Order::Ratio), ["file.lstat", "id.umask", "file.stat"]);
-        assert_eq!(of(Order::Name), ["file.lstat", "file.stat", "id.umask"]);
-        assert_eq!(of(Order::Cost), ["file.lstat", "file.stat", "id.umask"]);
-    }
-
-    #[test]
-    fn patterns_choose_areas_and_names() {
-        let only = |text: &str| Selection { only: vec![Pattern::new(text).unwrap()], ..Selection::default() };
-        assert_eq!(labels(Order::Asked, only("file")), ["file.lstat", "file.stat"]);
-        assert_eq!(labels(Order::Asked, only("*stat")), ["file.lstat", "file.stat"]);
-        assert_eq!(labels(Order::Asked, only("id.*")), ["id.umask"]);
-    }
-
-    #[test]
-    fn a_study_names_and_orders_rows_of_other_runs() {
-        let named = |name: &str, id: &str| Case { name: Some(name.into()), ..Case::native(id) };
-        let cases = vec![named("lstat", "file.lstat"), named("umask", "id.umask")];
-        let study = StudyCases { cases, ..StudyCases::default() };
-        let mut run = run(vec![record("id.umask", 1), record("file.lstat", 2), record("file.stat", 3)]);
-        study.apply(&mut run);
-        let column = super::super::Column::new("a", &run);
-        let selection = Selection { study: Some(study), only: vec![] };
-        let comparison = compare(&[column], &Options { selection, ..Options::default() });
-        let labels: Vec<&str> = comparison.rows.iter().map(|row| row.key.label.as_str()).collect();
-        assert_eq!(labels, ["lstat", "umask"]);
+        Order::Cost => rows.sort_by(|a, b| Quantity::ascending(cost(a), cost(b))),
     }
 }

@@ -82,6 +82,11 @@ impl Cell {
         Cell { text: text.into(), value: Some(value), style: Style::Plain }
     }
 
+    /// The number with its text; empty if it is not known.
+    pub fn known(value: Option<f64>, text: impl FnOnce(f64) -> String) -> Cell {
+        value.map_or(Cell::default(), |value| Cell::number(text(value), value))
+    }
+
     /// A text with a style.
     pub fn styled(text: impl Into<String>, style: Style) -> Cell {
         Cell { text: text.into(), value: None, style }

@@ -25,6 +25,16 @@ impl<'a, R> Spec<'a, R> {
         Spec { shown: Some((Column::right(title), Box::new(cell))), fields: Vec::new() }
     }
 
+    /// A column of numbers, and the same as a field called `name`.
+    pub fn numbers(
+        title: &str,
+        name: &'static str,
+        text: impl Fn(f64) -> String + 'a,
+        value: impl Fn(&R) -> Option<f64> + Copy + 'a,
+    ) -> Spec<'a, R> {
+        Spec::right(title, move |row| Cell::known(value(row), &text)).number(name, value)
+    }
+
     /// No column for people.
     pub fn hidden() -> Spec<'a, R> {
         Spec { shown: None, fields: Vec::new() }

@@ -92,7 +92,7 @@ impl Ratio {
     fn new(value: u64, log: f64, blocks: Vec<f64>) -> Ratio {
         let mut finite: Vec<f64> = blocks.iter().copied().filter(|log| log.is_finite()).collect();
         let interval = block_interval(&mut finite).map(|interval| interval.holding(log));
-        let (low, high) = interval.map_or((log, log), |i| (i.low, i.high));
+        let (low, high) = interval.map_or((log, log), Interval::ends);
         Ratio { value, log, blocks, is_decided: low > MARGIN || high < -MARGIN }
     }
 }

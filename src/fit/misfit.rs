@@ -2,6 +2,7 @@
 
 use super::l1::{StraightLine, regress};
 use super::series::PointCost;
+use crate::stats::Interval;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -36,7 +37,7 @@ pub fn residual((value, cost): Known, line: &StraightLine) -> f64 {
 
 /// Whether the line is off by more than `share`, and outside the point's own interval.
 fn is_off((value, cost): Known, line: &StraightLine, share: f64) -> bool {
-    let (low, high) = cost.interval.map_or((cost.ns, cost.ns), |i| (i.low, i.high));
+    let (low, high) = cost.interval.map_or((cost.ns, cost.ns), Interval::ends);
     residual((value, cost), line) > share && !(low..=high).contains(&line.at(value as f64))
 }
 
@@ -89,7 +90,6 @@ pub fn coordinates(points: &[Known]) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Interval;
 
     fn observed(cost: impl Fn(f64) -> f64) -> Vec<(u64, PointCost)> {
         let exact = |value: u64| PointCost { ns: cost(value as f64), interval: None, block_ns: vec![] };

@@ -29,6 +29,7 @@ mod size;
 mod study;
 mod totals;
 mod units;
+mod word;
 
 pub use case::{COLD, Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, REFERENCE, SHARED, SPIN, THREADS};
 pub use class::{Class, DescriptorKind, Drives, depth, drives, power_below};
@@ -57,3 +58,4 @@ pub use size::{Size, has_larger_unit, parameter_value, parse_size};
 pub use study::{Combination, Derived, Scale, StudyView};
 pub use totals::{By, Total};
 pub use units::{Nanos, Unit};
+pub use word::word;

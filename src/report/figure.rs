@@ -13,7 +13,7 @@ pub use percentiles::{Curve, Percentiles, share_words, shares};
 pub use shares::{Share, ShareKind, Shares};
 
 use crate::model::Unit;
-use crate::stats::TwoModes;
+use crate::stats::{Ranged, TwoModes};
 use axis::LogAxis;
 
 /// A chart with its title and a description for readers who cannot see it.
@@ -57,18 +57,11 @@ pub struct Group<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
     pub label: String,
-    /// The cost in the first file; `None` if it has none.
-    pub first: Option<Estimate>,
+    /// The cost in the first file, with where that of the next run will be; `None` if it has none.
+    pub first: Option<Ranged>,
     pub kernel: Kernel,
     /// Costs in the other files.
-    pub others: Vec<Option<Estimate>>,
-}
-
-/// A cost and where that of the next run will be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    pub value: f64,
-    pub low_high: Option<(f64, f64)>,
+    pub others: Vec<Option<Ranged>>,
 }
 
 /// Whether an operation makes system calls. Without any, it may still enter the kernel by a fault or another trap.
@@ -99,8 +92,7 @@ pub struct RatioRow {
 /// A ratio with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dot {
-    pub ratio: f64,
-    pub low_high: Option<(f64, f64)>,
+    pub ratio: Ranged,
     /// Whether the data distinguish it from 1.
     pub decided: bool,
 }
@@ -122,7 +114,7 @@ pub struct Distribution {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overlay<'a> {
     pub samples: Vec<Option<&'a Distribution>>,
-    pub costs: Vec<Option<Estimate>>,
+    pub costs: Vec<Option<Ranged>>,
 }
 
 impl Overlay<'_> {

@@ -1,6 +1,6 @@
 //! Numbers formatted for people.
 
-use crate::model::Entries;
+use crate::model::{Entries, Unit};
 use humantime::format_rfc3339_seconds;
 use std::time::{Duration, SystemTime};
 
@@ -32,6 +32,31 @@ pub fn instructions(count: f64) -> String {
     }
     let sign = if count < 0.0 { "-" } else { "" };
     format!("{sign}{}.{:.0}", thousands((tenths / 10.0).floor()), tenths % 10.0)
+}
+
+/// A figure without its unit, with the digits that it has in tables.
+pub fn in_unit(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => nanoseconds(value),
+        Unit::Instructions => instructions(value),
+    }
+}
+
+/// `101.2 ns`, `2,731 instr`
+pub fn with_unit(value: f64, unit: Unit) -> String {
+    format!("{} {}", in_unit(value, unit), short_name(unit))
+}
+
+/// `ns/op`, `instr/op`
+pub fn per_operation(unit: Unit) -> String {
+    format!("{}/op", short_name(unit))
+}
+
+fn short_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::Instructions => "instr",
+    }
 }
 
 /// `value` rounded to a whole number, with commas between groups of three digits.

@@ -175,7 +175,7 @@ fn records(found: &RaceFound) -> Records {
             .number("ratio_high", ratio(|wall| wall.high))
             .text("verdict", |line: &Line| {
                 let wall = line.versus.and_then(|versus| versus.wall.as_ref())?;
-                Some(row::word(&Verdict::Ratio(*wall)).to_string())
+                Some(crate::model::word(wall, "verdict"))
             }),
         inside::records(),
     ];

@@ -7,8 +7,8 @@ mod machine;
 
 use super::run::columns::{columns, lines};
 use crate::document::Records;
-use crate::model::Run;
-use crate::summary::{Row, RunWarning, Warning, summarize};
+use crate::model::{Run, word};
+use crate::summary::{Row, summarize};
 use anyhow::Result;
 use machine::Machine;
 use serde::{Serialize, Serializer};
@@ -46,7 +46,7 @@ pub fn write_rows(run: &Run, file: Option<&str>, labels: &BTreeSet<String>, out:
     let summary = summarize(run);
     let lines = lines(&summary, &summary.rows.iter().collect::<Vec<&Row>>());
     let records = Records::of(&columns(&summary), &lines);
-    let run_warnings = kinds(summary.warnings.iter().map(RunWarning::kind));
+    let run_warnings = kinds(&summary.warnings);
     let labels = labels.iter().map(|key| (format!("label_{key}"), run.labels.get(key))).collect();
     for (row, line) in lines.iter().enumerate() {
         let written = Line {
@@ -58,7 +58,7 @@ pub fn write_rows(run: &Run, file: Option<&str>, labels: &BTreeSet<String>, out:
             compiler: &run.tool.compiler,
             run_warnings: &run_warnings,
             labels: &labels,
-            warnings: kinds(line.row.iter().flat_map(|row| &row.warnings).map(Warning::kind)),
+            warnings: kinds(line.row.iter().flat_map(|row| &row.warnings)),
             fields: (&records, row),
         };
         serde_json::to_writer(&mut *out, &written)?;
@@ -68,15 +68,16 @@ pub fn write_rows(run: &Run, file: Option<&str>, labels: &BTreeSet<String>, out:
 }
 
 /// Each kind once, separated by spaces.
-fn kinds(all: impl Iterator<Item = &'static str>) -> String {
-    all.collect::<indexmap::IndexSet<&str>>().into_iter().collect::<Vec<_>>().join(" ")
+fn kinds<'a, T: Serialize + 'a>(warnings: impl IntoIterator<Item = &'a T>) -> String {
+    let kinds: indexmap::IndexSet<String> = warnings.into_iter().map(|warning| word(warning, "kind")).collect();
+    kinds.into_iter().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::Host;
-    use crate::model::fixtures::{emulated, entering, instructions, record, run, varying};
+    use crate::model::fixtures::{emulated, instructions, record, run, varying};
     use serde_json::{Value, json};
 
     fn written(run: &Run, labels: &[&str]) -> Vec<Value> {
@@ -84,25 +85,6 @@ mod tests {
         let mut out = Vec::new();
         write_rows(run, Some("a.json"), &keys, &mut out).unwrap();
         String::from_utf8(out).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    #[test]
-    fn a_line_has_the_run_its_labels_and_the_fields_of_csv() {
-        let mut whole = run(vec![entering("file.stat", 500, &[("newfstatat", 1.0)])]);
-        whole.labels.insert("pool".into(), "a\"'\n\u{1b}".into());
-        whole.host.name = Some("n1".into());
-        let line = written(&whole, &["pool", "zone"]).remove(0);
-        assert_eq!(
-            (&line["file"], &line["host"], &line["started_unix_s"]),
-            (&json!("a.json"), &json!("n1"), &json!(null))
-        );
-        assert_eq!((&line["label_pool"], &line["label_zone"]), (&json!("a\"'\n\u{1b}"), &json!(null)));
-        assert_eq!(
-            (&line["kind"], &line["operation"], &line["language"]),
-            (&json!("cost"), &json!("file.stat"), &json!(""))
-        );
-        assert_eq!((&line["median_ns"], &line["kernel_entries_by_call"]), (&json!(500.0), &json!("newfstatat x1")));
-        assert!(line.as_object().unwrap().values().all(|value| !value.is_object() && !value.is_array()), "{line}");
     }
 
     #[test]

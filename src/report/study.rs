@@ -1,8 +1,8 @@
 //! What a study adds to a table: title, question and answer, the column of scaled costs, and the cells of derived rows.
 
 use crate::derive::DerivedRow;
-use crate::model::{Case, Combination, Scale, Unit};
-use crate::report::numbers::{instructions, nanoseconds, percent, thousands, three_figures};
+use crate::model::{Case, Combination, Scale};
+use crate::report::numbers::{in_unit, percent, thousands, three_figures};
 use crate::report::{Cell, Style};
 use crate::stats::Ranged;
 use crate::summary::Summary;
@@ -68,11 +68,11 @@ pub fn derived_case(row: &DerivedRow) -> Case {
 
 /// `lstat - fstat depth=4 = difference`
 pub fn derived_name(row: &DerivedRow) -> Cell {
-    Cell::styled(format!("{} ({})", derived_case(row), kind(row)), Style::Heading)
+    Cell::styled(format!("{} ({})", derived_case(row), kind(row.combination)), Style::Heading)
 }
 
-pub fn kind(row: &DerivedRow) -> &'static str {
-    match row.combination {
+pub fn kind(combination: Combination) -> &'static str {
+    match combination {
         Combination::Difference => "difference",
         Combination::Ratio => "ratio",
     }
@@ -80,8 +80,7 @@ pub fn kind(row: &DerivedRow) -> &'static str {
 
 fn number(row: &DerivedRow, value: f64) -> String {
     match row.combination {
-        Combination::Difference if row.unit == Unit::Instructions => instructions(value),
-        Combination::Difference => nanoseconds(value),
+        Combination::Difference => in_unit(value, row.unit),
         Combination::Ratio => format!("{value:.3}"),
     }
 }
@@ -100,7 +99,7 @@ pub fn derived_interval(row: &DerivedRow) -> Cell {
 }
 
 pub fn derived_precision(row: &DerivedRow) -> Cell {
-    half_width_percent(row).map_or(Cell::default(), |p| Cell::number(format!("{}%", percent(p)), p))
+    Cell::known(half_width_percent(row), |p| format!("{}%", percent(p)))
 }
 
 /// Half the interval's width in percent of the value; `None` if the value is too close to 0.

@@ -114,11 +114,6 @@ impl Deviation {
         self.interval(1.0).and_then(|interval| interval.half_width_percent(Nanos(1.0))).unwrap_or(0.0)
     }
 
-    /// The standard deviation of a normal value whose 95% interval is as wide.
-    pub fn as_normal(self) -> f64 {
-        self.half_width() / student::quantile((1.0 - NEXT_RUN) / 2.0, MOST_DEGREES)
-    }
-
     /// The interval of 95% around `middle`; `None` if that is no cost.
     pub fn interval(self, middle: f64) -> Option<Interval> {
         let factor = self.half_width().exp();

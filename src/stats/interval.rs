@@ -1,8 +1,9 @@
 //! Values with intervals, and order-statistic intervals over time blocks.
 
-use crate::model::Nanos;
+use crate::model::{Nanos, Unit};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use std::cmp::Ordering;
 
 /// An interval and its exact level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -18,6 +19,10 @@ impl Interval {
     /// block medians, and an interval that misses its own estimate would claim too much.
     pub fn holding(self, value: f64) -> Interval {
         Interval { low: self.low.min(value), high: self.high.max(value), ..self }
+    }
+
+    pub fn ends(self) -> (f64, f64) {
+        (self.low, self.high)
     }
 
     /// Half its width in percent of `middle`; `None` if that is no cost.
@@ -46,7 +51,34 @@ pub(super) fn ends<S: Serializer>(low_high: &Option<(f64, f64)>, serializer: S) 
     low_high.map(|(low, high)| Ends { low, high }).serialize(serializer)
 }
 
+/// A number in its unit, with what it is known by: of a time its interval, of a count the range of its repeats.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantity {
+    pub value: f64,
+    pub low_high: Option<(f64, f64)>,
+    pub unit: Unit,
+}
+
+impl Quantity {
+    /// The number, if it is in `unit`.
+    pub fn in_unit(self, unit: Unit) -> Option<Ranged> {
+        let Quantity { value, low_high, unit: own } = self;
+        (own == unit).then_some(Ranged { value, low_high })
+    }
+
+    /// Times by size, then counts by size, then what is not known.
+    pub fn ascending(a: Option<Quantity>, b: Option<Quantity>) -> Ordering {
+        let place = |quantity: Option<Quantity>| quantity.map_or((true, Unit::default()), |own| (false, own.unit));
+        let value = |quantity: Option<Quantity>| quantity.map_or(0.0, |own| own.value);
+        place(a).cmp(&place(b)).then(value(a).total_cmp(&value(b)))
+    }
+}
+
 impl Ranged {
+    pub fn in_unit(self, unit: Unit) -> Quantity {
+        Quantity { value: self.value, low_high: self.low_high, unit }
+    }
+
     /// Of a logarithm, what it is of.
     pub(super) fn exp(self) -> Ranged {
         Ranged { value: self.value.exp(), low_high: self.low_high.map(|(low, high)| (low.exp(), high.exp())) }

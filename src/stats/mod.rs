@@ -22,7 +22,7 @@ pub use change_points::change_points;
 pub use counted::event_count;
 pub use differ::{discoveries, holm};
 pub use drift::state_change;
-pub use interval::{FEWEST_BLOCKS, Interval, Ranged, block_interval};
+pub use interval::{FEWEST_BLOCKS, Interval, Quantity, Ranged, block_interval};
 pub use modes::{UserShare, share_interval, user_share};
 pub use net::{WithLoop, net_ratio};
 pub use overhead::Overhead;

@@ -82,11 +82,4 @@ mod tests {
             ["id.getppid", "call.empty_loop", "call.empty_loop cold=0", "call.empty_loop cold=4K", "call.direct"]
         );
     }
-
-    #[test]
-    fn without_its_own_loop_a_cold_row_has_no_net_cost() {
-        let records = vec![record("id.getppid", 102), cold("id.getppid", 0, 125), record("call.empty_loop", 2)];
-        let figure = *summarize(&run(records)).rows[1].cost().unwrap();
-        assert_eq!((figure.net, figure.cold_over_warm), (None, None));
-    }
 }

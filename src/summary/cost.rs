@@ -43,7 +43,7 @@ pub struct RowCost {
 impl RowCost {
     /// The median and its interval, in nanoseconds.
     pub fn value(&self) -> Ranged {
-        Ranged { value: self.median.0, low_high: self.interval.map(|i| (i.low, i.high)) }
+        Ranged { value: self.median.0, low_high: self.interval.map(Interval::ends) }
     }
 
     /// Half the width of the interval within this run, in percent of the median.

@@ -1,8 +1,8 @@
 //! What a row says of its case: a time or a number of instructions. The type keeps one from being taken for the other.
 
 use super::cost::RowCost;
-use crate::model::Counted;
-use crate::stats::{self, Ranged};
+use crate::model::{Counted, Unit};
+use crate::stats::{self, Interval, Quantity, Ranged};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -36,6 +36,26 @@ pub struct Instructions {
 }
 
 impl RowFigure {
+    /// The figure with its interval within this run, or with the range of its repeats.
+    pub fn quantity(&self) -> Quantity {
+        match self {
+            RowFigure::Time(cost) => cost.value().in_unit(Unit::Nanoseconds),
+            RowFigure::Instructions(count) => {
+                Ranged { value: count.per_operation, low_high: Some((count.low, count.high)) }
+                    .in_unit(Unit::Instructions)
+            }
+        }
+    }
+
+    /// The same, a time with where that of the next run will be.
+    pub fn next_run(&self) -> Quantity {
+        let low_high = match self {
+            RowFigure::Time(cost) => cost.next_run.map(Interval::ends),
+            RowFigure::Instructions(count) => Some((count.low, count.high)),
+        };
+        Quantity { low_high, ..self.quantity() }
+    }
+
     /// The time; `None` for a number of instructions.
     pub fn cost(&self) -> Option<&RowCost> {
         match self {
@@ -78,19 +98,14 @@ impl Instructions {
     pub fn is_exact(&self) -> bool {
         self.low == self.high
     }
-
-    /// The count with the range of its repeats.
-    pub fn value(&self) -> Ranged {
-        Ranged { value: self.per_operation, low_high: Some((self.low, self.high)) }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::summarize;
     use super::*;
+    use crate::model::Run;
     use crate::model::fixtures::{instructions, record, run};
-    use crate::model::{Run, Unit};
 
     #[test]
     fn a_counted_row_has_instructions_and_no_time() {

@@ -167,22 +167,4 @@ mod tests {
         assert_eq!((own.calls, ns(own.p99_9), ns(own.max)), (99_011, Some(300.0), Some(90_028.0)));
         assert_eq!(latency.curve.last(), Some(&(100_000.0, 90_028.0)));
     }
-
-    #[test]
-    fn calls_that_are_hardly_slower_than_the_clock_have_no_percentiles() {
-        let short = RowLatency::of(&Ok(calls(119))).result.unwrap_err();
-        assert_eq!(short, NoLatency::TooShort { median_ns: Nanos(99.0), timer_ns: Nanos(20.0) });
-        assert!(RowLatency::of(&Ok(calls(120))).result.is_ok());
-        assert!(RowLatency::of_yardstick(&Ok(calls(119))).result.is_ok());
-    }
-
-    #[test]
-    fn what_was_not_timed_says_why_and_what_was_not_told_apart_is_unknown() {
-        let missing = RowLatency::of(&Err("EIO: read".to_string())).result.unwrap_err();
-        assert_eq!(missing, NoLatency::Failed { message: "EIO: read".into() });
-        assert!(RowLatency::of(&Ok(SingleCalls::default())).result.is_err());
-        let alone = SingleCalls { preempted: None, interrupted: None, ..calls(320) };
-        let latency = RowLatency::of(&Ok(alone)).result.unwrap();
-        assert_eq!((latency.rest, latency.preempted, latency.rest_curve.len()), (None, None, 0));
-    }
 }

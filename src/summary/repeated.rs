@@ -7,6 +7,7 @@ use super::{
 use crate::derive::DerivedRow;
 use crate::model::{Combination, Nanos, Run};
 use crate::stats::{self, Interval, OverRuns, Ranged, Side};
+use indexmap::IndexMap;
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
@@ -31,7 +32,8 @@ fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
     let target = run.precision_percent;
     rows_together(&mut whole.rows, others.iter().map(|other| &other.rows[..]).collect(), target);
     rows_together(&mut whole.baselines, others.iter().map(|other| &other.baselines[..]).collect(), target);
-    derived_together(&mut whole.derived, &others);
+    let derived = std::mem::take(&mut whole.derived);
+    whole.derived = derived_over([derived].into_iter().chain(others.iter().map(|other| other.derived.clone())));
     for warning in others.iter().flat_map(|other| &other.warnings) {
         if !whole.warnings.contains(warning) {
             whole.warnings.push(warning.clone());
@@ -60,34 +62,19 @@ fn rows_together(rows: &mut [Row], others: Vec<&[Row]>, target_percent: f64) {
 
 /// One row of all runs of a case.
 fn row_together(runs: &[Row], target_percent: f64) -> Row {
-    if runs.iter().any(|row| row.instructions().is_some()) {
-        return counted_together(runs);
-    }
     let ln = |row: &Row| row.cost().filter(|cost| cost.median.is_cost()).map(|cost| cost.median.0.ln());
     let ln_medians: Vec<f64> = runs.iter().map(|row| ln(row).unwrap_or(f64::NAN)).collect();
     let over = OverRuns::from_logs(&ln_medians);
     let costs: Vec<(RowCost, f64)> = runs.iter().filter_map(|row| Some((*row.cost()?, 1.0))).collect();
+    let counts: Vec<Instructions> = runs.iter().filter_map(|row| row.instructions().copied()).collect();
     let first = runs[0].clone();
     let cost = combined(&costs, &ln_medians);
     let warnings = warnings(runs, &over, cost.as_ref(), target_percent);
-    let figure = cost.map_or(first.figure, |cost| Ok(RowFigure::Time(cost)));
-    Row { figure, warnings, over_runs: Some(over), versus: versus(runs), ..first }
-}
-
-/// One row of all runs of a case whose instructions were counted: these have no scatter to learn from.
-fn counted_together(runs: &[Row]) -> Row {
-    let counts: Vec<Instructions> = runs.iter().filter_map(|row| row.instructions().copied()).collect();
-    let first = runs[0].clone();
-    let figure = Instructions::over(&counts).map_or(first.figure, |counted| Ok(RowFigure::Instructions(counted)));
-    let mut found: Vec<Warning> = Vec::new();
-    let failed = runs.len() - counts.len();
-    let failures = (failed > 0).then_some(Warning::FailedInRuns { failed, runs: runs.len() });
-    for warning in runs.iter().flat_map(|row| row.warnings.clone()).chain(failures) {
-        if !found.contains(&warning) {
-            found.push(warning);
-        }
-    }
-    Row { figure, warnings: found, versus: versus(runs), ..first }
+    let figure = Instructions::over(&counts).map(RowFigure::Instructions).or(cost.map(RowFigure::Time));
+    let figure = figure.map_or(first.figure, Ok);
+    // Counts have no scatter to learn from.
+    let over_runs = counts.is_empty().then_some(over);
+    Row { figure, warnings, over_runs, versus: versus(runs), ..first }
 }
 
 /// The ratio to the first environment over the runs that have one.
@@ -195,26 +182,29 @@ fn warnings(runs: &[Row], over: &OverRuns, cost: Option<&RowCost>, target_percen
     found
 }
 
-fn derived_together(derived: &mut [DerivedRow], others: &[Summary]) {
-    for (i, row) in derived.iter_mut().enumerate() {
-        let again = others.iter().filter_map(|other| other.derived.get(i)).filter(|again| again.key() == row.key());
-        let all: Vec<Ranged> =
-            std::iter::once(&*row).chain(again).filter_map(|row| row.value.as_ref().ok().copied()).collect();
-        if let Some(value) = combined_ratio(row.combination, &all) {
-            row.value = Ok(value);
-        }
+/// Each derived row over the runs that have it.
+pub fn derived_over(runs: impl Iterator<Item = Vec<DerivedRow>>) -> Vec<DerivedRow> {
+    let mut rows: IndexMap<_, (DerivedRow, Vec<Ranged>)> = IndexMap::new();
+    for row in runs.flatten() {
+        let value = row.value.clone().ok();
+        rows.entry(row.key()).or_insert_with(|| (row, Vec::new())).1.extend(value);
     }
+    let over = |(row, values): (DerivedRow, Vec<Ranged>)| match combined_ratio(row.combination, &values) {
+        Some(value) => DerivedRow { value: Ok(value), ..row },
+        None => row,
+    };
+    rows.into_values().map(over).collect()
 }
 
 /// A derived value over runs: the mean, of a ratio on the logarithmic scale. Intervals are as those of costs.
-pub fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
+fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
     let is_ratio = combination == Combination::Ratio;
     let there = |value: f64| if is_ratio { value.ln() } else { value };
     let back = |value: f64| if is_ratio { value.exp() } else { value };
     let values: Vec<f64> = runs.iter().map(|run| there(run.value)).collect();
     let value = back(stats::mean_log(&values)?);
     let interval = |(low, high): (f64, f64)| Interval { low, high, level: 0.95 };
-    let within = hull(runs.iter().map(|run| run.low_high.map(interval))).map(|all| (all.low, all.high));
+    let within = hull(runs.iter().map(|run| run.low_high.map(interval))).map(Interval::ends);
     let over = stats::mean_interval(&values).map(|(low, high)| (back(low), back(high)));
     Some(Ranged { value, low_high: over.or(within) })
 }

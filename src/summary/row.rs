@@ -7,7 +7,7 @@ use super::speed::MachineSpeed;
 use super::warning::{RunWarning, Warning};
 use crate::derive::DerivedRow;
 use crate::model::{Case, Counters, Entries, EntriesStatus, EnvironmentFacts, Failure, OrError, StudyView, Unit};
-use crate::stats::{OverRuns, Ranged};
+use crate::stats::{OverRuns, Quantity, Ranged};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -107,6 +107,11 @@ pub struct Versus {
 }
 
 impl Row {
+    /// The time or the number of instructions; `None` for a failure.
+    pub fn quantity(&self) -> Option<Quantity> {
+        self.figure.as_ref().ok().map(RowFigure::quantity)
+    }
+
     /// The time; `None` for a failure and a number of instructions.
     pub fn cost(&self) -> Option<&RowCost> {
         self.figure.as_ref().ok()?.cost()

@@ -73,27 +73,6 @@ pub struct StateChange {
     pub blocks: usize,
 }
 
-impl Warning {
-    /// Its kind, as documents spell it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Warning::Recorded { .. } => "recorded",
-            Warning::TooFewBlocks { .. } => "too_few_blocks",
-            Warning::TargetNotMet { .. } => "target_not_met",
-            Warning::Preempted { .. } => "preempted",
-            Warning::WaitedForCpu { .. } => "waited_for_cpu",
-            Warning::LostCpu { .. } => "lost_cpu",
-            Warning::BelowResolution => "below_resolution",
-            Warning::FoldedBody => "folded_body",
-            Warning::NotEntered { .. } => "not_entered",
-            Warning::DependsOnHistory => "depends_on_history",
-            Warning::Unverified { .. } => "unverified",
-            Warning::FewRuns { .. } => "few_runs",
-            Warning::FailedInRuns { .. } => "failed_in_runs",
-        }
-    }
-}
-
 /// CPU time that the hypervisor took, in percent, from which results are spoiled; as `doctor` has it.
 const STOLEN_PERCENT: f64 = 5.0;
 /// The share of the CPUs that other programs kept busy from which the machine was not idle.
@@ -106,49 +85,5 @@ impl RunWarning {
         let busy = host.busy_cpus.zip(host.cpus).filter(|(busy, cpus)| *busy >= BUSY_SHARE * f64::from(*cpus));
         let stolen = stolen.map(|percent| RunWarning::Stolen { percent });
         stolen.into_iter().chain(busy.map(|(busy, cpus)| RunWarning::Busy { busy, cpus }))
-    }
-
-    /// Its kind, as documents spell it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            RunWarning::Recorded { .. } => "recorded",
-            RunWarning::StateChanged(_) => "state_changed",
-            RunWarning::Stolen { .. } => "stolen",
-            RunWarning::Busy { .. } => "busy",
-            RunWarning::ManyDerived { .. } => "many_derived",
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_are_spelled_as_in_documents() {
-        let all = [
-            Warning::Recorded { text: String::new() },
-            Warning::TooFewBlocks { blocks: 1 },
-            Warning::TargetNotMet { target_percent: 1.0, reached_percent: 2.0 },
-            Warning::Preempted { share: 0.5 },
-            Warning::WaitedForCpu { share: 0.5 },
-            Warning::LostCpu { share: 0.5 },
-            Warning::BelowResolution,
-            Warning::FoldedBody,
-            Warning::NotEntered { name: String::new() },
-            Warning::DependsOnHistory,
-            Warning::Unverified { reason: String::new() },
-            Warning::FewRuns { runs: 1 },
-            Warning::FailedInRuns { failed: 1, runs: 2 },
-        ];
-        for warning in all {
-            assert_eq!(serde_json::to_value(&warning).unwrap()["kind"], warning.kind());
-        }
-        let change = RunWarning::StateChanged(StateChange { share: 0.1, kept: 0..1, blocks: 2 });
-        let (stolen, busy) = (RunWarning::Stolen { percent: 9.0 }, RunWarning::Busy { busy: 1.0, cpus: 2 });
-        let recorded = RunWarning::Recorded { text: String::new() };
-        for warning in [change, stolen, busy, recorded, RunWarning::ManyDerived { most: 1 }] {
-            assert_eq!(serde_json::to_value(&warning).unwrap()["kind"], warning.kind());
-        }
     }
 }

@@ -188,6 +188,8 @@ fn rows_are_chosen_and_sorted() {
     assert_eq!(names(&text), ["file.lstat", "file.stat", "file.open_close", "file.statx"], "{text}");
     let text = printed(&place(), "80", &["before.json", "after.json", "--only", "*stat", "--sort", "cost"]);
     assert_eq!(names(&text), ["file.stat", "file.lstat"], "{text}");
+    let text = printed(&place(), "80", &["before.json", "after.json", "--only", "file", "--sort", "name"]);
+    assert_eq!(names(&text), ["file.lstat", "file.open_close", "file.stat", "file.statx"], "{text}");
 }
 
 #[test]

@@ -148,8 +148,8 @@ fn grouped(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
 mod tests {
     use super::*;
     use crate::compare::{Column, Options, compare};
-    use crate::model::fixtures::{emulated, entering, named, published, record, run, varying};
-    use crate::model::{Host, Run, Source, Tax};
+    use crate::model::fixtures::{emulated, entering, named, record, run, varying};
+    use crate::model::{Host, Run, Tax};
 
     fn told(runs: &[(&str, Run)]) -> Vec<String> {
         let columns: Vec<Column> = runs.iter().map(|(label, run)| Column::new(label, run)).collect();
@@ -240,15 +240,5 @@ mod tests {
         let differing = told(&[("a", of("f();")), ("b", of("g();"))]);
         assert!(differing.iter().any(|line| line == "the code differs between the files: work"), "{differing:?}");
         assert!(!told(&[("a", of("f();")), ("b", of("f();"))]).iter().any(|line| line.contains("code")));
-    }
-
-    #[test]
-    fn articles_leave_open_what_they_do_not_tell() {
-        let source = Some(Source { title: "An article".into(), note: String::new() });
-        let article = Run { source, ..run(vec![published("id.umask", 50.0), published("id.getuid", 50.0)]) };
-        let told = told(&[("a", counted(Host { cpu: Some("EPYC".into()), ..Host::default() })), ("old", article)]);
-        assert_eq!(told[0], "measured by: syscost 0 (a); others, as they published it (old)");
-        assert!(told[1].contains("nothing proves") && told[2].ends_with("parameters: 1 of 2 rows"), "{told:?}");
-        assert_eq!(told.len(), 3);
     }
 }

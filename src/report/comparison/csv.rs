@@ -2,11 +2,12 @@
 //! files.
 
 use crate::compare::{AreaMean, ComparedDerived, ComparedRow, Comparison, MachineChange, Verdict};
+use crate::derive::difference_or_ratio;
 use crate::document::{Records, Spec, params};
-use crate::model::{Combination, Entries, Unit};
-use crate::report::comparison::row::word;
-use crate::stats::Ranged;
-use crate::summary::{Instructions, RowCost};
+use crate::model::{Entries, Unit, word};
+use crate::report::run::columns::ranged;
+use crate::report::study;
+use crate::stats::{Quantity, Ranged};
 
 /// The lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), `mean` (geometric means of ratios
 /// by area), and `machine` (each machine as a whole).
@@ -24,8 +25,7 @@ struct Line<'a> {
     environment: &'a str,
     params: String,
     file: &'a str,
-    time: Option<Ranged>,
-    instructions: Option<Ranged>,
+    quantity: Option<Quantity>,
     entries: Option<&'a Entries>,
     ratio: Option<Ranged>,
     verdict: Option<&'a Verdict>,
@@ -42,26 +42,19 @@ fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
             .text("environment", |line| line.environment.to_string())
             .text("params", |line| line.params.clone())
             .text("file", |line| line.file.to_string()),
-        Spec::hidden()
-            .number("median_ns", |line: &Line| Some(line.time?.value))
-            .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
-            .number("ci_high_ns", |line| Some(line.time?.low_high?.1)),
-        Spec::hidden()
-            .number("instructions", |line: &Line| Some(line.instructions?.value))
-            .number("instructions_low", |line| Some(line.instructions?.low_high?.0))
-            .number("instructions_high", |line| Some(line.instructions?.low_high?.1))
-            .number("difference_instructions", |line| line.verdict?.difference()),
-        Spec::hidden()
-            .number("kernel_entries", |line: &Line| Some(line.entries?.total()))
-            .text("kernel_entries_by_call", |line| line.entries.map(ToString::to_string)),
-        Spec::hidden()
-            .number("ratio", |line: &Line| Some(line.ratio?.value))
-            .number("ratio_low", |line| Some(line.ratio?.low_high?.0))
-            .number("ratio_high", |line| Some(line.ratio?.low_high?.1))
-            .number("ratio_as_measured", |line| line.verdict?.as_measured()),
-        Spec::hidden()
-            .number("relative_to_reference", |line: &Line| line.verdict?.relative())
-            .text("verdict", |line| line.said().map(str::to_string))
+        ranged(Spec::hidden(), ["median_ns", "ci_low_ns", "ci_high_ns"], |line: &Line| {
+            line.quantity?.in_unit(Unit::Nanoseconds)
+        }),
+        ranged(Spec::hidden(), ["instructions", "instructions_low", "instructions_high"], |line: &Line| {
+            line.quantity?.in_unit(Unit::Instructions)
+        })
+        .number("difference_instructions", |line| line.verdict?.difference())
+        .number("kernel_entries", |line| Some(line.entries?.total()))
+        .text("kernel_entries_by_call", |line| line.entries.map(ToString::to_string)),
+        ranged(Spec::hidden(), ["ratio", "ratio_low", "ratio_high"], |line: &Line| line.ratio)
+            .number("ratio_as_measured", |line| line.verdict?.as_measured())
+            .number("relative_to_reference", |line| line.verdict?.relative())
+            .text("verdict", |line| line.said())
             .text("error", |line| line.error.map(str::to_string)),
     ]
 }
@@ -97,8 +90,7 @@ impl<'a> Line<'a> {
             environment: comparison.environment(&row.key.environment, index),
             params: params(&row.key.params),
             file,
-            time: cell.and_then(|cell| cell.figure.as_ref().ok()?.cost()).map(RowCost::value),
-            instructions: cell.and_then(|cell| cell.instructions()).map(Instructions::value),
+            quantity: cell.and_then(|cell| cell.quantity()),
             entries: cell.and_then(|cell| cell.entries.as_ref()),
             ratio: verdict.ratio().map(|value| Ranged { value, low_high: verdict.low_high() }),
             verdict: Some(verdict),
@@ -112,17 +104,15 @@ impl<'a> Line<'a> {
         (index, file): (usize, &'a str),
     ) -> Option<Line<'a>> {
         let found = row.values[index].as_ref()?;
-        let is_count = row.unit == Unit::Instructions;
-        let (value, is_ratio) = (found.as_ref().ok().copied(), row.combination == Combination::Ratio);
+        let (quantity, ratio) = difference_or_ratio(row.combination, row.unit, found.as_ref().ok().copied());
         Some(Line {
-            kind: if is_ratio { "ratio" } else { "difference" },
+            kind: study::kind(row.combination),
             name: &row.name,
             environment: comparison.environment(&row.environment, index),
             params: params(&row.params),
             file,
-            time: value.filter(|_| !is_ratio && !is_count),
-            instructions: value.filter(|_| !is_ratio && is_count),
-            ratio: value.filter(|_| is_ratio),
+            quantity,
+            ratio,
             error: found.as_ref().err().map(String::as_str),
             ..Line::default()
         })
@@ -133,8 +123,12 @@ impl<'a> Line<'a> {
         Some(Line { kind: "mean", area: mean.area.as_deref().unwrap_or("all"), file, ratio, ..Line::default() })
     }
 
-    fn said(&self) -> Option<&'static str> {
+    fn said(&self) -> Option<String> {
         let verdict = self.verdict?;
-        Some(if self.error.is_some() && *verdict != Verdict::Baseline { "failed" } else { word(verdict) })
+        Some(if self.error.is_some() && *verdict != Verdict::Baseline {
+            "failed".into()
+        } else {
+            word(verdict, "verdict")
+        })
     }
 }

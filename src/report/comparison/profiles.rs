@@ -75,8 +75,7 @@ fn spelled(span: Span) -> String {
 
 /// Milliseconds, the median over the runs.
 fn on_cpu(row: &ProfileRow, column: usize) -> Cell {
-    let ns = row.counts[column].on_cpu_ns;
-    ns.map_or(Cell::default(), |ns| Cell::number(format!("{:.3}", ns.median as f64 / 1e6), ns.median as f64 / 1e6))
+    Cell::known(row.counts[column].on_cpu_ns.map(|ns| ns.median as f64 / 1e6), |ms| format!("{ms:.3}"))
 }
 
 /// `+231 (x2.16)` of the medians; empty where the ranges overlap.

@@ -1,8 +1,8 @@
 //! The cells of a comparison: names, costs, ratios and verdicts.
 
 use crate::compare::{self, ComparedDerived, ComparedRow, Comparison, Difference, Mark, Ratio, RatioOf, Verdict};
-use crate::model::{Combination, Scale, Unit};
-use crate::report::numbers::{self, instructions, nanoseconds, significant};
+use crate::model::{Combination, Scale, Unit, word};
+use crate::report::numbers::{self, in_unit, instructions, significant};
 use crate::report::{Cell, Style};
 use crate::summary::RowFigure;
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
             Cell::number(format!("{}{unit}", instructions(count.per_operation)), count.per_operation)
         }
         Some(compare::Cell { figure: Ok(RowFigure::Time(cost)), depends_on_history, entries, .. }) => {
-            let cell = time(cost.median.0, scale);
+            let cell = in_unit_or_scale(cost.median.0, Unit::Nanoseconds, scale);
             let (history, unproven) =
                 (if *depends_on_history { "~" } else { "" }, entries.as_ref().map_or("?", |_| ""));
             Cell { text: format!("{history}{}{unproven}", cell.text), ..cell }
@@ -57,11 +57,11 @@ pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     }
 }
 
-/// A time, scaled or in nanoseconds.
-fn time(ns: f64, scale: Option<&Scale>) -> Cell {
+/// A figure on the study's scale, or in its unit.
+fn in_unit_or_scale(value: f64, unit: Unit, scale: Option<&Scale>) -> Cell {
     match scale {
-        Some(scale) => Cell::number(hundredths(scale.time(ns)), scale.time(ns)),
-        None => Cell::number(nanoseconds(ns), ns),
+        Some(scale) => Cell::number(hundredths(scale.time(value)), scale.time(value)),
+        None => Cell::number(in_unit(value, unit), value),
     }
 }
 
@@ -77,10 +77,7 @@ pub fn derived(row: &ComparedDerived, column: usize) -> Cell {
         Some(Err(_)) => Cell::styled("-", Style::Faint),
         Some(Ok(value)) => match row.combination {
             Combination::Ratio => Cell::number(format!("{:.1}%", 100.0 * value.value), value.value),
-            Combination::Difference if row.unit == Unit::Instructions => {
-                Cell::number(instructions(value.value), value.value)
-            }
-            Combination::Difference => time(value.value, row.scale.as_ref()),
+            Combination::Difference => in_unit_or_scale(value.value, row.unit, row.scale.as_ref()),
         },
     }
 }
@@ -91,7 +88,7 @@ pub fn number(ratio: f64) -> String {
 }
 
 pub fn ratio(verdict: &Verdict) -> Cell {
-    verdict.ratio().map_or(Cell::default(), |ratio| Cell::number(number(ratio), ratio))
+    Cell::known(verdict.ratio(), number)
 }
 
 /// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow; empty without an interval and for repeats that agree.
@@ -119,7 +116,7 @@ pub fn mark(verdict: &Verdict) -> Cell {
         Verdict::Ratio(ratio) if ratio.mark.is_worse() => Style::Bad,
         Verdict::OneFigure { .. } | Verdict::Ratio(_) => Style::Faint,
     };
-    Cell::styled(word(verdict).replace('_', " "), style)
+    Cell::styled(word(verdict, "verdict").replace('_', " "), style)
 }
 
 /// `not the same operation: getpid x1 in new, none in old`
@@ -155,16 +152,16 @@ pub fn short_verdict(verdict: &Verdict) -> Cell {
 
 /// Instructions more or fewer: `-1,616`.
 pub fn difference(verdict: &Verdict) -> Cell {
-    let text = |difference| Cell::number(signed(difference, instructions), difference);
-    verdict.difference().map_or(Cell::default(), text)
+    Cell::known(verdict.difference(), |difference| signed(difference, instructions))
 }
 
 /// The same in percent: `-59.2%`, with as many digits as show that there is any.
 pub fn difference_percent(verdict: &Verdict) -> Cell {
-    let Some(ratio) = verdict.ratio().filter(|_| verdict.difference().is_some()) else { return Cell::default() };
-    let percent = 100.0 * (ratio - 1.0);
-    let digits = if percent.abs() < 0.095 { 3 } else { 1 };
-    Cell::number(signed(percent, |value| format!("{value:.digits$}%")), percent)
+    let ratio = verdict.ratio().filter(|_| verdict.difference().is_some());
+    Cell::known(ratio.map(|ratio| 100.0 * (ratio - 1.0)), |percent| {
+        let digits = if percent.abs() < 0.095 { 3 } else { 1 };
+        signed(percent, |value| format!("{value:.digits$}%"))
+    })
 }
 
 fn signed(value: f64, text: impl Fn(f64) -> String) -> String {
@@ -174,24 +171,4 @@ fn signed(value: f64, text: impl Fn(f64) -> String) -> String {
 /// `1%`, `2.5%`
 pub fn share(share: f64) -> String {
     format!("{}%", (share * 1e4).round() / 100.0)
-}
-
-/// The verdict for programs.
-pub fn word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Baseline => "baseline",
-        Verdict::Missing => "missing",
-        Verdict::DifferentWork(_) => "different_work",
-        Verdict::OneFigure { .. } => "one_figure",
-        Verdict::DependsOnHistory { .. } => "depends_on_history",
-        Verdict::OtherUnit => "other_unit",
-        Verdict::Ratio(ratio) => match ratio.mark {
-            Mark::Unchanged => "unchanged",
-            Mark::Inconclusive => "inconclusive",
-            Mark::Faster => "faster",
-            Mark::Slower => "slower",
-            Mark::Fewer => "fewer",
-            Mark::More => "more",
-        },
-    }
 }

@@ -7,7 +7,7 @@ use crate::model::{Combination, Scale, Unit};
 use crate::report::comparison::notes::notes;
 use crate::report::comparison::row::{self as words, Names};
 use crate::report::comparison::{cautions, csv, gate};
-use crate::report::numbers::thousands;
+use crate::report::numbers::{per_operation, thousands};
 use crate::write::JsonDocument;
 use indexmap::IndexMap;
 use std::collections::HashSet;
@@ -41,8 +41,7 @@ fn tables(comparison: &Comparison) -> Vec<Table> {
 /// What the rows of one table are in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Group {
-    Nanoseconds,
-    Instructions,
+    In(Unit),
     /// Calls and unit of a scale.
     Scaled(u64, String),
 }
@@ -84,7 +83,7 @@ fn filter<'r>(rows: impl Iterator<Item = Option<&'r ComparedRow>>) -> Filter {
 fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
     let key = |scale: Option<&Scale>| match scale {
         Some(scale) => Group::Scaled(scale.calls, scale.unit.clone()),
-        None => Group::Nanoseconds,
+        None => Group::In(Unit::Nanoseconds),
     };
     let files = 0..comparison.columns.len();
     let counted = comparison.rows.iter().filter(|row| row.is_in_instructions());
@@ -95,7 +94,7 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
         let costs = files.clone().map(|file| words::cost(row, file, scale)).collect();
         // What failed stands with the others of its environment.
         let failed_there = row.is_without_time() && emulated.contains(row.key.environment.as_str());
-        let group = if failed_there { Group::Instructions } else { key(scale) };
+        let group = if failed_there { Group::In(Unit::Instructions) } else { key(scale) };
         groups.entry(group).or_default().push(Line { name: names.row(row).into(), costs, row: Some(row) });
     }
     for row in &comparison.derived {
@@ -103,7 +102,7 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
         let first = comparison.study.as_ref().and_then(|study| study.scale(&row.of[0]));
         let scale = if row.combination == Combination::Ratio { first } else { row.scale.as_ref() };
         let costs = files.clone().map(|file| words::derived(row, file)).collect();
-        let group = if row.unit == Unit::Instructions { Group::Instructions } else { key(scale) };
+        let group = if row.unit == Unit::Instructions { Group::In(row.unit) } else { key(scale) };
         let name = Cell::styled(names.derived(row), Style::Heading);
         groups.entry(group).or_default().push(Line { name, costs, row: None });
     }
@@ -114,8 +113,7 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
 fn unit(group: &Group) -> String {
     match group {
         Group::Scaled(calls, unit) => format!("{unit} for {} calls", thousands(*calls as f64)),
-        Group::Nanoseconds => "ns/op".to_string(),
-        Group::Instructions => "instr/op".to_string(),
+        Group::In(unit) => per_operation(*unit),
     }
 }
 
@@ -137,9 +135,8 @@ fn cost_column<'l>(comparison: &Comparison, column: usize) -> Spec<'static, Line
 /// Both costs, the ratio and the verdict; of instructions the difference, which has no interval.
 fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let other = 1 - comparison.baseline;
-    let exact = *group == Group::Instructions;
-    let relative =
-        |verdict: &Verdict| verdict.relative().map_or(Cell::default(), |r| Cell::number(words::number(r), r));
+    let exact = *group == Group::In(Unit::Instructions);
+    let relative = |verdict: &Verdict| Cell::known(verdict.relative(), words::number);
     let moved = comparison.reference[other].mark().is_some_and(|mark| mark.is_worse() || mark.is_better());
     let specs = [
         Spec::left("operation", |line: &Line| line.name.clone()).wrapping(),
@@ -181,14 +178,12 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
 }
 
 fn mean_table(comparison: &Comparison) -> Table {
-    let number = |ratio: f64| Cell::number(words::number(ratio), ratio);
     let mut specs = vec![
         Spec::left("area", |area: &AreaMean| area.area.clone().unwrap_or("all".to_string()).into()),
         Spec::right("rows", |area: &AreaMean| Cell::number(area.rows.to_string(), area.rows as f64)),
     ];
     specs.extend(others(comparison).map(|column| {
-        let cell = move |area: &AreaMean| area.ratios[column].map_or(Cell::default(), number);
-        Spec::right(label(comparison, column), cell)
+        Spec::right(label(comparison, column), move |area: &AreaMean| Cell::known(area.ratios[column], words::number))
     }));
     let title = format!("geometric mean of the ratios to {}", label(comparison, comparison.baseline));
     Table::of(&specs, &comparison.areas).titled(title)

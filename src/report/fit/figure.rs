@@ -3,6 +3,7 @@
 use crate::fit::{Family, Member, Overtaking};
 use crate::report::figure::palette::SERIES;
 use crate::report::figure::{Chart, Figure, Line, Lines, PlotPoint};
+use crate::stats::Interval;
 
 /// Costs over the parameter of `family`, with fitted lines where they fit and crossovers.
 pub fn over_parameter(family: &Family) -> Figure {
@@ -39,7 +40,7 @@ pub fn lines(family: &Family) -> Lines {
 fn line(member: &Member) -> Line {
     let points = member.series.points.iter().filter_map(|point| {
         let cost = point.cost.as_ref()?;
-        Some(PlotPoint { value: point.value as f64, ns: cost.ns, low_high: cost.interval.map(|i| (i.low, i.high)) })
+        Some(PlotPoint { value: point.value as f64, ns: cost.ns, low_high: cost.interval.map(Interval::ends) })
     });
     let model = member.model.as_ref().ok().map(|line| (line.fixed.ns, line.per_unit.ns));
     Line { label: member.series.label(), points: points.collect(), model }

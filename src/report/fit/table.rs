@@ -54,7 +54,7 @@ mod tests {
     use crate::fit::families;
     use crate::fit::synthetic::{self, Noise, run};
     use crate::model::fixtures::{self, any_outcome};
-    use crate::model::{Block, Case, Measurement, Outcome, Record, Run};
+    use crate::model::{Case, Outcome, Record, Run};
     use crate::report::{Format, Screen, SummaryDocument, pages, plot, write_json, write_lines, write_table};
     use crate::summary::summarize;
     use proptest::collection::vec;
@@ -144,41 +144,10 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
     }
 
     #[test]
-    fn three_values_are_warned_about_in_text_and_markdown() {
-        let run = run(&[("io.read", &[1, 64, 4096], &|x| 128.0 + x as f64)], 12, Noise::NONE);
-        let warning =
-            "warning: io.read: a line through 3 values passes through two of them, so its residual says little";
-        assert!(shown(&run, None).contains(warning), "{}", shown(&run, None));
-        let (mut out, screen) = (Vec::new(), Screen { width: None, colour: false, plots: true });
-        write_table(&parameter_table(&families(&run)[0]), Format::Markdown, screen, &mut out).unwrap();
-        assert!(String::from_utf8(out).unwrap().contains(warning));
-        let four = synthetic::run(&[("io.read", &[1, 64, 512, 4096], &|x| 128.0 + x as f64)], 12, Noise::NONE);
-        assert!(!shown(&four, None).contains("warning"), "{}", shown(&four, None));
-    }
-
-    #[test]
     fn a_narrow_screen_gets_several_tables_and_no_plot() {
         let text = shown(&run(&[READ, MAP], 12, Noise::NONE), Some(20));
         assert_eq!(text.matches("by size, ns/op").count(), 2, "{text}");
         assert!(!text.contains('┬'), "{text}");
-    }
-
-    #[test]
-    fn two_parameters_make_a_group_for_each_value_of_the_other() {
-        let mut records = Vec::new();
-        for (depth, size) in [(1, 1), (1, 2), (1, 4), (8, 1), (8, 2), (8, 4)] {
-            let block = Block { launch: 0, slots: vec![vec![100 * depth + size]] };
-            let measurement = Measurement { iterations: 1, blocks: vec![block], ..Measurement::default() };
-            let mut record = Record::new(Case::native("file.read"), Outcome::Measured(measurement));
-            record.case.params.insert("size".into(), size);
-            record.case.params.insert("depth".into(), depth);
-            records.push(record);
-        }
-        let run = fixtures::run(records);
-        let labels = |f: &Family| f.members.iter().map(|m| m.series.label()).collect::<Vec<_>>().join(", ");
-        let all: Vec<(String, bool)> = families(&run).iter().map(|f| (labels(f), f.is_worth_a_table())).collect();
-        let depths = "file.read size=1, file.read size=2, file.read size=4";
-        assert_eq!(all, [(depths.into(), false), ("file.read depth=1, file.read depth=8".into(), true)]);
     }
 
     proptest! {

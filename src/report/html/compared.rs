@@ -7,11 +7,12 @@ use crate::model::Unit;
 use crate::report::comparison::answer::answer;
 use crate::report::comparison::row::Names;
 use crate::report::comparison_document;
+use crate::report::figure::Overlay;
 use crate::report::figure::palette::SERIES;
-use crate::report::figure::{Estimate, Overlay};
 use crate::report::numbers::percent;
 use crate::report::run::figures::{ByCase, in_column, other_columns};
 use crate::report::svg::{class, overlay};
+use crate::stats::Ranged;
 use crate::write::html as cells;
 use crate::write::markup::Markup;
 use std::collections::HashMap;
@@ -97,7 +98,7 @@ fn further(html: &mut Markup, drawn: Option<&Overlay>) {
         return;
     };
     let percents = drawn.costs.iter().map(|cost| {
-        let Some(Estimate { value, low_high: Some((low, high)) }) = cost else { return "?".to_string() };
+        let Some(Ranged { value, low_high: Some((low, high)) }) = cost else { return "?".to_string() };
         percent(50.0 * (high - low) / value) + "%"
     });
     let words = percents.collect::<Vec<_>>().join(", ");

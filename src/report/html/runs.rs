@@ -28,13 +28,12 @@ fn table(rows: &[&Row], runs: usize) -> Table {
     fn over<'a>(row: &&'a Row) -> Option<&'a OverRuns> {
         row.over_runs.as_ref()
     }
-    let ns = |value: Option<f64>| value.map_or(Cell::default(), |ns| Cell::number(nanoseconds(ns), ns));
+    let ns = |value: Option<f64>| Cell::known(value, nanoseconds);
     let mut specs = vec![
         Spec::left("operation", |row: &&Row| name(row).into()),
         Spec::right("mean", move |row: &&Row| ns(row.cost().map(|cost| cost.median.0))),
         Spec::right("deviation", |row: &&Row| {
-            let deviation = over(row).and_then(|over| over.deviation_percent);
-            deviation.map_or(Cell::default(), |value| Cell::number(percent(value) + "%", value))
+            Cell::known(over(row).and_then(|over| over.deviation_percent), |value| percent(value) + "%")
         }),
     ];
     for run in (0..runs).take_while(|_| runs <= MOST_RUNS) {

@@ -1,14 +1,14 @@
 //! The columns of a run: one list for text, Markdown, pages, CSV and rows. A new column is one entry in `columns`.
 
 use super::cold;
-use crate::derive::DerivedRow;
+use crate::derive::{DerivedRow, difference_or_ratio};
 use crate::document::{Spec, params};
-use crate::model::{Combination, Entries, EntriesStatus, Failure, Scale, Unit};
-use crate::report::numbers::{entries, instructions, nanoseconds, percent, rate, three_figures};
+use crate::model::{Entries, EntriesStatus, Failure, Scale, Unit, word};
+use crate::report::numbers::{entries, in_unit, instructions, nanoseconds, percent, rate, three_figures};
 use crate::report::study::{self, Scaled};
 use crate::report::{Cell, Style};
-use crate::stats::{Ranged, UserShare};
-use crate::summary::{Instructions, Row, RowCost, Summary};
+use crate::stats::{Quantity, Ranged, UserShare};
+use crate::summary::{Row, RowCost, Summary};
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
 
@@ -21,17 +21,15 @@ pub struct Line<'a> {
     pub environment: &'a str,
     pub params: &'a BTreeMap<String, u64>,
     pub scale: Option<&'a Scale>,
-    /// The cost, or a difference of costs, in nanoseconds.
-    pub time: Option<Ranged>,
-    /// The number of instructions, or a difference of such numbers, with the range of its repeats.
-    instructions: Option<Ranged>,
+    /// The figure, or a difference of figures.
+    quantity: Option<Quantity>,
     ratio: Option<Ranged>,
     half_width_percent: Option<f64>,
     error: Option<&'a str>,
     pub name: Cell,
-    pub cost: Cell,
-    /// The number of instructions; empty for a time.
-    pub count: Cell,
+    figure: Cell,
+    /// What the figure is in; `None` if there is none.
+    unit: Option<Unit>,
     pub precision: Cell,
     /// Of a derived row.
     interval: Cell,
@@ -43,6 +41,17 @@ pub struct Line<'a> {
 pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
     let records = rows.iter().map(|row| Line::of_record(row, summary));
     records.chain(summary.derived.iter().map(Line::of_derived)).collect()
+}
+
+/// The column with a field for a value, and one for each end of its interval.
+pub fn ranged<'a, R>(
+    column: Spec<'a, R>,
+    [middle, low, high]: [&'static str; 3],
+    of: impl Fn(&R) -> Option<Ranged> + Copy + 'a,
+) -> Spec<'a, R> {
+    let ends = move |row: &R| of(row)?.low_high;
+    let column = column.number(middle, move |row| Some(of(row)?.value));
+    column.number(low, move |row| Some(ends(row)?.0)).number(high, move |row| Some(ends(row)?.1))
 }
 
 /// The environments of a summary's rows, in order of appearance.
@@ -88,23 +97,21 @@ pub fn units(summary: &Summary) -> [bool; 2] {
 fn costs<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let [_, timed] = units(summary);
     let columns = vec![
-        Spec::right("ns/op", |line: &Line| line.cost.clone()).number("median_ns", |line| Some(line.time?.value)),
+        Spec::right("ns/op", |line: &Line| line.figure_in(Unit::Nanoseconds))
+            .number("median_ns", |line| Some(line.time()?.value)),
         Spec::right("95% interval", |line: &Line| line.interval.clone())
             .shown_if(!summary.derived.is_empty())
             .expendable(1)
-            .number("ci_low_ns", |line| Some(line.time?.low_high?.0))
-            .number("ci_high_ns", |line| Some(line.time?.low_high?.1))
-            .number("next_run_low_ns", |line| Some(line.figure()?.next_run?.low))
-            .number("next_run_high_ns", |line| Some(line.figure()?.next_run?.high)),
+            .number("ci_low_ns", |line| Some(line.time()?.low_high?.0))
+            .number("ci_high_ns", |line| Some(line.time()?.low_high?.1))
+            .number("next_run_low_ns", |line| Some(line.cost()?.next_run?.low))
+            .number("next_run_high_ns", |line| Some(line.cost()?.next_run?.high)),
         // `±` and `x call` are left out before `kernel entries`, which separates them: side by side they could be confused.
         Spec::right("±", |line: &Line| line.precision.clone())
             .yielding(1)
-            .number("next_run_percent", |line| line.figure()?.next_run_percent())
+            .number("next_run_percent", |line| line.cost()?.next_run_percent())
             .number("half_width_percent", |line| line.half_width_percent),
-        Spec::hidden()
-            .number("ratio", |line: &Line| Some(line.ratio?.value))
-            .number("ratio_low", |line| Some(line.ratio?.low_high?.0))
-            .number("ratio_high", |line| Some(line.ratio?.low_high?.1)),
+        ranged(Spec::hidden(), ["ratio", "ratio_low", "ratio_high"], |line: &Line| line.ratio),
     ];
     columns.into_iter().map(|column| column.shown_if(timed)).collect()
 }
@@ -114,33 +121,27 @@ fn instruction_counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let [counted, _] = units(summary);
     let counts = || summary.rows.iter().filter_map(Row::instructions);
     let (ranges, nets) = (counts().any(|count| !count.is_exact()), counts().any(|count| count.net.is_some()));
+    let net = |line: &Line| line.row?.instructions()?.net;
+    let count = |line: &Line| line.quantity?.in_unit(Unit::Instructions);
     vec![
-        Spec::right("instr/op", |line: &Line| line.count.clone())
+        Spec::right("instr/op", |line: &Line| line.figure_in(Unit::Instructions))
             .shown_if(counted)
-            .number("instructions", |line| Some(line.instructions?.value)),
+            .number("instructions", move |line| Some(count(line)?.value)),
         Spec::right("repeats", |line: &Line| line.count_range())
             .shown_if(counted && ranges)
             .expendable(1)
-            .number("instructions_low", |line| Some(line.instructions?.low_high?.0))
-            .number("instructions_high", |line| Some(line.instructions?.low_high?.1)),
-        Spec::right("net instr", |line: &Line| line.row.and_then(Row::instructions).map_or(Cell::default(), net_cell))
-            .shown_if(nets)
-            .expendable(5)
-            .number("net_instructions", |line| line.row?.instructions()?.net),
+            .number("instructions_low", move |line| Some(count(line)?.low_high?.0))
+            .number("instructions_high", move |line| Some(count(line)?.low_high?.1)),
+        Spec::numbers("net instr", "net_instructions", instructions, net).shown_if(nets).expendable(5),
     ]
 }
 
 /// The ratio of a cold row to its warm one.
 fn over_warm<'a>(summary: &Summary) -> Spec<'a, Line<'a>> {
-    let ratio = |line: &Line| line.figure()?.cold_over_warm;
-    let cell = move |line: &Line| {
-        ratio(line).map_or(Cell::default(), |ratio| Cell::number(three_figures(ratio.value), ratio.value))
-    };
-    Spec::right("cold / warm", cell)
-        .shown_if(cold::is_in(summary))
-        .number("cold_over_warm", move |line| Some(ratio(line)?.value))
-        .number("cold_over_warm_low", move |line| Some(ratio(line)?.low_high?.0))
-        .number("cold_over_warm_high", move |line| Some(ratio(line)?.low_high?.1))
+    let ratio = |line: &Line| line.cost()?.cold_over_warm;
+    let column = Spec::right("cold / warm", move |line| Cell::known(ratio(line).map(|own| own.value), three_figures));
+    let names = ["cold_over_warm", "cold_over_warm_low", "cold_over_warm_high"];
+    ranged(column.shown_if(cold::is_in(summary)), names, ratio)
 }
 
 /// The cost on the study's scale.
@@ -148,11 +149,11 @@ fn scaled<'a>(summary: &'a Summary) -> Spec<'a, Line<'a>> {
     let scaled = Scaled::of(summary);
     let (has_scale, heading) = (scaled.is_some(), scaled.as_ref().map_or(String::new(), Scaled::heading));
     Spec::right(&heading, move |line: &Line| {
-        scaled.as_ref().map_or(Cell::default(), |scaled| scaled.cell(line.scale, line.time))
+        scaled.as_ref().map_or(Cell::default(), |scaled| scaled.cell(line.scale, line.time()))
     })
     .shown_if(has_scale)
     .count("scaled_calls", |line| Some(line.scale?.calls))
-    .number("scaled_s", |line| Some(line.time?.value * line.scale?.calls as f64 / 1e9))
+    .number("scaled_s", |line| Some(line.time()?.value * line.scale?.calls as f64 / 1e9))
 }
 
 /// What follows from the samples besides the cost.
@@ -160,23 +161,25 @@ fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
     let [_, timed] = units(summary);
     let columns = vec![
-        Spec::right("net", |line: &Line| line.of_figure(|f| time(f.net.map(|net| net.0))))
+        Spec::right("net", |line: &Line| line.of_cost(|cost| Cell::known(cost.net.map(|net| net.0), nanoseconds)))
             .expendable(if snippets { 0 } else { 5 })
-            .number("net_ns", |line| Some(line.figure()?.net?.0)),
-        Spec::right("best", |line: &Line| line.of_figure(|f| time(f.best.map(|best| best.0))))
+            .number("net_ns", |line| Some(line.cost()?.net?.0)),
+        Spec::right("best", |line: &Line| line.of_cost(|cost| Cell::known(cost.best.map(|best| best.0), nanoseconds)))
             .expendable(3)
-            .number("best_ns", |line| Some(line.figure()?.best?.0)),
-        Spec::right("calls/s", |line: &Line| line.at_rate(|f| Cell::number(rate(per_second(f)), per_second(f))))
+            .number("best_ns", |line| Some(line.cost()?.best?.0)),
+        Spec::right("calls/s", |line: &Line| line.at_rate(|cost| Cell::known(Some(per_second(cost)), rate)))
             .expendable(4)
-            .number("calls_per_s", |line| line.figure().filter(|_| !line.is_cold()).map(per_second)),
+            .number("calls_per_s", |line| line.cost().filter(|_| !line.is_cold()).map(per_second)),
         Spec::hidden()
-            .number("relative", |line: &Line| Some(line.figure()?.relative?.value))
-            .number("relative_low", |line| Some(line.figure()?.relative?.next_run?.low))
-            .number("relative_high", |line| Some(line.figure()?.relative?.next_run?.high)),
-        Spec::right("usr/sys %", |line: &Line| line.of_figure(|f| f.user_share.map_or(Cell::default(), split_cell)))
-            .expendable(2)
-            .number("user_share", |line| Some(line.figure()?.user_share?.share))
-            .number("user_share_error", |line| Some(line.figure()?.user_share?.standard_error)),
+            .number("relative", |line: &Line| Some(line.cost()?.relative?.value))
+            .number("relative_low", |line| Some(line.cost()?.relative?.next_run?.low))
+            .number("relative_high", |line| Some(line.cost()?.relative?.next_run?.high)),
+        Spec::right("usr/sys %", |line: &Line| {
+            line.of_cost(|cost| cost.user_share.map_or(Cell::default(), split_cell))
+        })
+        .expendable(2)
+        .number("user_share", |line| Some(line.cost()?.user_share?.share))
+        .number("user_share_error", |line| Some(line.cost()?.user_share?.standard_error)),
     ];
     columns.into_iter().map(|column| column.shown_if(timed)).collect()
 }
@@ -189,18 +192,17 @@ fn counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
             .wrapping()
             .number("kernel_entries", |line| Some(line.counted()?.total()))
             .text("kernel_entries_by_call", |line| Some(line.counted()?.to_string()))
-            .text("entries_status", |line| line.status().map(str::to_string)),
-        Spec::right("x call", |line: &Line| line.figure().map_or(Cell::default(), times_cell))
+            .text("entries_status", |line| Some(word(&line.row?.entries_status, "entries_status"))),
+        Spec::numbers("x call", "times_empty_call", three_figures, |line: &Line| line.cost()?.times_empty_call)
             .yielding(2)
-            .shown_if(timed)
-            .number("times_empty_call", |line| line.figure()?.times_empty_call),
+            .shown_if(timed),
         Spec::hidden().text("error", |line: &Line| line.error.map(str::to_string)),
     ]
 }
 
 impl<'a> Line<'a> {
     fn of_record(row: &'a Row, summary: &'a Summary) -> Line<'a> {
-        let figure = row.cost();
+        let quantity = row.quantity();
         Line {
             row: Some(row),
             kind: "cost",
@@ -208,57 +210,63 @@ impl<'a> Line<'a> {
             environment: &row.case.environment,
             params: &row.case.params,
             scale: summary.study.as_ref().and_then(|study| study.scale(row.case.label())),
-            time: figure.map(RowCost::value),
-            instructions: row.instructions().map(Instructions::value),
+            quantity,
             ratio: row.versus.as_ref().map(|versus| versus.ratio),
-            half_width_percent: figure.and_then(RowCost::half_width_percent),
+            half_width_percent: row.cost().and_then(RowCost::half_width_percent),
             error: row.failure().map(|failure| failure.message.as_str()),
             name: Cell::from(row.case.to_string()),
-            cost: of_figure(row, |figure| cost_cell(row, figure)),
-            count: count_cell(row),
+            figure: quantity.map_or(Cell::styled("-", Style::Faint), |quantity| figure_cell(row, quantity)),
+            unit: quantity.map(|quantity| quantity.unit),
             interval: Cell::default(),
-            precision: of_figure(row, precision_cell),
+            precision: of_cost(row, precision_cell),
             entries: entries_cell(row),
         }
     }
 
     fn of_derived(row: &'a DerivedRow) -> Line<'a> {
-        let (value, is_ratio) = (row.value.as_ref().ok().copied(), row.combination == Combination::Ratio);
-        let is_count = row.unit == Unit::Instructions;
-        let (cost, count) = (study::derived_value(row), Cell::default());
-        let (cost, count) = if is_count { (count, cost) } else { (cost, count) };
+        let value = row.value.as_ref().ok().copied();
+        let (quantity, ratio) = difference_or_ratio(row.combination, row.unit, value);
         Line {
             row: None,
-            kind: study::kind(row),
+            kind: study::kind(row.combination),
             label: &row.name,
             environment: &row.environment,
             params: &row.params,
             scale: row.scale.as_ref(),
-            time: value.filter(|_| !is_ratio && !is_count),
-            instructions: value.filter(|_| !is_ratio && is_count),
-            ratio: value.filter(|_| is_ratio),
+            quantity,
+            ratio,
             half_width_percent: study::half_width_percent(row),
             error: row.value.as_ref().err().map(String::as_str),
             name: study::derived_name(row),
-            cost,
-            count,
+            figure: study::derived_value(row),
+            unit: Some(row.unit),
             interval: study::derived_interval(row),
             precision: study::derived_precision(row),
             entries: study::derived_entries(row),
         }
     }
 
-    fn figure(&self) -> Option<&'a RowCost> {
+    /// The figure if it is in `unit`, or a dash for a failure.
+    pub fn figure_in(&self, unit: Unit) -> Cell {
+        if self.unit.is_none_or(|own| own == unit) { self.figure.clone() } else { Cell::default() }
+    }
+
+    /// The cost, or a difference of costs, in nanoseconds.
+    pub fn time(&self) -> Option<Ranged> {
+        self.quantity?.in_unit(Unit::Nanoseconds)
+    }
+
+    fn cost(&self) -> Option<&'a RowCost> {
         self.row?.cost()
     }
 
-    fn of_figure(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
-        self.row.map_or(Cell::default(), |row| of_figure(row, cell))
+    fn of_cost(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
+        self.row.map_or(Cell::default(), |row| of_cost(row, cell))
     }
 
     /// A cell of a rate, which calls with other work between them do not have.
     fn at_rate(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
-        if self.is_cold() { Cell::default() } else { self.of_figure(cell) }
+        if self.is_cold() { Cell::default() } else { self.of_cost(cell) }
     }
 
     fn is_cold(&self) -> bool {
@@ -286,17 +294,10 @@ impl<'a> Line<'a> {
         let row = self.row?;
         row.entries.as_ref().filter(|_| row.entries_status == EntriesStatus::Verified)
     }
-
-    fn status(&self) -> Option<&'static str> {
-        Some(match self.row?.entries_status {
-            EntriesStatus::Verified => "verified",
-            EntriesStatus::Unverified(_) => "unverified",
-        })
-    }
 }
 
 /// A cell of a record's time; a dash if it failed, empty for a number of instructions.
-fn of_figure(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
+fn of_cost(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
     match (row.cost(), row.failure()) {
         (Some(cost), _) => cell(cost),
         (None, Some(_)) => Cell::styled("-", Style::Faint),
@@ -304,29 +305,16 @@ fn of_figure(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
     }
 }
 
-/// A record's number of instructions; a dash if it failed, empty for a time.
-fn count_cell(row: &Row) -> Cell {
-    match (row.instructions(), row.failure()) {
-        (Some(count), _) => Cell::number(instructions(count.per_operation), count.per_operation),
-        (None, Some(_)) => Cell::styled("-", Style::Faint),
-        (None, None) => Cell::default(),
+/// A record's figure: a cost with `~` in front if it depends on the file system's history, and `?` behind if nothing proves its
+/// kernel entries.
+fn figure_cell(row: &Row, Quantity { value, unit, .. }: Quantity) -> Cell {
+    let text = in_unit(value, unit);
+    if unit == Unit::Instructions {
+        return Cell::number(text, value);
     }
-}
-
-fn net_cell(count: &Instructions) -> Cell {
-    count.net.map_or(Cell::default(), |net| Cell::number(instructions(net), net))
-}
-
-fn time(ns: Option<f64>) -> Cell {
-    ns.map_or(Cell::default(), |ns| Cell::number(nanoseconds(ns), ns))
-}
-
-/// A record's cost, with `~` in front if it depends on the file system's history, and `?` behind if nothing proves its kernel
-/// entries.
-fn cost_cell(row: &Row, figure: &RowCost) -> Cell {
     let history = if row.depends_on_history() { "~" } else { "" };
     let unproven = if row.entries_status == EntriesStatus::Verified { "" } else { "?" };
-    Cell::number(format!("{history}{}{unproven}", nanoseconds(figure.median.0)), figure.median.0)
+    Cell::number(format!("{history}{text}{unproven}"), value)
 }
 
 fn per_second(figure: &RowCost) -> f64 {
@@ -357,8 +345,4 @@ fn entries_cell(row: &Row) -> Cell {
         (Some(counted), EntriesStatus::Verified) => Cell::from(entries(counted)),
         _ => Cell::styled("unverified", Style::Warning),
     }
-}
-
-fn times_cell(figure: &RowCost) -> Cell {
-    figure.times_empty_call.map_or(Cell::default(), |times| Cell::number(three_figures(times), times))
 }

@@ -40,7 +40,7 @@ fn counter_table(summary: &Summary, host: &Host) -> Table {
     let event = |event: &'static Event| {
         Spec::right(event.name, |row: &&Row| cell(row, event.name)).number(event.name, |row| value(row, event.name))
     };
-    let ipc_cell = |row: &&Row| ipc(row).map_or(Cell::default(), |ipc| Cell::number(format!("{ipc:.2}"), ipc));
+    let ipc_cell = |row: &&Row| Cell::known(ipc(row), |ipc| format!("{ipc:.2}"));
     let mut specs = vec![name];
     specs.extend(EVENTS.iter().filter(has).map(event));
     specs.push(Spec::right("IPC", ipc_cell).shown_if(rows.iter().any(|row| ipc(row).is_some())));

@@ -3,7 +3,7 @@
 
 use crate::model::{Case, REFERENCE, Unit};
 use crate::prose::some;
-use crate::report::numbers::{nanoseconds, three_figures};
+use crate::report::numbers::{nanoseconds, per_operation, three_figures};
 use crate::report::run::columns::{Line, environments};
 use crate::report::study::Scaled;
 use crate::report::{Cell, Spec, Style, Table};
@@ -44,19 +44,10 @@ impl EnvironmentColumns<'_> {
 
     /// The figure in the environment's unit, or `failed`: the columns are too narrow for the reason, which is in the notes.
     fn figure(&self, group: &Group) -> Cell {
-        self.cell(group, |line| match (line.failure(), self.unit) {
-            (Some(_), _) => Cell::styled("failed", Style::Bad),
-            (None, Unit::Nanoseconds) => line.cost.clone(),
-            (None, Unit::Instructions) => line.count.clone(),
+        self.cell(group, |line| match line.failure() {
+            Some(_) => Cell::styled("failed", Style::Bad),
+            None => line.figure_in(self.unit),
         })
-    }
-}
-
-/// `ns/op` or `instr/op`.
-fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Nanoseconds => "ns/op",
-        Unit::Instructions => "instr/op",
     }
 }
 
@@ -67,7 +58,9 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     let mut specs =
         vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), |line| line.name.clone()))];
     for place in places(summary) {
-        specs.push(Spec::right(&format!("{} {}", place.name, unit_name(place.unit)), move |group| place.figure(group)));
+        specs.push(Spec::right(&format!("{} {}", place.name, per_operation(place.unit)), move |group| {
+            place.figure(group)
+        }));
         match place.unit {
             Unit::Nanoseconds => {
                 specs.push(Spec::right("±", move |group| place.cell(group, precision)).expendable(2));
@@ -87,7 +80,7 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
         let timed_scale = scaled.as_ref().filter(|_| place.unit == Unit::Nanoseconds);
         specs.extend(timed_scale.map(|scaled| {
             let heading = format!("{} {}", place.name, scaled.heading());
-            Spec::right(&heading, move |group| place.cell(group, |line| scaled.cell(line.scale, line.time)))
+            Spec::right(&heading, move |group| place.cell(group, |line| scaled.cell(line.scale, line.time())))
                 .expendable(1)
         }));
     }
@@ -115,9 +108,9 @@ pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table
 
 /// `instr/op, and the ratio to linux-5.10`
 fn title(places: &[EnvironmentColumns]) -> String {
-    let unit = places.first().map_or("", |place| unit_name(place.unit));
+    let unit = places.first().map_or(String::new(), |place| per_operation(place.unit));
     let base = places.iter().find_map(|place| place.base);
-    base.map_or(unit.to_string(), |base| format!("{unit}, and the ratio to {base}"))
+    base.map_or(unit.clone(), |base| format!("{unit}, and the ratio to {base}"))
 }
 
 /// A row for each environment, with the cases as columns. Kernel entries are notes.
@@ -190,7 +183,7 @@ fn key(line: &Line) -> (&'static str, Case) {
 /// The ratio to the first environment of its unit.
 fn versus(line: &Line) -> Cell {
     let ratio = line.row.and_then(|row| row.versus.as_ref()).map(|versus| versus.ratio.value);
-    ratio.map_or(Cell::default(), |ratio| Cell::number(format!("{ratio:.3}"), ratio))
+    Cell::known(ratio, |ratio| format!("{ratio:.3}"))
 }
 
 fn versus_interval(line: &Line) -> Cell {

@@ -7,10 +7,10 @@ pub use by_case::ByCase;
 use crate::compare::{ComparedRow, Comparison, Verdict, area};
 use crate::model::{Case, EntriesStatus, Unit};
 use crate::report::figure::palette::SERIES;
-use crate::report::figure::{Bar, Bars, Chart, Distribution, Dot, Estimate, Figure, Group, Kernel, RatioRow, Ratios};
-use crate::report::numbers::{instructions, nanoseconds};
+use crate::report::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, RatioRow, Ratios};
+use crate::report::numbers::{nanoseconds, with_unit};
 use crate::report::run::detail::Detail;
-use crate::stats::Ranged;
+use crate::stats::{Quantity, Ranged};
 use crate::summary::{Row, RowFigure, Summary};
 use indexmap::{IndexMap, IndexSet};
 use std::collections::{HashMap, HashSet};
@@ -40,11 +40,6 @@ pub fn kernel(row: &Row) -> Kernel {
 /// The cost of a row in nanoseconds if it can be shown on a logarithmic axis.
 pub fn cost(row: &Row) -> Option<f64> {
     row.cost().map(|cost| cost.median.0).filter(|ns| *ns > 0.0 && ns.is_finite())
-}
-
-/// The number of instructions of a row if it can be shown on a logarithmic axis.
-fn count(row: &Row) -> Option<f64> {
-    row.instructions().map(|count| count.per_operation).filter(|count| *count > 0.0 && count.is_finite())
 }
 
 /// The units of the rows' figures, times first; nanoseconds without any.
@@ -143,29 +138,22 @@ fn grouped<'a, T>(rows: impl Iterator<Item = (&'a str, T)>) -> Vec<Group<T>> {
     groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect()
 }
 
-/// The figure of a row, if it can be on an axis, with its interval: that of the next run, or the range of its repeats.
-fn estimate(row: &Row) -> Option<Estimate> {
-    let interval = row.cost().and_then(|cost| cost.next_run).map(|interval| (interval.low, interval.high));
-    let repeats = row.instructions().map(|count| (count.low, count.high));
-    Some(Estimate { value: cost(row).or(count(row))?, low_high: interval.or(repeats) })
+/// A figure that can be on a logarithmic axis, with where the next run's will be or the range of its repeats.
+fn drawn(figure: &RowFigure) -> Option<Quantity> {
+    Some(figure.next_run()).filter(|own| own.value > 0.0 && own.value.is_finite())
 }
 
-/// The same of a compared row in `column`, if it is in `unit`.
-pub fn in_column(row: &ComparedRow, column: usize, unit: Unit) -> Option<Estimate> {
-    match (unit, row.cells[column].as_ref()?.figure.as_ref().ok()?) {
-        (Unit::Nanoseconds, RowFigure::Time(cost)) => Some(Estimate {
-            value: cost.median.0,
-            low_high: cost.next_run.map(|interval| (interval.low, interval.high)),
-        }),
-        (Unit::Instructions, RowFigure::Instructions(count)) => {
-            Some(Estimate { value: count.per_operation, low_high: Some((count.low, count.high)) })
-        }
-        _ => None,
-    }
-    .filter(|estimate| estimate.value > 0.0)
+fn estimate(row: &Row) -> Option<Ranged> {
+    let Quantity { value, low_high, .. } = drawn(row.figure.as_ref().ok()?)?;
+    Some(Ranged { value, low_high })
 }
 
-fn bar(label: String, row: &Row, others: Vec<Option<Estimate>>) -> Bar {
+/// The figure of a compared row in `column`, if it is in `unit`.
+pub fn in_column(row: &ComparedRow, column: usize, unit: Unit) -> Option<Ranged> {
+    drawn(row.cells[column].as_ref()?.figure.as_ref().ok()?)?.in_unit(unit)
+}
+
+fn bar(label: String, row: &Row, others: Vec<Option<Ranged>>) -> Bar {
     Bar { label, first: estimate(row), kernel: kernel(row), others }
 }
 
@@ -186,22 +174,14 @@ pub fn environment_ratios(summary: &Summary) -> Option<Figure> {
 }
 
 fn versus_dot(row: &&Row) -> Option<Dot> {
-    let Ranged { value, low_high } = row.versus.as_ref()?.ratio;
-    let decided = low_high.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
-    (value > 0.0 && value.is_finite()).then_some(Dot { ratio: value, low_high, decided })
+    let ratio = row.versus.as_ref()?.ratio;
+    let decided = ratio.low_high.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+    (ratio.value > 0.0 && ratio.value.is_finite()).then_some(Dot { ratio, decided })
 }
 
 /// Columns other than the baseline.
 pub fn other_columns(comparison: &Comparison) -> Vec<usize> {
     (0..comparison.columns.len()).filter(|column| *column != comparison.baseline).collect()
-}
-
-/// A figure with its unit: `101.2 ns`.
-pub fn with_unit(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Nanoseconds => format!("{} ns", nanoseconds(value)),
-        Unit::Instructions => format!("{} instr", instructions(value)),
-    }
 }
 
 /// A description with the range of the costs.
@@ -256,7 +236,7 @@ fn label(comparison: &Comparison, row: &ComparedRow) -> String {
 fn dot(verdict: &Verdict) -> Option<Dot> {
     let ratio = verdict.ranked_ratio().filter(|ratio| *ratio > 0.0 && ratio.is_finite())?;
     let decided = verdict.mark().is_some_and(|mark| mark.is_better() || mark.is_worse());
-    Some(Dot { ratio, low_high: verdict.low_high(), decided })
+    Some(Dot { ratio: Ranged { value: ratio, low_high: verdict.low_high() }, decided })
 }
 
 /// The distributions `chosen`, one below the other.

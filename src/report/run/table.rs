@@ -11,7 +11,7 @@ use crate::report::run::instructions;
 use crate::report::run::warnings;
 use crate::report::study;
 use crate::report::{Records, Table};
-use crate::stats::{BETWEEN_RUNS, FEWEST_REPEATED};
+use crate::stats::{BETWEEN_RUNS, FEWEST_REPEATED, Quantity};
 use crate::summary::{Row, RunWarning, Summary, Warning};
 use crate::write::fits;
 use indexmap::{IndexMap, IndexSet};
@@ -84,16 +84,10 @@ fn too_many(environments: usize) -> String {
 
 fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
     let mut rows: Vec<&Row> = rows.iter().collect();
-    // Times first, then numbers of instructions, then failures.
-    let cost = |row: &Row| match (row.cost(), row.instructions()) {
-        (Some(cost), _) => (0, cost.median.0),
-        (None, Some(count)) => (1, count.per_operation),
-        (None, None) => (2, f64::INFINITY),
-    };
     match sort {
         Sort::Asked => {}
         Sort::Name => rows.sort_by_cached_key(|row| row.case.to_string()),
-        Sort::Cost => rows.sort_by(|a, b| cost(a).0.cmp(&cost(b).0).then(cost(a).1.total_cmp(&cost(b).1))),
+        Sort::Cost => rows.sort_by(|a, b| Quantity::ascending(a.quantity(), b.quantity())),
     }
     rows
 }

@@ -5,7 +5,7 @@ use crate::document::Block;
 use crate::model::Unit;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::{Bar, Bars, Distribution, Kernel, TALLEST};
-use crate::report::numbers::{instructions, nanoseconds};
+use crate::report::numbers::{in_unit, nanoseconds, with_unit};
 use crate::report::run::detail::Detail;
 use crate::report::run::figures::{self, modes_in_words};
 use crate::stats::TWO_MODES_RULE;
@@ -40,8 +40,7 @@ fn bar_lines(bars: &Bars, width: usize) -> Vec<String> {
         lines.push(cut(&group.name, width));
         lines.extend(group.rows.iter().map(|bar| bar_line(bar, (&axis, bars.unit), name, room)));
     }
-    let first =
-        axis.ticks(0.1).first().map_or(String::new(), |tick| format!(" from {}", figures::with_unit(*tick, bars.unit)));
+    let first = axis.ticks(0.1).first().map_or(String::new(), |tick| format!(" from {}", with_unit(*tick, bars.unit)));
     lines.push(String::new());
     lines.push(format!("logarithmic axis{first}; █ makes system calls, ░ makes none, ? not counted"));
     lines
@@ -54,9 +53,8 @@ fn bar_line(bar: &Bar, (axis, unit): (&LogAxis, Unit), name: usize, room: usize)
         Kernel::Unknown => "?",
     };
     let label = cut(&bar.label, name);
-    let number = if unit == Unit::Instructions { instructions } else { nanoseconds };
     let (cost, length) = match bar.first.map(|first| first.value) {
-        Some(value) => (number(value), ((axis.share(value) * room as f64).round() as usize).max(1)),
+        Some(value) => (in_unit(value, unit), ((axis.share(value) * room as f64).round() as usize).max(1)),
         None => ("-".to_string(), 0),
     };
     format!("  {label:name$} {cost:>10} {}", mark.repeat(length)).trim_end().to_string()
@@ -71,39 +69,4 @@ fn distribution_line(one: &Distribution) -> String {
     let modes = modes_in_words(one).map(|words| format!("  two modes: {words}")).unwrap_or_default();
     let (low, high) = (nanoseconds(one.low), nanoseconds(one.high));
     format!("{label:NAME$} {low:>10} {bins} {high} ns{modes}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::figure::Estimate;
-    use crate::stats::TwoModes;
-
-    #[test]
-    fn bars_are_as_long_as_their_logarithms() {
-        let first = |ns: Option<f64>| Some(Estimate { value: ns?, low_high: None });
-        let bar = |label: &str, ns, kernel| Bar { label: label.into(), first: first(ns), kernel, others: vec![] };
-        let rows = vec![
-            bar("id.a", Some(10.0), Kernel::Enters),
-            bar("id.b", Some(1000.0), Kernel::Never),
-            bar("id.bc", None, Kernel::Unknown),
-        ];
-        let group = crate::report::figure::Group { name: "id".to_string(), rows };
-        let lines = bar_lines(&Bars { unit: Unit::default(), series: vec![], groups: vec![group] }, 50);
-        assert_eq!(lines[1], format!("  id.a        10.0 {}", "█"));
-        assert_eq!(lines[2], format!("  id.b       1,000 {}", "░".repeat(31)));
-        assert_eq!(lines[3], "  id.bc          -");
-    }
-
-    #[test]
-    fn a_histogram_is_one_line_and_names_its_modes() {
-        let modes = Some(TwoModes { low: 100.0, high: 120.0, share_high: 0.25 });
-        let heights = vec![0, 1, 16, 8, 0];
-        let one = Distribution { label: "a".into(), low: 95.0, high: 125.0, heights, samples: 9, modes };
-        let name = format!("{:30}", "a");
-        assert_eq!(
-            distribution_line(&one),
-            format!("{name}       95.0  ▁█▄  125.0 ns  two modes: 100.0 ns 75%, 120.0 ns 25%")
-        );
-    }
 }

@@ -6,8 +6,9 @@ use super::marks::{LINE, class, duration, grid, legend, mark, note, number, time
 use crate::model::Unit;
 use crate::report::figure::axis::LogAxis;
 use crate::report::figure::palette::SERIES;
-use crate::report::figure::{Bar, Bars, Estimate, Group, Kernel, RatioRow, Ratios};
-use crate::report::numbers::{instructions, nanoseconds};
+use crate::report::figure::{Bar, Bars, Group, Kernel, RatioRow, Ratios};
+use crate::report::numbers::{in_unit, with_unit};
+use crate::stats::Ranged;
 use crate::write::markup::{Markup, short};
 
 /// Height in pixels of a heading, of a row with one dot, and of each further dot below it.
@@ -45,9 +46,8 @@ pub fn costs(bars: &Bars) -> Drawing {
     // A single file needs no name.
     let named = if bars.series.len() > 1 { &bars.series[..] } else { &[] };
     let top = legend(&mut drawing.legend, named) + note(&mut drawing.legend, named, &kinds(bars));
-    let row = if bars.unit == Unit::Instructions { count_row } else { time_row };
     let word = if bars.unit == Unit::Instructions { number } else { duration };
-    let plot = Plot::of(&bars.groups, row, bars.series.len(), top);
+    let plot = Plot::of(&bars.groups, |bar| cost_row(bar, bars.unit), bars.series.len(), top);
     let axis = LogAxis::holding(plot.values()).with_margin();
     grid(&mut drawing.plot, &axis, 0.09, (plot.top, plot.bottom()), word);
     plot.drawn(drawing, &axis)
@@ -77,26 +77,19 @@ fn kinds(bars: &Bars) -> String {
     all.iter().filter(|(kind, _)| has(*kind)).map(|(_, words)| *words).collect::<Vec<_>>().join("; ")
 }
 
-fn time_row(bar: &Bar) -> Row<'_> {
-    cost_row(bar, nanoseconds, "ns")
-}
-
-fn count_row(bar: &Bar) -> Row<'_> {
-    cost_row(bar, instructions, "instr")
-}
-
-fn cost_row<'a>(bar: &'a Bar, number: fn(f64) -> String, unit: &str) -> Row<'a> {
+fn cost_row(bar: &Bar, unit: Unit) -> Row<'_> {
     let (look, kernel) = match bar.kernel {
         Kernel::Enters => ("", ""),
         Kernel::Never => (" hollow", ", no system call"),
         Kernel::Unknown => (" hollow dashed", ", system calls not counted"),
     };
-    let dot = |Estimate { value, low_high }, look| Dot { value, low_high, look };
+    let dot = |Ranged { value, low_high }, look| Dot { value, low_high, look };
     let first = bar.first.map(|first| dot(first, look));
     let others = bar.others.iter().map(|other| other.map(|other| dot(other, "")));
     let value = bar.first.map(|first| first.value);
-    let cost = value.map_or("no cost".to_string(), |value| format!("{} {unit}", number(value)));
+    let cost = value.map_or("no cost".to_string(), |value| with_unit(value, unit));
     let differ = bar.first.and_then(|first| first.low_high).filter(|(low, high)| low != high);
+    let number = |value| in_unit(value, unit);
     let interval = differ.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
     Row {
         label: &bar.label,
@@ -108,11 +101,13 @@ fn cost_row<'a>(bar: &'a Bar, number: fn(f64) -> String, unit: &str) -> Row<'a> 
 
 fn ratio_row(row: &RatioRow) -> Row<'_> {
     let look = |decided| if decided { "" } else { " hollow" };
-    let dot =
-        |dot: &crate::report::figure::Dot| Dot { value: dot.ratio, low_high: dot.low_high, look: look(dot.decided) };
+    let dot = |dot: &crate::report::figure::Dot| {
+        let Ranged { value, low_high } = dot.ratio;
+        Dot { value, low_high, look: look(dot.decided) }
+    };
     let words = row.dots.iter().flatten().map(|dot| {
-        let interval = dot.low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
-        format!("{}{}", times(dot.ratio), interval.unwrap_or_default())
+        let interval = dot.ratio.low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
+        format!("{}{}", times(dot.ratio.value), interval.unwrap_or_default())
     });
     Row {
         label: &row.label,
@@ -123,8 +118,8 @@ fn ratio_row(row: &RatioRow) -> Row<'_> {
 }
 
 impl<'a> Plot<'a> {
-    fn of<T>(groups: &'a [Group<T>], row: fn(&'a T) -> Row<'a>, series: usize, legend: u32) -> Plot<'a> {
-        let groups = groups.iter().map(|group| (group.name.as_str(), group.rows.iter().map(row).collect()));
+    fn of<T>(groups: &'a [Group<T>], row: impl Fn(&'a T) -> Row<'a>, series: usize, legend: u32) -> Plot<'a> {
+        let groups = groups.iter().map(|group| (group.name.as_str(), group.rows.iter().map(&row).collect()));
         let further = series.clamp(1, SERIES) as u32 - 1;
         Plot { groups: groups.collect(), row: ROW + FURTHER * further, top: legend + LINE }
     }

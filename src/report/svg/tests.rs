@@ -3,6 +3,7 @@
 use super::*;
 use crate::model::Unit;
 use crate::report::figure::*;
+use crate::stats::Ranged;
 use crate::stats::TwoModes;
 
 const HOSTILE: &str = "</title><script>alert(1)</script>\u{202e}\u{1b}\"'&";
@@ -30,9 +31,9 @@ fn figures() -> Vec<Figure> {
 fn bars() -> Chart {
     let bar = |ns: f64| Bar {
         label: HOSTILE.into(),
-        first: Some(Estimate { value: ns, low_high: Some((ns * 0.5, ns * 2.0)) }),
+        first: Some(Ranged { value: ns, low_high: Some((ns * 0.5, ns * 2.0)) }),
         kernel: Kernel::Never,
-        others: vec![Some(Estimate { value: ns, low_high: Some((ns, f64::NAN)) }), None],
+        others: vec![Some(Ranged { value: ns, low_high: Some((ns, f64::NAN)) }), None],
     };
     let groups = vec![Group { name: HOSTILE.into(), rows: NUMBERS.map(bar).to_vec() }];
     Chart::Bars(Bars { unit: Unit::default(), series: vec![HOSTILE.into(); 3], groups })
@@ -41,7 +42,7 @@ fn bars() -> Chart {
 fn ratios() -> Chart {
     let row = |ratio| RatioRow {
         label: HOSTILE.into(),
-        dots: vec![Some(Dot { ratio, low_high: Some((ratio, 1.0)), decided: false })],
+        dots: vec![Some(Dot { ratio: Ranged { value: ratio, low_high: Some((ratio, 1.0)) }, decided: false })],
     };
     let groups = vec![Group { name: HOSTILE.into(), rows: NUMBERS.map(row).to_vec() }];
     Chart::Ratios(Ratios { series: vec![HOSTILE.into(); 9], groups })
@@ -132,7 +133,7 @@ fn a_file_has_its_colours_for_light_and_dark() {
 
 #[test]
 fn places_are_shares_of_the_axis() {
-    let first = |value| Some(Estimate { value, low_high: None });
+    let first = |value| Some(Ranged { value, low_high: None });
     let bar = |ns, kernel| Bar { label: "a".into(), first: first(ns), kernel, others: vec![] };
     let rows = vec![bar(10.0, Kernel::Enters), bar(1000.0, Kernel::Never), bar(1.0, Kernel::Unknown)];
     let bars =
@@ -151,7 +152,7 @@ fn places_are_shares_of_the_axis() {
 fn values_stand_behind_intervals_and_the_first_file_is_in_the_legend() {
     let bar = |low_high| Bar {
         label: "a".into(),
-        first: Some(Estimate { value: 10.0, low_high }),
+        first: Some(Ranged { value: 10.0, low_high }),
         kernel: Kernel::Enters,
         others: vec![None],
     };

@@ -1,0 +1,13 @@
+//! The names that serde has for variants, for columns and notes.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// The word that documents have for `value`: the name of its variant, or the text under its `tag`.
+pub fn word(value: &impl Serialize, tag: &str) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => name,
+        Ok(found) => found[tag].as_str().unwrap_or_default().to_string(),
+        Err(_) => String::new(),
+    }
+}
