@@ -115,7 +115,6 @@ fn value(combination: Combination, a: &Record, b: &Record, range: &Range<usize>)
     }
 }
 
-/// The value of two numbers without samples.
 fn plain(combination: Combination, a: f64, b: f64) -> Option<Ranged> {
     let value = match combination {
         Combination::Difference => a - b,
@@ -133,7 +132,6 @@ pub fn paired(combination: Combination, a: &Measurement, b: &Measurement, range:
     of(&within(a, range), &within(b, range)).or_else(|| of(a, b))
 }
 
-/// The measurement with the blocks in `range` only.
 fn within(m: &Measurement, range: &Range<usize>) -> Measurement {
     let end = range.end.min(m.blocks.len());
     Measurement { blocks: m.blocks[range.start.min(end)..end].to_vec(), ..m.clone() }

@@ -7,7 +7,6 @@ use std::str::FromStr;
 /// The name of the failures of all calls together.
 const ERRORS: &str = "errors";
 
-/// The most calls of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// A system call as in a profile, `total` for all, `errors` for all that fail.
@@ -19,7 +18,6 @@ pub struct Budget {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exceeded {
     pub budget: Budget,
-    /// Over the runs.
     pub calls: Span,
     /// The classes and errors with the most calls.
     pub parts: Vec<Part>,
@@ -46,7 +44,6 @@ impl fmt::Display for Budget {
 }
 
 impl Budget {
-    /// Whether this is a budget of one system call, and not of several together.
     pub fn is_of_one_call(&self) -> bool {
         ![TOTAL, ERRORS].contains(&self.call.as_str())
     }
@@ -88,13 +85,5 @@ mod tests {
         assert_eq!((open.calls.least, open.parts[0].class.depth, open.parts[0].calls), (110, Some(4), 90));
         assert_eq!(over("total=400").unwrap().parts[0].call, "read");
         assert_eq!(over("errors=59").unwrap().parts[0].error.as_deref(), Some("ENOENT"));
-    }
-
-    #[test]
-    fn a_budget_is_a_name_and_a_number() {
-        assert_eq!("openat=200".parse::<Budget>().unwrap().to_string(), "openat=200");
-        for wrong in ["openat", "=3", "openat=", "openat=-1", "openat=many"] {
-            assert!(wrong.parse::<Budget>().is_err(), "{wrong}");
-        }
     }
 }

@@ -53,7 +53,6 @@ pub fn beside(columns: &[Column], selection: &Selection, apart: bool) -> Vec<Com
 }
 
 struct Rows {
-    /// By name, environment and parameters.
     rows: IndexMap<(String, String, BTreeMap<String, u64>), ComparedDerived>,
     columns: usize,
     apart: bool,

@@ -171,7 +171,6 @@ pub enum Standing {
     Shown,
 }
 
-/// Whether `row` is shown if only differences of more than `margin` are.
 pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
     let of_verdict = |verdict: &Verdict| match verdict {
         Verdict::DifferentWork(_) => Some(Standing::Shown),

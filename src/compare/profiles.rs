@@ -30,7 +30,6 @@ pub struct ProfileColumn {
 }
 
 impl ProfileColumn {
-    /// The column of one profile, with all of its runs.
     pub fn new(label: &str, profile: &Profile) -> ProfileColumn {
         let runs = profile.runs_by_class();
         let info = ProfileInfo {
@@ -44,7 +43,6 @@ impl ProfileColumn {
         ProfileColumn { info, runs }
     }
 
-    /// Several as one, called `label`; `None` without any.
     pub fn group(label: &str, columns: Vec<ProfileColumn>) -> Option<ProfileColumn> {
         let mut columns = columns.into_iter();
         let mut all = columns.next()?;
@@ -114,7 +112,6 @@ pub fn compare_profiles(columns: &[ProfileColumn], baseline: usize, takes: impl 
     }
 }
 
-/// The row of one call, or of all that are taken.
 fn row(columns: &[ProfileColumn], baseline: usize, call: Option<&str>, takes: &impl Fn(&str) -> bool) -> ProfileRow {
     let is_it = |name: &str| call.map_or_else(|| takes(name), |call| call == name);
     let parts: Vec<_> = columns.iter().map(|column| column.parts(call)).collect();
@@ -146,7 +143,6 @@ fn grown_parts(own: &Parts, base: &Parts, is_it: &impl Fn(&str) -> bool) -> Vec<
 }
 
 impl ProfileRow {
-    /// How far the median number of calls of any column is from the baseline's.
     fn change(&self, baseline: usize) -> u64 {
         let base = self.counts[baseline].calls.median;
         self.counts.iter().map(|own| own.calls.median.abs_diff(base)).max().unwrap_or(0)
@@ -206,7 +202,6 @@ impl ProfileComparison {
         self.left_out += before - self.rows.len();
     }
 
-    /// The row of `call`, or of all.
     pub fn row(&self, call: &str) -> Option<&ProfileRow> {
         [&self.total].into_iter().chain(&self.rows).find(|row| row.call == call)
     }
@@ -223,7 +218,6 @@ mod tests {
         CallCount { call: call.into(), class, calls, errors, on_cpu_ns: Some(1000 * calls), ..CallCount::default() }
     }
 
-    /// A profile of several runs, each with these calls.
     fn column(label: &str, runs: &[&[CallCount]]) -> ProfileColumn {
         let group = ProcessGroup { calls: runs[0].to_vec(), ..ProcessGroup::default() };
         let repeats = runs[1..].iter().map(|calls| ProfileRun { calls: calls.to_vec(), ..ProfileRun::default() });

@@ -62,22 +62,18 @@ pub struct ComparedRow {
 }
 
 impl ComparedRow {
-    /// Whether the cost depends on changes to the file system before the runs.
     pub fn depends_on_history(&self) -> bool {
         self.cells.iter().flatten().any(|cell| cell.depends_on_history)
     }
 
-    /// Whether any of its results is a number of instructions.
     pub fn is_counted(&self) -> bool {
         self.cells.iter().flatten().any(|cell| cell.instructions().is_some())
     }
 
-    /// Whether all of its results are numbers of instructions, or failures.
     pub fn is_in_instructions(&self) -> bool {
         self.is_counted() && self.is_without_time()
     }
 
-    /// Whether no result is a time above 0.
     pub fn is_without_time(&self) -> bool {
         !(0..self.cells.len()).any(|column| self.cost_ns(column).is_some())
     }

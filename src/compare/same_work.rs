@@ -11,7 +11,6 @@ use crate::model::Entries;
 const EQUAL_SHARE: f64 = 0.02;
 const EQUAL: f64 = 0.01;
 
-/// Whether two records did the same work.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     Same,
@@ -19,7 +18,6 @@ pub enum Work {
     Renamed,
     /// Not the same operation.
     Different(Difference),
-    /// The entries of one or both are not known.
     Unknown,
 }
 
@@ -52,7 +50,6 @@ pub fn is_same(a: &Entries, b: &Entries) -> bool {
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| equal(*a, *b))
 }
 
-/// The entries in which the two differ.
 fn difference(own: &Entries, base: &Entries) -> Difference {
     let unlike = |a: &Entries, b: &Entries| -> Entries {
         let kept = a.iter().filter(|(name, count)| *count > EQUAL && !equal(*count, b.get(name)));

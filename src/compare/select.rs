@@ -85,7 +85,6 @@ impl Selection {
     }
 }
 
-/// Sorts `rows` by a stable sort.
 pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
     let ratio = |row: &ComparedRow| {
         let ratios = row.verdicts.iter().filter_map(|verdict| verdict.ranked_ratio());

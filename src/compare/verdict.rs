@@ -106,7 +106,6 @@ impl Mark {
 }
 
 impl Verdict {
-    /// The ratio with its interval; `None` without one.
     pub fn interval(&self) -> Option<&Ratio> {
         match self {
             Verdict::Ratio(ratio) => Some(ratio),
@@ -114,7 +113,6 @@ impl Verdict {
         }
     }
 
-    /// The ratio to the baseline, with or without an interval.
     pub fn ratio(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio { ratio, .. })
@@ -137,7 +135,6 @@ impl Verdict {
         self.ratio().filter(|_| !matches!(self, Verdict::DependsOnHistory { .. }))
     }
 
-    /// The ratio divided by that of the reference call.
     pub fn relative(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio { of: RatioOf::Time { relative, .. }, .. })
@@ -147,7 +144,6 @@ impl Verdict {
         }
     }
 
-    /// The ends of the ratio's interval; `None` without samples.
     pub fn low_high(&self) -> Option<(f64, f64)> {
         self.interval().map(|ratio| (ratio.low, ratio.high))
     }
@@ -160,7 +156,6 @@ impl Verdict {
         }
     }
 
-    /// The mark of a ratio with an interval; `None` for anything else.
     pub fn mark(&self) -> Option<Mark> {
         self.interval().map(|ratio| ratio.mark)
     }

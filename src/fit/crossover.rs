@@ -210,16 +210,6 @@ mod tests {
     }
 
     #[test]
-    fn between_doubled_values_lines_are_interpolated_to_a_few_percent() {
-        // 100 + 0.03 x = 3000 + 0.016 x at x = 207,143
-        let read = |x| 100.0 + 0.03 * x as f64;
-        let map = |x| 3000.0 + 0.016 * x as f64;
-        let found = overtaking(&[("io.read", &SIZES, &read), ("io.mmap", &SIZES, &map)], 20, 0.0);
-        let Overtaking::Crossings(crossings) = found else { panic!("{found:?}") };
-        assert!((crossings[0].at / 207_143.0 - 1.0).abs() < 0.04, "{crossings:?}");
-    }
-
-    #[test]
     fn none_several_and_unresolved() {
         let flat = |_| 100.0;
         let slow = |_| 200.0;

@@ -8,7 +8,6 @@ pub struct StraightLine {
 }
 
 impl StraightLine {
-    /// The line's y at `x`.
     pub fn at(&self, x: f64) -> f64 {
         self.fixed + self.per_unit * x
     }
@@ -72,7 +71,6 @@ fn weighted(points: &[(f64, f64)], weights: &[f64]) -> Option<StraightLine> {
     Some(best.1)
 }
 
-/// The sum of weighted absolute residuals.
 fn loss(line: &StraightLine, points: &[(f64, f64)], weights: &[f64]) -> f64 {
     points.iter().zip(weights).map(|((x, y), weight)| weight * (y - line.at(*x)).abs()).sum()
 }
@@ -86,7 +84,6 @@ fn through(pivot: usize, points: &[(f64, f64)], weights: &[f64]) -> Option<(Stra
     Some((StraightLine { fixed: y0 - per_unit * x0, per_unit }, next))
 }
 
-/// The value at which half of the weight is reached, and its index.
 fn weighted_median(mut values: Vec<(f64, f64, usize)>) -> Option<(f64, usize)> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let half = values.iter().map(|(_, weight, _)| weight).sum::<f64>() / 2.0;
@@ -129,7 +126,6 @@ mod tests {
         assert_eq!(regress(&[]), None);
     }
 
-    /// The smallest loss of the best lines through each point.
     fn least_loss(points: &[(f64, f64)], weights: &[f64]) -> f64 {
         let lines = (0..points.len()).filter_map(|pivot| Some(through(pivot, points, weights)?.0));
         lines.map(|line| loss(&line, points, weights)).fold(f64::INFINITY, f64::min)

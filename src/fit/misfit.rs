@@ -25,7 +25,6 @@ pub enum Misfit {
     },
 }
 
-/// A value of the parameter and its cost.
 pub type Known<'a> = (u64, &'a PointCost);
 
 /// |cost / line - 1|, or relative to the cost where the line is not above 0.
@@ -46,7 +45,6 @@ const OFF: f64 = 0.10;
 /// A line that is off by no more than this explains its points in the search for a step.
 const EXPLAINED: f64 = 0.05;
 
-/// The misfit of `line` to the points, which must ascend; `None` if it fits.
 pub fn find(points: &[Known], line: &StraightLine) -> Option<Misfit> {
     let off: Vec<usize> = (0..points.len()).filter(|i| is_off(points[*i], line, OFF)).collect();
     match off[..] {
@@ -82,7 +80,6 @@ fn longest(points: &[Known]) -> Option<(usize, StraightLine)> {
     Some((count, line(count)?))
 }
 
-/// Values and costs as x and y.
 pub fn coordinates(points: &[Known]) -> Vec<(f64, f64)> {
     points.iter().map(|(value, cost)| (*value as f64, cost.ns)).collect()
 }

@@ -117,7 +117,6 @@ fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)>
     })
 }
 
-/// The blocks to use, and the machine's speed in each.
 type Steady<'a> = (&'a Range<usize>, &'a Speed);
 
 /// Of several records with the same value, the first is used.

@@ -143,7 +143,6 @@ impl TimeUnit {
         format!("{} {}", self.text(seconds), self.name)
     }
 
-    /// Seconds in this unit, without its name.
     pub fn text(self, seconds: f64) -> String {
         format!("{:.*}", self.digits, seconds * self.per_second)
     }

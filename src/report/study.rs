@@ -15,7 +15,6 @@ pub struct Scaled<'a> {
 }
 
 impl<'a> Scaled<'a> {
-    /// `None` if no row has a scale.
     pub fn of(summary: &'a Summary) -> Option<Scaled<'a>> {
         let study = summary.study.as_ref()?;
         let scales: Vec<Option<&Scale>> = summary.rows.iter().map(|row| study.scale(row.case.label())).collect();
@@ -30,7 +29,6 @@ impl<'a> Scaled<'a> {
             .map_or("scaled".to_string(), |scale| format!("{} per {}", scale.unit, thousands(scale.calls as f64)))
     }
 
-    /// `time` on the scale of its row, if both are known.
     pub fn cell(&self, scale: Option<&Scale>, time: Option<Ranged>) -> Cell {
         let Some((scale, time)) = scale.zip(time) else { return Cell::default() };
         let time = scale.time(time.value);
@@ -85,7 +83,6 @@ fn number(row: &DerivedRow, value: f64) -> String {
     }
 }
 
-/// The value; a dash if there is none.
 pub fn derived_value(row: &DerivedRow) -> Cell {
     let Ok(Ranged { value, .. }) = row.value else { return Cell::styled("-", Style::Faint) };
     let unit = if row.combination == Combination::Ratio { "x " } else { "" };

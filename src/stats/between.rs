@@ -50,7 +50,6 @@ const OF_A_STEP: f64 = 0.408;
 pub struct Launches {
     /// Median over all batches at the run's usual speed, in nanoseconds per iteration.
     pub median_ns: f64,
-    /// The same for each launch.
     pub medians_ns: Vec<f64>,
     /// The cost relative to the machine in earlier runs.
     pub earlier: Vec<f64>,
@@ -83,7 +82,6 @@ impl Deviation {
         (degrees >= fewest).then(|| Deviation { sd: sd(), degrees })
     }
 
-    /// The error of their mean; `None` for fewer than three.
     pub(super) fn of_mean(values: &[f64]) -> Option<Deviation> {
         let one = Deviation::known(values)?;
         Some(one.times(1.0 / (one.degrees + 1.0).sqrt()))
@@ -114,7 +112,6 @@ impl Deviation {
         self.interval(1.0).and_then(|interval| interval.half_width_percent(Nanos(1.0))).unwrap_or(0.0)
     }
 
-    /// The interval of 95% around `middle`; `None` if that is no cost.
     pub fn interval(self, middle: f64) -> Option<Interval> {
         let factor = self.half_width().exp();
         Nanos(middle).is_cost().then(|| Interval { low: middle / factor, high: middle * factor, level: NEXT_RUN })
@@ -127,7 +124,6 @@ pub struct Side {
     /// The mean of its logarithms.
     pub mean: f64,
     runs: f64,
-    /// What moves each run.
     within: Deviation,
     /// What moves all runs of a session together.
     session: Deviation,
@@ -182,7 +178,6 @@ impl Side {
         }
     }
 
-    /// What moves a single run.
     pub fn one_run(&self) -> Deviation {
         Deviation::sum([self.within, self.session])
     }
@@ -192,7 +187,6 @@ impl Side {
         self.within.times(1.0 / self.runs.sqrt())
     }
 
-    /// The error of the mean.
     pub fn error(&self) -> Deviation {
         Deviation::sum([self.in_session(), self.session])
     }
@@ -250,12 +244,10 @@ impl BetweenRuns {
         BetweenRuns { log_ratio: mean(new) - mean(old), error }
     }
 
-    /// new / old.
     pub fn ratio(&self) -> f64 {
         self.log_ratio.exp()
     }
 
-    /// The interval of 95% confidence.
     pub fn low_high(&self) -> (f64, f64) {
         let half = self.error.half_width();
         ((self.log_ratio - half).exp(), (self.log_ratio + half).exp())

@@ -20,7 +20,6 @@ const FEWEST_RUNS: usize = 10;
 
 /// A state must last this many points: one or two outliers are no change.
 const SHORTEST: usize = 3;
-/// Permutations that a change is tested with.
 const PERMUTATIONS: u32 = 999;
 /// Permutations that may look as changed as the series does: 1% of them, the series itself included.
 const ALLOWED: u32 = 9;

@@ -18,7 +18,6 @@ pub fn event_count(medians: &[f64]) -> Option<Ranged> {
     Some(Ranged { value, low_high })
 }
 
-/// The error of the median of `values`; `None` with fewer than 3.
 fn error_of_median(values: &[f64]) -> Option<Deviation> {
     let (count, degrees) = (values.len() as f64, values.len() as f64 - 1.0);
     let (_, squares) = moments(values);

@@ -60,7 +60,6 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// The number, if it is in `unit`.
     pub fn in_unit(self, unit: Unit) -> Option<Ranged> {
         let Quantity { value, low_high, unit: own } = self;
         (own == unit).then_some(Ranged { value, low_high })

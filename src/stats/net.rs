@@ -38,7 +38,6 @@ impl WithLoop<'_> {
         Some(over(self.case)? - over(self.empty)?)
     }
 
-    /// The same of each launch.
     fn nets(&self, range: &Range<usize>) -> Vec<f64> {
         let [case, empty] = [self.case, self.empty].map(|m| by_launch(m, samples(m, range)));
         case.iter().zip(&empty).map(|(case, empty)| case - empty).collect()

@@ -3,7 +3,6 @@
 
 use super::{block_interval, median};
 
-/// Nanoseconds a call, and the interval of the pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overhead {
     pub ns: f64,

@@ -30,7 +30,6 @@ pub fn paired_p_value(a: &Measurement, b: &Measurement) -> Option<f64> {
     Some(BetweenRuns { log_ratio: moments(&ratios).0, error: Deviation::of_mean(&ratios)? }.p_differs())
 }
 
-/// ln a - ln b of each launch.
 fn launch_ratios(a: &Measurement, b: &Measurement) -> Vec<f64> {
     by_launch(a, log_ratios(a, b))
 }

@@ -18,7 +18,6 @@ pub fn percentile(times: &Histogram, share: f64) -> Option<f64> {
     times.at_rank(within.max(1))
 }
 
-/// The number of calls that took longer than `ns`.
 pub fn beyond(times: &Histogram, ns: f64) -> u64 {
     let longer = times.times().filter(|(time, _)| *time > ns);
     longer.fold(0, |sum, (_, count)| sum.saturating_add(count))
@@ -39,7 +38,6 @@ pub fn tail_curve(times: &Histogram) -> Vec<(f64, f64)> {
     (0..all.len()).filter(turns).map(|i| all[i]).collect()
 }
 
-/// The calls of `all` that are in none of `parts`.
 pub fn without(all: &Histogram, parts: &[&Histogram]) -> Histogram {
     let mut left = all.clone();
     for (bucket, gone) in parts.iter().flat_map(|part| &part.counts) {

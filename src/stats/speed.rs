@@ -67,7 +67,6 @@ pub(super) fn polished(rows: &[Vec<f64>], count: usize) -> Vec<f64> {
     shifts
 }
 
-/// The median of the finite values.
 pub(super) fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
     median(values.filter(|value| value.is_finite()).collect())
 }

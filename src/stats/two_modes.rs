@@ -5,12 +5,10 @@
 //! call differences significant that nobody would see in a plot. The rule looks for what is visible: two clusters with little
 //! between them.
 
-/// Two values that samples cluster around.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoModes {
     /// Median of the faster cluster, in the unit of the samples.
     pub low: f64,
-    /// Median of the slower one.
     pub high: f64,
     /// The share of the samples that are in the slower one, from 0 to 1.
     pub share_high: f64,

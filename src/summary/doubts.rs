@@ -15,7 +15,6 @@ pub const CPU_SHARE: f64 = 0.95;
 /// With less CPU time, accounting by ticks says nothing about shares.
 const ENOUGH_CPU_NS: f64 = 100e6;
 
-/// The share of batches that are left out.
 pub fn left_out(m: &Measurement, estimate: &Estimate) -> f64 {
     let left_out = m.preempted_ns.len() as f64;
     left_out / (left_out + estimate.samples as f64)

@@ -56,7 +56,6 @@ impl RowFigure {
         Quantity { low_high, ..self.quantity() }
     }
 
-    /// The time; `None` for a number of instructions.
     pub fn cost(&self) -> Option<&RowCost> {
         match self {
             RowFigure::Time(cost) => Some(cost),
@@ -64,7 +63,6 @@ impl RowFigure {
         }
     }
 
-    /// The number of instructions; `None` for a time.
     pub fn instructions(&self) -> Option<&Instructions> {
         match self {
             RowFigure::Instructions(instructions) => Some(instructions),
@@ -94,7 +92,6 @@ impl Instructions {
         })
     }
 
-    /// Whether all repeats agree.
     pub fn is_exact(&self) -> bool {
         self.low == self.high
     }
@@ -106,29 +103,6 @@ mod tests {
     use super::*;
     use crate::model::Run;
     use crate::model::fixtures::{instructions, record, run};
-
-    #[test]
-    fn a_counted_row_has_instructions_and_no_time() {
-        let counted = |environment: &str, loop_: u64, each: &[u64]| {
-            vec![instructions("file.stat", environment, each), instructions("call.empty_loop", environment, &[loop_])]
-        };
-        let mut records = counted("linux-a", 10, &[1000, 1004, 1001]);
-        records.extend(counted("linux-b", 20, &[500]));
-        records.push(record("file.stat", 300));
-        let summary = summarize(&run(records));
-        let [first, _, second, _, native] = &summary.rows[..] else { panic!("{:?}", summary.rows) };
-        let expected = Instructions { per_operation: 1001.0, low: 1000.0, high: 1004.0, net: Some(991.0), repeats: 3 };
-        assert_eq!((first.instructions(), first.cost(), first.failure()), (Some(&expected), None, None));
-        assert_eq!(second.instructions().map(|found| (found.net, found.is_exact())), Some((Some(480.0), true)));
-        assert!(native.cost().is_some() && native.instructions().is_none() && native.versus.is_none());
-        let versus = second.versus.as_ref().map(|versus| (versus.environment.as_str(), versus.ratio.value));
-        assert_eq!((versus, first.versus.is_none()), (Some(("linux-a", 500.0 / 1001.0)), true));
-        assert_eq!([summary.unit("linux-a"), summary.unit("native")], [Unit::Instructions, Unit::Nanoseconds]);
-        let document = serde_json::to_value(first).unwrap();
-        assert_eq!((&document["instructions"], &document["net_instructions"]), (&1001.0.into(), &991.0.into()));
-        let time = |name: &&String| name.ends_with("_ns") || *name == "error" || *name == "samples";
-        assert_eq!(document.as_object().unwrap().keys().find(time), None);
-    }
 
     #[test]
     fn runs_are_counted_together() {

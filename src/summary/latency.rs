@@ -76,7 +76,6 @@ pub enum NoLatency {
 }
 
 impl RowLatency {
-    /// What `calls` say.
     pub fn of(calls: &Result<SingleCalls, String>) -> RowLatency {
         let failed = |message: &String| NoLatency::Failed { message: message.clone() };
         RowLatency { result: calls.as_ref().map_err(failed).and_then(checked) }

@@ -27,14 +27,12 @@ pub fn pair(summary: &mut Summary, run: &Run) {
     }
 }
 
-/// The records of a run by case, and whom each environment is compared with.
 struct Pairs<'a> {
     records: HashMap<&'a Case, &'a Record>,
     /// The first environment of the same unit, by environment.
     bases: HashMap<&'a str, &'a str>,
     /// Which machine an environment is on; none for that of the run.
     machines: HashMap<&'a str, &'a Host>,
-    /// The blocks to use.
     range: Range<usize>,
 }
 

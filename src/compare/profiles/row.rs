@@ -131,7 +131,6 @@ pub enum Quantity {
 }
 
 impl Part {
-    /// With the two sides exchanged.
     pub(super) fn reversed(self) -> Part {
         Part { calls: self.baseline_calls, baseline_calls: self.calls, ..self }
     }

@@ -15,7 +15,6 @@ pub fn records(comparison: &Comparison) -> Records {
     Records::of(&columns(), &lines(comparison))
 }
 
-/// One row in one file.
 #[derive(Default)]
 struct Line<'a> {
     kind: &'static str,

@@ -24,7 +24,6 @@ pub fn over_parameter(family: &Family) -> Figure {
     Figure { title: format!("Cost over {}", family.parameter), description, chart: Chart::Lines(lines) }
 }
 
-/// What was measured of `family`, and what was fitted.
 pub fn lines(family: &Family) -> Lines {
     let crossovers = family.pairs.iter().flat_map(|pair| match &pair.overtaking {
         Overtaking::Crossings(crossings) => crossings.iter().map(|crossing| crossing.at).collect(),

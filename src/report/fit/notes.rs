@@ -22,7 +22,6 @@ pub fn model(member: &Member, parameter: &str) -> String {
     }
 }
 
-/// Why there is no cost model.
 pub fn no_model(why: &NoModel) -> String {
     match why {
         NoModel::TooFewValues { values } => format!("a line needs 3 values with a cost, and {values} have one"),
@@ -43,7 +42,6 @@ fn range(c: &Coefficient, text: fn(f64) -> String) -> String {
     c.interval.map_or(String::new(), |i| format!(" ({} .. {})", text(i.low), text(i.high)))
 }
 
-/// Whether the interval includes 0.
 fn includes_zero(c: &Coefficient) -> bool {
     c.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high)
 }
@@ -89,7 +87,6 @@ fn guess(low: u64, high: u64) -> &'static str {
 /// Pairs that do not cross are listed up to this many.
 const MOST_PAIRS: usize = 3;
 
-/// Which strategy overtakes which, and where.
 pub fn crossovers(family: &Family) -> Vec<String> {
     let crosses = |pair: &&Pair| matches!(pair.overtaking, Overtaking::Crossings(_));
     let (crossing, others): (Vec<&Pair>, Vec<&Pair>) = family.pairs.iter().partition(crosses);
@@ -131,7 +128,6 @@ fn overtaking(family: &Family, crossing: &Crossing) -> String {
     format!("{who} at {place}; interpolated between {low} and {high}")
 }
 
-/// The name of a member.
 pub fn label(family: &Family, index: usize) -> String {
     family.members.get(index).map_or(String::new(), |member| member.series.label())
 }

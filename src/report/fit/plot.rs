@@ -52,7 +52,6 @@ pub fn plot_lines(mut figure: Lines, width: u16, ticks: &[(f64, String)]) -> Vec
     text.into_iter().map(|line| line.chars().take(usize::from(width)).collect()).collect()
 }
 
-/// The nearest of `cells` cells.
 fn cell(share: f64, cells: usize) -> usize {
     (share * (cells - 1) as f64).round() as usize
 }

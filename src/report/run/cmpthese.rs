@@ -65,7 +65,6 @@ pub enum ViewKind {
 }
 
 impl ViewKind {
-    /// Whether runs do not have it.
     pub fn is_of_profiles(self) -> bool {
         matches!(self, ViewKind::Slowest | ViewKind::Paths | ViewKind::Descriptors | ViewKind::Stacks)
     }

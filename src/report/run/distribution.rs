@@ -6,7 +6,6 @@ use crate::report::run::figures::case_name;
 use crate::stats::{median, two_modes};
 use std::ops::Range;
 
-/// Number of bins: as many as fit into a cell of a table.
 const BINS: usize = 32;
 /// One in this many samples at each end is put into the outermost bin, however far away it is.
 const OUTER: usize = 100;
@@ -39,7 +38,6 @@ fn samples(m: &Measurement, blocks: Range<usize>) -> Vec<f64> {
     ns.map(|ns| *ns as f64 / n).filter(|ns| ns.is_finite()).collect()
 }
 
-/// Where the axis begins and ends.
 fn ends(sorted: &[f64]) -> Option<(f64, f64)> {
     let middle = median(sorted.to_vec())?;
     let outer = sorted.len() / OUTER;

@@ -19,7 +19,6 @@ pub struct SummaryDocument<'a> {
 }
 
 impl<'a> SummaryDocument<'a> {
-    /// The document of `run`; `summary` must be that of `run`.
     pub fn new(run: &'a Run, summary: &'a Summary) -> SummaryDocument<'a> {
         SummaryDocument { run, summary, fits: families(run) }
     }

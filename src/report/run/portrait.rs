@@ -10,7 +10,6 @@ use crate::report::run::distribution::distribution;
 use crate::report::run::latency::{curves, latency_table};
 use crate::summary::{Summary, steady_range, summarize};
 
-/// One run, to be shown.
 #[derive(Clone, Debug)]
 pub struct Portrait {
     /// What a comparison needs; its `info` has host, tool and label.
@@ -20,14 +19,12 @@ pub struct Portrait {
 }
 
 impl Portrait {
-    /// The portrait of `run`, with detail if its own rows will be shown.
     pub fn new(label: &str, run: &Run, with_detail: bool) -> Portrait {
         let summary = summarize(run);
         let column = Column::of(label, run, &summary);
         Portrait { column, detail: with_detail.then(|| Detail::of(run, summary)) }
     }
 
-    /// The name of the run's file.
     pub fn label(&self) -> &str {
         &self.column.info.label
     }

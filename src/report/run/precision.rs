@@ -8,7 +8,6 @@ use crate::summary::{Row, RowCost, Summary};
 
 type Line<'a> = (&'a Row, &'a RowCost);
 
-/// A row for each case and baseline that has a cost.
 pub fn precision_table(summary: &Summary) -> Table {
     let all = summary.rows.iter().chain(&summary.baselines);
     let rows: Vec<Line> = all.filter_map(|row| Some((row, row.cost()?))).collect();

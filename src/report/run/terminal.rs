@@ -15,14 +15,12 @@ use crate::write::markup::cut;
 const WIDTH: usize = 80;
 const NAME: usize = 30;
 
-/// The costs of `run` as bars on a logarithmic axis, by area.
 pub fn bar_blocks(detail: &Detail, width: Option<u16>) -> Vec<Block> {
     let width = width.map_or(WIDTH, usize::from).clamp(50, 120);
     let bars = figures::units(detail).into_iter().map(|unit| figures::plain_bars(detail, unit));
     bars.map(|bars| Block::drawn(bar_lines(&bars, width))).collect()
 }
 
-/// A histogram of the samples of each case.
 pub fn distribution_blocks(detail: &Detail) -> Vec<Block> {
     let distributions = || detail.distributions.iter().flatten();
     let two_modes = distributions().any(|one| one.modes.is_some()).then(|| TWO_MODES_RULE.to_string());

@@ -62,7 +62,6 @@ fn whole_percent(share: f64) -> String {
     if share < 0.005 { "under 1%".to_string() } else { format!("{:.0}%", share * 100.0) }
 }
 
-/// The warning for a single row.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Warning::LostCpu { share } = self {
@@ -99,7 +98,6 @@ impl fmt::Display for RunWarning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::StateChange;
 
     #[test]
     fn rows_share_a_text_and_have_a_figure_each() {
@@ -112,18 +110,6 @@ mod tests {
         let missed = Warning::TargetNotMet { target_percent: 1.0, reached_percent: 2.34 };
         assert_eq!(missed.to_string(), "target 1% not met: 2.3%");
         assert_eq!(Warning::Unverified { reason: "EPERM".into() }.to_string(), "kernel entries unverified: EPERM");
-    }
-
-    #[test]
-    fn blocks_are_counted_from_one() {
-        let change = RunWarning::StateChanged(StateChange { share: 0.8, kept: 0..7, blocks: 12 });
-        assert!(
-            change.to_string().ends_with(
-                "getppid moved by +80% while user-mode work did not (somebody else's \
-             tracing, perhaps); results are from time blocks 1 to 7 of 12"
-            ),
-            "{change}"
-        );
     }
 
     #[test]

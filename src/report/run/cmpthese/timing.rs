@@ -11,7 +11,6 @@ pub struct Timing<'a> {
     pub rate: f64,
     /// Iterations; `None` if the source does not give them.
     pub count: Option<u64>,
-    /// CPU seconds of all iterations.
     pub cpu_s: Option<f64>,
     /// Share of user mode, from 0 to 1.
     pub user_share: Option<f64>,

@@ -77,11 +77,3 @@ fn a_run_without_single_calls_says_how_to_have_some() {
     let said = "no call of this run was timed by itself: measure again with 'syscost run --latency'\n";
     assert_eq!(String::from_utf8(out).unwrap(), said);
 }
-
-#[test]
-fn the_plot_has_shares_below_its_axis() {
-    let lines = plot(curves(&summary()), 80);
-    assert!(lines.iter().any(|line| line.contains("0%") && line.contains("99.99%")), "{lines:#?}");
-    assert!(lines.iter().any(|line| line.ends_with("a  file.lstat")), "{lines:#?}");
-    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
-}
