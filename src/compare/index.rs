@@ -10,20 +10,23 @@ pub const MOST_CANDIDATES: usize = 256;
 type Name = (String, Option<String>, String);
 type Params = BTreeMap<String, u64>;
 
-/// Row indices by the key of the row.
 pub struct Index {
-    rows: HashMap<Name, OfName>,
+    names: HashMap<Name, usize>,
+    buckets: HashMap<(usize, Part), Bucket>,
     /// Whether rows match in whatever environment.
     apart: bool,
 }
 
-/// The rows of one label, language and environment, which is empty if rows match in any.
-#[derive(Default)]
-struct OfName {
-    all: Bucket,
-    exact: HashMap<Params, Bucket>,
-    /// By one parameter and its value.
-    by_value: HashMap<String, HashMap<u64, Bucket>>,
+/// What the rows of a bucket have in common besides their label, language and environment, which is empty if rows match in any.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    Name,
+    Exact(Params),
+    Value(String, u64),
+}
+
+fn values(params: &Params) -> impl Iterator<Item = Part> {
+    params.iter().map(|(name, value)| Part::Value(name.clone(), *value))
 }
 
 /// Rows; those before `next` have a record in `column`.
@@ -47,51 +50,38 @@ impl Bucket {
     }
 }
 
-impl OfName {
-    fn put<'a>(&mut self, row: usize, all: &Params, new: impl Iterator<Item = (&'a String, &'a u64)>) {
-        self.exact.entry(all.clone()).or_default().rows.push(row);
-        for (param, value) in new {
-            self.by_value.entry(param.clone()).or_default().entry(*value).or_default().rows.push(row);
-        }
-    }
-
-    /// The rows that have the rarest of the given parameters; all rows if none were given.
-    fn rarest(&mut self, asked: &Params) -> Option<&mut Bucket> {
-        let with = |(param, value): (&String, &u64)| self.by_value.get(param)?.get(value).map(|b| b.rows.len());
-        match asked.iter().min_by_key(|own| with(*own).unwrap_or(0)) {
-            None => Some(&mut self.all),
-            Some((param, value)) => self.by_value.get_mut(param)?.get_mut(value),
-        }
-    }
-}
-
 impl Index {
     pub fn new(apart: bool) -> Index {
-        Index { rows: HashMap::new(), apart }
+        Index { names: HashMap::new(), buckets: HashMap::new(), apart }
     }
 
-    fn name(&self, case: &Case) -> Name {
+    fn name(&mut self, case: &Case) -> usize {
         let environment = if self.apart { String::new() } else { case.environment.clone() };
-        (case.label().to_string(), case.language.clone(), environment)
+        let next = self.names.len();
+        *self.names.entry((case.label().to_string(), case.language.clone(), environment)).or_insert(next)
     }
 
-    /// Adds the new row of `case` with the parameters `params`.
+    fn put(&mut self, row: usize, name: usize, part: Part) {
+        self.buckets.entry((name, part)).or_default().rows.push(row);
+    }
+
     pub fn add(&mut self, row: usize, case: &Case, params: &Params) {
         let name = self.name(case);
-        let own = self.rows.entry(name).or_default();
-        own.all.rows.push(row);
-        own.put(row, params, params.iter());
+        self.put(row, name, Part::Name);
+        self.put(row, name, Part::Exact(params.clone()));
+        values(params).for_each(|part| self.put(row, name, part));
     }
 
     /// Updates the row of `case`, whose parameters changed from `old` to `params`.
     pub fn extend(&mut self, row: usize, case: &Case, old: &Params, params: &Params) {
-        let new = params.iter().filter(|(param, _)| !old.contains_key(*param));
         let name = self.name(case);
-        self.rows.entry(name).or_default().put(row, params, new);
+        self.put(row, name, Part::Exact(params.clone()));
+        let new: Params = params.clone().into_iter().filter(|(param, _)| !old.contains_key(param)).collect();
+        values(&new).for_each(|part| self.put(row, name, part));
     }
 
     /// The first free row of `case` with the same parameters, or else candidates, which include all free rows that have
-    /// the given parameters. Errors: if there are more candidates than [`MOST_CANDIDATES`].
+    /// the given parameters: those with the rarest of them. Errors: if there are more candidates than [`MOST_CANDIDATES`].
     pub fn find(
         &mut self,
         case: &Case,
@@ -101,17 +91,17 @@ impl Index {
         is_it: impl Fn(usize) -> bool,
     ) -> Result<Found<'_>, TooMany> {
         let name = self.name(case);
-        let Some(own) = self.rows.get_mut(&name) else { return Ok(Found::Candidates(&[])) };
-        let exact = own.exact.get_mut(params).and_then(|bucket| bucket.rest(column, is_it).first().copied());
-        if let Some(row) = exact {
+        let exact = self.buckets.get_mut(&(name, Part::Exact(params.clone())));
+        if let Some(row) = exact.and_then(|bucket| bucket.rest(column, is_it).first().copied()) {
             return Ok(Found::Exact(row));
         }
-        let rows = own.rarest(&case.params).map_or(&[][..], |bucket| bucket.rest(column, is_free));
+        let with = |part: &Part| self.buckets.get(&(name, part.clone())).map_or(0, |bucket| bucket.rows.len());
+        let rarest = values(&case.params).min_by_key(with).unwrap_or(Part::Name);
+        let rows = self.buckets.get_mut(&(name, rarest)).map_or(&[][..], |bucket| bucket.rest(column, is_free));
         if rows.len() > MOST_CANDIDATES { Err(TooMany) } else { Ok(Found::Candidates(rows)) }
     }
 }
 
-/// Where a record may belong.
 pub enum Found<'a> {
     Exact(usize),
     Candidates(&'a [usize]),
