@@ -58,7 +58,11 @@ fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, us
     let condense = |_, run| result_files::column(selection.study.as_ref(), run);
     let baseline = args.baseline.as_deref();
     if !args.versus.is_empty() {
-        return sides::read([&args.files, &args.versus], &args.labels, baseline, condense);
+        let sides = [&args.files[..], &args.versus];
+        let files = sides.concat();
+        usage(result_files::check_labels(&files, &[]))?;
+        let read = result_files::read_all(&files, condense).into_iter().collect::<Result<_, store::StoreError>>()?;
+        return sides::together(sides, &args.labels, baseline, read, Column::group);
     }
     usage(result_files::check(&args.files, &args.labels))?;
     let columns = result_files::read(&args.files, &args.labels, condense, |column| &mut column.info)?;

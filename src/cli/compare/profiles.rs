@@ -10,7 +10,7 @@ use crate::compare::{ProfileColumn, ProfileComparison, compare_profiles};
 use crate::model::pattern::Pattern;
 use crate::report::{Format, JsonDocument, profile_findings, profiles_document, write_answer};
 use crate::store;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -48,22 +48,15 @@ fn columns(args: &CompareArgs) -> Result<(Vec<ProfileColumn>, usize)> {
     let read = |file: &PathBuf| Ok(ProfileColumn::new("", &result_files::counted_profile(file)?));
     let (files, versus, labels) = (&args.files[..], &args.versus[..], &args.labels[..]);
     let baseline = args.baseline.as_deref();
-    if versus.is_empty() {
-        usage(result_files::check(files, labels))?;
-        let mut columns = files.iter().map(read).collect::<Result<Vec<_>>>()?;
-        let hosts: Vec<Option<String>> = columns.iter().map(|column| column.info.host.clone()).collect();
-        let labels = result_files::labels(files, labels, &hosts);
-        columns.iter_mut().zip(labels).for_each(|(column, label)| column.info.label = label);
-        let labels = columns.iter().map(|column| column.info.label.as_str());
-        let baseline = usage(result_files::baseline(baseline, files, labels))?;
-        return Ok((columns, baseline));
+    if !versus.is_empty() {
+        let read = files.iter().chain(versus).map(read).collect::<Result<_>>()?;
+        return sides::together([files, versus], labels, baseline, read, ProfileColumn::group);
     }
-    let labels = sides::labels([files, versus], labels);
-    let mut columns = Vec::new();
-    for (files, label) in [files, versus].into_iter().zip(&labels) {
-        let side = files.iter().map(read).collect::<Result<Vec<_>>>()?;
-        columns.push(ProfileColumn::group(label, side).context("no file on one side")?);
-    }
-    let baseline = usage(result_files::baseline(baseline, &[], labels.iter().map(String::as_str)))?;
+    usage(result_files::check(files, labels))?;
+    let mut columns = files.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let hosts: Vec<Option<String>> = columns.iter().map(|column| column.info.host.clone()).collect();
+    let labels = result_files::labels(files, labels, &hosts);
+    let baseline = usage(result_files::baseline(baseline, files, labels.iter().map(String::as_str)))?;
+    columns.iter_mut().zip(labels).for_each(|(column, label)| column.info.label = label);
     Ok((columns, baseline))
 }

@@ -1,34 +1,29 @@
 //! `syscost compare A... --versus B...`: the files of each side as one column.
 
 use super::super::error::usage;
-use super::super::result_files::{baseline, check_labels, read_all, shortened};
-use crate::compare::Column;
-use crate::model::Run;
-use crate::store::StoreError;
+use super::super::result_files::{baseline, check_labels, shortened};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
-/// The two sides, and which of them is the baseline: the first, or the one that `wanted` names by its label or a file.
-/// Errors: the first file that cannot be read, or what is wrong with labels and baseline.
-pub fn read(
+/// What was read of the files of both sides as one column each, and which of them is the baseline: the first, or the one that
+/// `wanted` names by its label or a file. Errors: what is wrong with labels and baseline.
+pub fn together<C>(
     sides: [&[PathBuf]; 2],
     asked: &[String],
     wanted: Option<&str>,
-    condense: impl Fn(usize, Run) -> Column + Sync,
-) -> Result<(Vec<Column>, usize)> {
-    let files = sides.concat();
-    usage(check_labels(&files, &[]))?;
+    mut read: Vec<C>,
+    group: impl Fn(&str, Vec<C>) -> Option<C>,
+) -> Result<(Vec<C>, usize)> {
     usage(check_labels(&[PathBuf::new(), PathBuf::new()], asked))?;
-    let mut columns = read_all(&files, condense).into_iter().collect::<Result<Vec<Column>, StoreError>>()?;
-    let second = columns.split_off(sides[0].len());
-    let groups = labels(sides, asked).into_iter().zip([columns, second]);
-    let groups: Vec<Column> = groups.filter_map(|(label, columns)| Column::group(&label, columns)).collect();
+    let labels = labels(sides, asked);
+    let second = read.split_off(sides[0].len());
+    let columns = labels.iter().zip([read, second]).filter_map(|(label, files)| group(label, files)).collect();
     let by_file = |file: &str| sides.iter().position(|side| side.iter().any(|own| own == Path::new(file)));
     let index = match wanted.and_then(by_file) {
         Some(side) => side,
-        None => usage(baseline(wanted, &[], groups.iter().map(|column| column.info.label.as_str())))?,
+        None => usage(baseline(wanted, &[], labels.iter().map(String::as_str)))?,
     };
-    Ok((groups, index))
+    Ok((columns, index))
 }
 
 /// What was asked for; else the directory of each side, the beginning that its files have in common, or `old` and `new`.
@@ -51,7 +46,6 @@ pub fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
     labels
 }
 
-/// The name of the directory that all files of a side are in.
 fn directory(files: &[PathBuf]) -> Option<String> {
     let first = files.first()?.parent()?;
     let all = files.iter().all(|file| file.parent() == Some(first));
