@@ -3,7 +3,7 @@
 //! [`Comparison`].
 //!
 //! Its files are layers, each of which imports only those before it: what runs are condensed to (`column`,
-//! `conditions`, `group`), the parts of a comparison (`verdict`, `row`, `caution`), which records form one row (`select`,
+//! `conditions`, `group`), the parts of a comparison (`verdict`, `row`), which records form one row (`select`,
 //! `places`, `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
 //! them (`areas`, `derived`, `gate`, `cautions`). All results are values; `report` has the text for them.
 //!
@@ -12,7 +12,6 @@
 
 mod areas;
 mod budget;
-mod caution;
 mod cautions;
 mod cell;
 mod column;
@@ -37,9 +36,9 @@ mod within;
 
 pub use areas::AreaMean;
 pub use budget::{Budget, Exceeded};
-pub use caution::{Caution, Moved};
+pub use cautions::{Caution, Moved};
 pub use cell::Cell;
-pub use column::{Column, ColumnInfo, ColumnRow};
+pub use column::{Column, ColumnInfo};
 pub use conditions::Known;
 pub use derived::ComparedDerived;
 pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
@@ -81,7 +80,7 @@ impl Default for Options {
 }
 
 /// Runs side by side. Lists with one element per column are indexed by column.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     pub columns: Vec<ColumnInfo>,
     /// Index of the column that the others are divided by: as requested, or 0 if there is no such column.
@@ -120,6 +119,17 @@ pub struct LeftOut {
 }
 
 impl Comparison {
+    /// The label of a column; empty if there is no such column.
+    pub fn label(&self, column: usize) -> &str {
+        self.columns.get(column).map_or("", |column| &column.label)
+    }
+
+    /// The columns but the baseline.
+    pub fn others(&self) -> impl Iterator<Item = usize> + Clone + use<> {
+        let baseline = self.baseline;
+        (0..self.columns.len()).filter(move |column| *column != baseline)
+    }
+
     /// The environment of each column where rows match although it differs; `None` where each row is of one environment.
     pub fn environments(&self) -> Option<&[String]> {
         self.cautions.iter().find_map(|caution| match caution {
@@ -133,7 +143,6 @@ impl Comparison {
         self.environments().map_or(environment, |all| &all[column])
     }
 
-    /// Judges the rows, among those not left out.
     pub fn gate(&mut self, gate: &Gate) {
         self.gate = Some(gate.judge(&self.rows, self.baseline));
     }
@@ -183,8 +192,7 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         reference,
         machine: sides.iter().enumerate().map(|(i, sides)| sides.change.filter(|_| i != baseline)).collect(),
         cautions,
-        gate: None,
         study: options.selection.study.as_ref().map(|study| study.view.clone()),
-        left_out: LeftOut::default(),
+        ..Comparison::default()
     }
 }

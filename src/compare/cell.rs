@@ -1,6 +1,6 @@
 //! The result of one row in one column. Plain data.
 
-use crate::model::{Entries, EntriesStatus, Failure, OrError, Record};
+use crate::model::{Case, Entries, EntriesStatus, Failure, OrError, Record, Role};
 use crate::stats::{Launches, Quantity};
 use crate::summary::{Instructions, Row, RowCost, RowFigure};
 use schemars::JsonSchema;
@@ -9,6 +9,11 @@ use serde::Serialize;
 /// One run's result for a row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
+    #[serde(skip)]
+    pub case: Case,
+    /// Whether it was requested; otherwise it is one of the baselines that every run measures.
+    #[serde(skip)]
+    pub asked: bool,
     #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
     pub figure: Result<RowFigure, Failure>,
     /// `None` if they are not proven.
@@ -26,6 +31,8 @@ impl Cell {
     /// `runs` are the record's launches in each run.
     pub(super) fn of(record: &Record, shown: &Row, runs: Vec<Option<Launches>>) -> Cell {
         Cell {
+            case: record.case.clone(),
+            asked: record.role == Role::Asked,
             figure: shown.figure.clone(),
             runs,
             entries: record.entries.clone().filter(|_| record.entries_status == EntriesStatus::Verified),
@@ -33,12 +40,10 @@ impl Cell {
         }
     }
 
-    /// The time or the number of instructions; `None` for a failure.
     pub fn quantity(&self) -> Option<Quantity> {
         self.figure.as_ref().ok().map(RowFigure::quantity)
     }
 
-    /// The time; `None` for a failure and a number of instructions.
     pub fn cost(&self) -> Option<&RowCost> {
         self.figure.as_ref().ok()?.cost()
     }
@@ -48,7 +53,6 @@ impl Cell {
         Some(self.cost()?.median).filter(|ns| ns.is_cost()).map(|ns| ns.0)
     }
 
-    /// The number of instructions; `None` for a failure and a time.
     pub fn instructions(&self) -> Option<&Instructions> {
         self.figure.as_ref().ok()?.instructions()
     }

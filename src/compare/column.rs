@@ -8,18 +8,15 @@ use crate::summary::{self, Panel, Row, RunWarning, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::{Deref, Range};
+use std::ops::Range;
 
-/// One run, as one column of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub info: ColumnInfo,
     /// The requested records in the order of the run, then the baselines that were not requested.
-    pub rows: Vec<ColumnRow>,
+    pub rows: Vec<Cell>,
     pub derived: Vec<DerivedRow>,
-    /// The panel's costs in each run.
     pub panel: Vec<PanelCosts>,
-    /// What moves whole runs on the machine.
     pub machine: Deviation,
 }
 
@@ -59,25 +56,7 @@ pub struct ColumnInfo {
     pub(super) starts: Vec<(u64, u64)>,
 }
 
-/// One record of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ColumnRow {
-    pub case: Case,
-    /// Whether it was requested; otherwise it is one of the baselines that every run measures.
-    pub asked: bool,
-    pub cell: Cell,
-}
-
-impl Deref for ColumnRow {
-    type Target = Cell;
-
-    fn deref(&self) -> &Cell {
-        &self.cell
-    }
-}
-
 impl Column {
-    /// Condenses `run`, with the derived rows of its study.
     pub fn new(label: &str, run: &Run) -> Column {
         Column::of(label, run, &summary::summarize(run))
     }
@@ -96,10 +75,7 @@ impl Column {
             };
             run.runs().zip(&ranges).zip(&panels).map(of).collect()
         };
-        let row = |(i, record): (usize, &Record)| {
-            let cell = Cell::of(record, shown.get(&record.case)?, launches(i));
-            Some(ColumnRow { case: record.case.clone(), asked: record.role == Role::Asked, cell })
-        };
+        let row = |(i, record): (usize, &Record)| Some(Cell::of(record, shown.get(&record.case)?, launches(i)));
         let (asked, others): (Vec<_>, Vec<_>) =
             run.records.iter().enumerate().partition(|(_, r)| r.role == Role::Asked);
         let rows = asked.into_iter().chain(others).filter_map(row).collect();
@@ -109,19 +85,17 @@ impl Column {
         Column { info, rows, derived, panel, machine: summary::run_deviation(run) }
     }
 
-    /// The time of the reference system call in the native environment.
-    pub fn reference(&self) -> Option<&ColumnRow> {
+    pub fn reference(&self) -> Option<&Cell> {
         self.operation(REFERENCE)
     }
 
-    /// The time of the work in user mode that every run measures.
-    pub fn spin(&self) -> Option<&ColumnRow> {
+    pub fn spin(&self) -> Option<&Cell> {
         self.operation(SPIN)
     }
 
-    pub(super) fn operation(&self, operation: &str) -> Option<&ColumnRow> {
-        let is_it = |row: &&ColumnRow| row.case.is_plain(operation);
-        let native = |row: &&ColumnRow| row.case.environment == "native";
+    pub(super) fn operation(&self, operation: &str) -> Option<&Cell> {
+        let is_it = |row: &&Cell| row.case.is_plain(operation);
+        let native = |row: &&Cell| row.case.environment == "native";
         let rows = || self.rows.iter().filter(is_it);
         rows().find(native).or_else(|| rows().find(|row| row.instructions().is_none()))
     }

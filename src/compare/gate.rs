@@ -4,14 +4,13 @@
 use super::cell::Cell;
 use super::row::{ComparedRow, Key};
 use super::same_work::{Work, work};
-use super::verdict::{Difference, Verdict};
+use super::verdict::{Difference, Ratio, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Entries that are at most this many more are as many: partner processes and caches make them vary.
 const EQUAL: f64 = 0.01;
 
-/// What may not grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gate {
     /// The growth that passes, as a share: 0.1 for 10%.
@@ -84,15 +83,12 @@ pub enum NotJudged {
     OtherUnit,
 }
 
-/// A ratio with its interval; or why there is none.
-type Range = Result<(f64, f64, f64), NotJudged>;
-
 impl Gate {
     pub fn judge(&self, rows: &[ComparedRow], baseline: usize) -> Gated {
         let found = |row: &ComparedRow, column: usize| {
             let cell = |column: usize| row.cells[column].as_deref();
             let work = both(cell(column), cell(baseline)).map(|(own, base)| work(own, base));
-            self.found(work, range(&row.verdicts[column]))
+            self.found(work, ratio(&row.verdicts[column]))
         };
         let of_row = |row: &ComparedRow| -> Vec<GatedRow> {
             let columns = (0..row.cells.len()).filter(|column| *column != baseline);
@@ -102,19 +98,19 @@ impl Gate {
     }
 
     /// Judges one row by its work, `None` where one side has no result, and by its ratio.
-    fn found(&self, work: Option<Work>, range: Range) -> Found {
+    fn found(&self, work: Option<Work>, ratio: Result<&Ratio, NotJudged>) -> Found {
         match work {
             None => Found::NotJudged { reason: NotJudged::Missing },
             Some(Work::Different(difference)) => match self.other_work(difference) {
                 // Within one run, there is a ratio all the same.
-                Found::NotJudged { .. } if range.is_ok() => self.by_cost(range),
+                Found::NotJudged { .. } if ratio.is_ok() => self.by_cost(ratio),
                 found => found,
             },
-            Some(Work::Unknown) if self.entries.is_some() => match self.by_cost(range) {
+            Some(Work::Unknown) if self.entries.is_some() => match self.by_cost(ratio) {
                 grown @ Found::Grown { .. } => grown,
                 _ => Found::NotJudged { reason: NotJudged::EntriesUnknown },
             },
-            Some(_) => self.by_cost(range),
+            Some(_) => self.by_cost(ratio),
         }
     }
 
@@ -132,13 +128,16 @@ impl Gate {
         }
     }
 
-    fn by_cost(&self, range: Range) -> Found {
-        match (self.limit, range) {
-            (None, _) => Found::Passed,
-            (Some(_), Err(reason)) => Found::NotJudged { reason },
-            (Some(limit), Ok((ratio, low, high))) if low > 1.0 + limit => Found::Grown { ratio, low, high },
-            (Some(limit), Ok((_, _, high))) if high <= 1.0 + limit => Found::Passed,
-            (Some(_), Ok((ratio, low, high))) => Found::Unclear { ratio, low, high },
+    fn by_cost(&self, ratio: Result<&Ratio, NotJudged>) -> Found {
+        let (limit, ratio) = match (self.limit, ratio) {
+            (None, _) => return Found::Passed,
+            (Some(_), Err(reason)) => return Found::NotJudged { reason },
+            (Some(limit), Ok(ratio)) => (1.0 + limit, ratio),
+        };
+        match *ratio {
+            Ratio { ratio, low, high, .. } if low > limit => Found::Grown { ratio, low, high },
+            Ratio { high, .. } if high <= limit => Found::Passed,
+            Ratio { ratio, low, high, .. } => Found::Unclear { ratio, low, high },
         }
     }
 }
@@ -147,20 +146,19 @@ fn both<'a>(own: Option<&'a Cell>, base: Option<&'a Cell>) -> Option<(&'a Cell, 
     own.zip(base).filter(|(own, base)| own.figure.is_ok() && base.figure.is_ok())
 }
 
-fn range(verdict: &Verdict) -> Range {
-    let (low, high) = verdict.low_high().ok_or(match verdict {
+fn ratio(verdict: &Verdict) -> Result<&Ratio, NotJudged> {
+    verdict.interval().ok_or(match verdict {
         Verdict::DependsOnHistory { .. } => NotJudged::DependsOnHistory,
         Verdict::OtherUnit => NotJudged::OtherUnit,
         Verdict::Missing => NotJudged::Missing,
         _ => NotJudged::NoInterval,
-    })?;
-    Ok((verdict.ratio().unwrap_or(low), low, high))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::synthetic::column;
-    use super::super::{Options, compare};
+    use super::super::{Mark, Options, RatioOf, compare};
     use super::*;
     use crate::model::fixtures::{entering, record};
 
@@ -187,9 +185,11 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_judged() {
-        let unknown = |gate: Gate| gate.found(Some(Work::Unknown), Ok((1.0, 0.99, 1.01)));
+        let of = RatioOf::Instructions { difference: 0.0 };
+        let same = Ratio { ratio: 1.0, low: 0.99, high: 1.01, of, mark: Mark::Unchanged };
+        let unknown = |gate: Gate| gate.found(Some(Work::Unknown), Ok(&same));
         assert_eq!(unknown(LIMIT), Found::Passed);
         assert_eq!(unknown(MORE), Found::NotJudged { reason: NotJudged::EntriesUnknown });
-        assert_eq!(MORE.found(None, Ok((1.0, 1.0, 1.0))), Found::NotJudged { reason: NotJudged::Missing });
+        assert_eq!(MORE.found(None, Ok(&same)), Found::NotJudged { reason: NotJudged::Missing });
     }
 }

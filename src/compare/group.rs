@@ -1,7 +1,7 @@
 //! The runs of one side as one column: costs are geometric means over its runs, and each row keeps the median of each run.
 
 use super::cell::Cell;
-use super::column::{Column, ColumnInfo, ColumnRow};
+use super::column::{Column, ColumnInfo};
 use super::conditions::CONDITIONS;
 use super::same_work::is_same;
 use crate::derive::DerivedRow;
@@ -15,7 +15,7 @@ impl Column {
     /// ones first. `None` without columns.
     pub fn group(label: &str, columns: Vec<Column>) -> Option<Column> {
         let info = info(label, &columns)?;
-        let mut rows: IndexMap<Case, Vec<(usize, ColumnRow)>> = IndexMap::new();
+        let mut rows: IndexMap<Case, Vec<(usize, Cell)>> = IndexMap::new();
         let mut derived: Vec<Vec<DerivedRow>> = Vec::new();
         let panel = columns.iter().flat_map(|column| column.panel.clone()).collect();
         let by_degrees = |a: &Deviation, b: &Deviation| a.degrees.total_cmp(&b.degrees);
@@ -31,7 +31,7 @@ impl Column {
             }
             derived.push(column.derived);
         }
-        let mut rows: Vec<ColumnRow> = rows.into_values().map(|files| row(&files, &counts)).collect();
+        let mut rows: Vec<Cell> = rows.into_values().map(|files| row(&files, &counts)).collect();
         rows.sort_by_key(|row| !row.asked);
         Some(Column { info, rows, derived: derived_over(derived.into_iter()), panel, machine })
     }
@@ -62,7 +62,7 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
 }
 
 /// One row of all files that have it; `counts` are the runs of every file of the side.
-fn row(files: &[(usize, ColumnRow)], counts: &[usize]) -> ColumnRow {
+fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
     let of_file = |index: usize| files.iter().find(|(own, _)| *own == index).map(|(_, row)| row);
     let runs: Vec<Option<Launches>> = (0..counts.len())
         .flat_map(|index| of_file(index).map_or_else(|| vec![None; counts[index]], |row| row.runs.clone()))
@@ -82,13 +82,14 @@ fn row(files: &[(usize, ColumnRow)], counts: &[usize]) -> ColumnRow {
     if known().any(|entries| known().next().is_some_and(|first| !is_same(entries, first))) {
         figure = Err(Failure::new(FailureKind::Failed, "its kernel entries differ between the files of this side"));
     }
-    let cell = Cell {
+    Cell {
+        case: first.case.clone(),
+        asked: files.iter().any(|(_, row)| row.asked),
         runs: if figure.is_ok() { runs } else { Vec::new() },
         figure,
         entries: known().next().cloned(),
         depends_on_history: files.iter().any(|(_, row)| row.depends_on_history),
-    };
-    ColumnRow { case: first.case.clone(), asked: files.iter().any(|(_, row)| row.asked), cell }
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Which records of several runs form one row: those with the same label, language, environment and parameters; of columns that
 //! are `apart`, in whatever environment.
 
-use super::column::{Column, ColumnRow};
+use super::cell::Cell;
+use super::column::Column;
 use super::index::{Found, Index, TooMany};
 use super::row::{ComparedRow, Key, OTHER, area};
 use super::select::Selection;
@@ -43,14 +44,14 @@ struct Rows {
 
 impl Rows {
     /// Puts the record into the row that it belongs to, or into a new one.
-    fn add(&mut self, column: usize, row: &ColumnRow) {
+    fn add(&mut self, column: usize, row: &Cell) {
         if self.fill(column, row) {
             return;
         }
         let key = Key::of(&row.case);
         self.index.add(self.rows.len(), &row.case, &key.params);
         let mut cells = vec![None; self.columns];
-        cells[column] = Some(Box::new(row.cell.clone()));
+        cells[column] = Some(Box::new(row.clone()));
         self.rows.push(ComparedRow {
             key,
             operation: row.case.operation.clone(),
@@ -62,11 +63,11 @@ impl Rows {
     }
 
     /// Puts the record into a row whose cell in this column is free; false if there is none.
-    fn fill(&mut self, column: usize, row: &ColumnRow) -> bool {
+    fn fill(&mut self, column: usize, row: &Cell) -> bool {
         let params = row.case.effective_params();
         let Some(found) = self.find(column, &row.case, &params) else { return false };
         let target = &mut self.rows[found];
-        target.cells[column] = Some(Box::new(row.cell.clone()));
+        target.cells[column] = Some(Box::new(row.clone()));
         if target.area == OTHER {
             target.area = area(&row.case).to_string();
         }

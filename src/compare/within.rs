@@ -1,10 +1,11 @@
 //! One run compared within itself: the ratios that its study derives, such as a branch's program over the main one's, as the rows
 //! of a comparison. Both were measured in the same rounds, so that what moves a whole run moves both.
 
-use super::column::{Column, ColumnInfo, ColumnRow};
+use super::cell::Cell;
+use super::column::{Column, ColumnInfo};
 use super::row::{ComparedRow, Key, area};
 use super::verdict::{Mark, Ratio, RatioOf, Verdict};
-use super::{Caution, Comparison, LeftOut, Options, cautions, select};
+use super::{Caution, Comparison, Options, cautions, select};
 use crate::derive::DerivedRow;
 use crate::model::Combination;
 
@@ -29,23 +30,18 @@ pub fn within(column: &Column, options: &Options) -> Comparison {
     found.push(Caution::SameRounds);
     Comparison {
         columns: columns.into(),
-        baseline: 0,
         margin: options.margin,
         rows,
-        derived: Vec::new(),
-        areas: Vec::new(),
         reference: vec![Verdict::Baseline, Verdict::Missing],
         machine: vec![None; 2],
         cautions: found,
-        gate: None,
-        study: None,
-        left_out: LeftOut::default(),
+        ..Comparison::default()
     }
 }
 
 /// `None` if the run has neither case.
 fn row(column: &Column, derived: &DerivedRow, margin: f64) -> Option<ComparedRow> {
-    let of = |label: &String| -> Option<&ColumnRow> {
+    let of = |label: &String| -> Option<&Cell> {
         column.rows.iter().find(|row| {
             let case = &row.case;
             case.label() == label && case.environment == derived.environment && case.params == derived.params
@@ -54,7 +50,7 @@ fn row(column: &Column, derived: &DerivedRow, margin: f64) -> Option<ComparedRow
     let [own, base] = derived.of.each_ref().map(of);
     let case = &own.or(base)?.case;
     let key = Key { label: derived.name.clone(), title: derived.name.clone(), language: None, ..Key::of(case) };
-    let cell = |row: Option<&ColumnRow>| row.map(|row| Box::new(row.cell.clone()));
+    let cell = |row: Option<&Cell>| row.map(|row| Box::new(row.clone()));
     Some(ComparedRow {
         key,
         operation: case.operation.clone(),

@@ -4,7 +4,6 @@ use super::compared;
 use super::page::Page;
 use crate::model::{Combination, Unit};
 use crate::prose::some;
-use crate::report::comparison::answer::base_label;
 use crate::report::figure::Kernel;
 use crate::report::numbers::nanoseconds;
 use crate::report::run::columns;
@@ -28,7 +27,7 @@ pub fn write(html: &mut Markup, page: &Page) {
     let study = detail.summary.study.as_ref();
     let question = study.map(|study| flat(&study.question)).filter(|question| !question.is_empty());
     let asked = question.unwrap_or_else(|| match page.comparison {
-        Some(comparison) => format!("Slower or faster than {}?", base_label(comparison)),
+        Some(comparison) => format!("Slower or faster than {}?", comparison.label(comparison.baseline)),
         None if several(detail) => "What does each environment add to a system call?".to_string(),
         None => "What does a system call cost here?".to_string(),
     });

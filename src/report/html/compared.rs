@@ -10,7 +10,7 @@ use crate::report::comparison_document;
 use crate::report::figure::Overlay;
 use crate::report::figure::palette::SERIES;
 use crate::report::numbers::percent;
-use crate::report::run::figures::{ByCase, in_column, other_columns};
+use crate::report::run::figures::{by_case, in_column};
 use crate::report::svg::{class, overlay};
 use crate::stats::Ranged;
 use crate::write::html as cells;
@@ -23,9 +23,9 @@ const MOST_FILES: usize = 6;
 /// The verdict on each file.
 pub fn short(html: &mut Markup, comparison: &Comparison) {
     html.raw("<ul class=\"lead\">");
-    let others = other_columns(comparison);
+    let others: Vec<usize> = comparison.others().collect();
     for column in others.iter().take(MOST_FILES) {
-        html.raw("<li><b>").text(&comparison.columns[*column].label).raw("</b>: ");
+        html.raw("<li><b>").text(comparison.label(*column)).raw("</b>: ");
         html.text(&answer(comparison, *column)).raw("</li>");
     }
     html.raw("</ul>");
@@ -65,12 +65,12 @@ fn drawn<'a>(page: &'a Page, comparison: &'a Comparison) -> Drawn<'a> {
     if comparison.columns.len() > SERIES {
         return rows;
     }
-    let (by_case, names) = (ByCase::of(comparison), Names::of(comparison));
+    let (by_case, names) = (by_case(comparison), Names::of(comparison));
     for (column, file) in page.files.iter().enumerate() {
         for (row, samples) in
             file.detail.iter().flat_map(|detail| detail.summary.rows.iter().zip(&detail.distributions))
         {
-            let Some(found) = by_case.find(&row.case).filter(|_| samples.is_some()) else { continue };
+            let Some(found) = by_case.get(&row.case).filter(|_| samples.is_some()) else { continue };
             let overlay = rows.entry(names.row(found)).or_insert_with(|| Overlay {
                 samples: vec![None; page.files.len()],
                 costs: (0..page.files.len()).map(|file| in_column(found, file, Unit::Nanoseconds)).collect(),

@@ -1,9 +1,5 @@
 //! Makes the figures of a run or a comparison. Pure; called by `html` and by `syscost report --format svg`.
 
-mod by_case;
-
-pub use by_case::ByCase;
-
 use crate::compare::{ComparedRow, Comparison, Verdict, area};
 use crate::model::{Case, EntriesStatus, Unit};
 use crate::report::figure::palette::SERIES;
@@ -15,7 +11,6 @@ use crate::summary::{Row, RowFigure, Summary};
 use indexmap::{IndexMap, IndexSet};
 use std::collections::{HashMap, HashSet};
 
-/// The name of a row.
 pub fn name(row: &Row) -> String {
     case_name(&row.case)
 }
@@ -28,7 +23,6 @@ pub fn case_name(case: &Case) -> String {
     }
 }
 
-/// Whether the row makes system calls, by its counted entries.
 pub fn kernel(row: &Row) -> Kernel {
     match (&row.entries, &row.entries_status) {
         (Some(entries), EntriesStatus::Verified) if entries.total() == 0.0 => Kernel::Never,
@@ -40,6 +34,15 @@ pub fn kernel(row: &Row) -> Kernel {
 /// The cost of a row in nanoseconds if it can be shown on a logarithmic axis.
 pub fn cost(row: &Row) -> Option<f64> {
     row.cost().map(|cost| cost.median.0).filter(|ns| *ns > 0.0 && ns.is_finite())
+}
+
+/// The rows of a comparison by the case that they are of in any column.
+pub fn by_case(comparison: &Comparison) -> HashMap<&Case, &ComparedRow> {
+    let mut found = HashMap::new();
+    for row in &comparison.rows {
+        row.cells.iter().flatten().for_each(|cell| _ = found.entry(&cell.case).or_insert(row));
+    }
+    found
 }
 
 /// The units of the rows' figures, times first; nanoseconds without any.
@@ -81,14 +84,14 @@ fn in_unit(detail: &Detail, unit: Unit) -> Vec<&Row> {
 type Rows = (Vec<String>, Vec<Group<Bar>>);
 
 fn beside_columns(label: &str, rows: &[&Row], comparison: &Comparison, unit: Unit) -> Rows {
-    let mut others = other_columns(comparison);
-    let labels = others.iter().map(|other| comparison.columns[*other].label.clone());
+    let mut others: Vec<usize> = comparison.others().collect();
+    let labels = others.iter().map(|other| comparison.label(*other).to_string());
     let series = std::iter::once(label.to_string()).chain(labels).collect();
     // Each series needs a mark of its own.
     others.truncate(SERIES - 1);
-    let compared = ByCase::of(comparison);
+    let compared = by_case(comparison);
     let bars = rows.iter().map(|row| {
-        let found = compared.find(&row.case);
+        let found = compared.get(&row.case).copied();
         let of = |column: &usize| in_column(found?, *column, unit);
         (area(&row.case), bar(name(row), row, others.iter().map(of).collect()))
     });
@@ -117,12 +120,10 @@ fn each_row(rows: &[&Row]) -> Vec<Group<Bar>> {
     grouped(rows.iter().map(|row| (area(&row.case), bar(name(row), row, Vec::new()))))
 }
 
-/// The figures in `unit` by area, one to a row.
 pub fn plain_bars(detail: &Detail, unit: Unit) -> Bars {
     Bars { unit, series: Vec::new(), groups: each_row(&in_unit(detail, unit)) }
 }
 
-/// Rows by case, and by environment.
 fn by_environment<'a>(rows: &[&'a Row]) -> IndexMap<Case, HashMap<&'a str, &'a Row>> {
     let mut cases: IndexMap<Case, HashMap<&str, &Row>> = IndexMap::new();
     for row in rows {
@@ -133,8 +134,7 @@ fn by_environment<'a>(rows: &[&'a Row]) -> IndexMap<Case, HashMap<&'a str, &'a R
 }
 
 fn grouped<'a, T>(rows: impl Iterator<Item = (&'a str, T)>) -> Vec<Group<T>> {
-    let mut groups: IndexMap<&str, Vec<T>> = IndexMap::new();
-    rows.for_each(|(area, row)| groups.entry(area).or_default().push(row));
+    let groups = crate::prose::grouped(rows);
     groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect()
 }
 
@@ -148,7 +148,6 @@ fn estimate(row: &Row) -> Option<Ranged> {
     Some(Ranged { value, low_high })
 }
 
-/// The figure of a compared row in `column`, if it is in `unit`.
 pub fn in_column(row: &ComparedRow, column: usize, unit: Unit) -> Option<Ranged> {
     drawn(row.cells[column].as_ref()?.figure.as_ref().ok()?)?.in_unit(unit)
 }
@@ -179,11 +178,6 @@ fn versus_dot(row: &&Row) -> Option<Dot> {
     (ratio.value > 0.0 && ratio.value.is_finite()).then_some(Dot { ratio, decided })
 }
 
-/// Columns other than the baseline.
-pub fn other_columns(comparison: &Comparison) -> Vec<usize> {
-    (0..comparison.columns.len()).filter(|column| *column != comparison.baseline).collect()
-}
-
 /// A description with the range of the costs.
 fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>, unit: Unit) -> String {
     let mut bars: Vec<(f64, &str)> = bars.filter_map(|bar| Some((bar.first?.value, bar.label.as_str()))).collect();
@@ -202,15 +196,14 @@ fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>, unit: Unit) -> String {
 
 /// Ratios to the baseline by area, for all other columns.
 pub fn ratios(comparison: &Comparison) -> Figure {
-    let others = other_columns(comparison);
+    let others: Vec<usize> = comparison.others().collect();
     let rows = comparison.rows.iter().filter_map(|row| {
         let dots: Vec<Option<Dot>> = others.iter().map(|column| dot(&row.verdicts[*column])).collect();
         let label = label(comparison, row);
         dots.iter().any(Option::is_some).then_some((row.area.as_str(), RatioRow { label, dots }))
     });
-    let base = comparison.columns.get(comparison.baseline).map_or("", |column| column.label.as_str());
-    let series = others.iter().map(|column| comparison.columns[*column].label.clone()).collect();
-    ratio_figure(base, Ratios { series, groups: grouped(rows) })
+    let series = others.iter().map(|column| comparison.label(*column).to_string()).collect();
+    ratio_figure(comparison.label(comparison.baseline), Ratios { series, groups: grouped(rows) })
 }
 
 fn ratio_figure(base: &str, ratios: Ratios) -> Figure {
@@ -239,7 +232,6 @@ fn dot(verdict: &Verdict) -> Option<Dot> {
     Some(Dot { ratio: Ranged { value: ratio, low_high: verdict.low_high() }, decided })
 }
 
-/// The distributions `chosen`, one below the other.
 pub fn distributions(title: &str, chosen: Vec<Distribution>) -> Figure {
     let modes = chosen.iter().filter(|one| one.modes.is_some()).count();
     let description = format!("Histograms of the samples of {} cases, {modes} of them with two modes.", chosen.len());
