@@ -147,6 +147,14 @@ fn several_runs_a_side_show_what_single_runs_cannot() {
 }
 
 #[test]
+fn profiles_become_sides_too_and_a_file_names_the_baseline() {
+    let [one, other] = ["traced", "detailed"].map(|name| file(&format!("tests/profile/{name}.json")));
+    let arguments = [&one, "--versus", &other, "--baseline", &other, "--format", "json"];
+    let document: Value = serde_json::from_str(&printed(&Place::new(), "80", &arguments)).unwrap();
+    assert_eq!((&document["baseline"], document["columns"].as_array().map(Vec::len)), (&value!(1), Some(2)));
+}
+
+#[test]
 fn tables_fit_narrow_screens() {
     let place = place();
     for width in [40, 60, 80] {
