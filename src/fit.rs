@@ -16,8 +16,7 @@ pub use crossover::{Crossing, MOST_COMPARED, Overtaking, Pair};
 pub use misfit::Misfit;
 pub use series::{Point, PointCost, Series};
 
-use crate::model::{COLD, OrError, Run};
-use indexmap::IndexMap;
+use crate::model::{COLD, OrError, Run, grouped};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -51,13 +50,10 @@ impl Family<'_> {
     }
 }
 
-/// The families of a run, in its order: one for each parameter that varies.
 pub fn families(run: &Run) -> Vec<Family<'_>> {
-    let mut by_parameter: IndexMap<String, Vec<Series>> = IndexMap::new();
     // No cost is a line over what was displaced: it rises where a cache ends.
-    for series in series::series(run).into_iter().filter(|series| series.parameter != COLD) {
-        by_parameter.entry(series.parameter.clone()).or_default().push(series);
-    }
+    let all = series::series(run).into_iter().filter(|series| series.parameter != COLD);
+    let by_parameter = grouped(all.map(|series| (series.parameter.clone(), series)));
     by_parameter.into_iter().map(|(parameter, series)| family(parameter, series)).collect()
 }
 

@@ -13,6 +13,14 @@ pub fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
     }
 }
 
+/// Names that a note holds; the others are counted.
+pub const MOST_IN_A_NOTE: usize = 6;
+
+/// The first names of a note.
+pub fn few<T: AsRef<str>>(names: &[T]) -> String {
+    some(names, MOST_IN_A_NOTE)
+}
+
 /// `1 row`, `2 rows`
 pub fn counted<N: Copy + Display + From<u8> + PartialEq>(number: N, noun: &str) -> String {
     format!("{number} {}", plural(number, noun))

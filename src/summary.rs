@@ -70,17 +70,12 @@ fn yardstick_latency(record: &Record) -> Option<RowLatency> {
 struct Yardsticks<'a> {
     /// The empty loop of a language (none for the native probe) in an environment, warm or after the same treatment.
     empty_loops: BTreeMap<(Option<String>, String, Option<u64>), Estimate>,
-    /// The same in instructions.
     counted_loops: BTreeMap<(Option<String>, String, Option<u64>), f64>,
-    /// The empty function call of each environment.
     empty_calls: BTreeMap<String, Estimate>,
     precision_percent: f64,
-    /// The blocks that estimates use.
     range: Range<usize>,
-    /// The machine's speed in each of them.
     speed: &'a Speed,
     panel: &'a Panel<'a>,
-    /// What moves whole runs.
     machine: Side,
     cold: ColdRatios<'a>,
 }
@@ -264,16 +259,10 @@ pub fn in_user_mode(record: &Record) -> bool {
 fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> RowCost {
     RowCost {
         median: published.time,
-        best: None,
-        interval: None,
-        next_run: None,
-        relative: None,
-        moves: None,
-        samples: 0,
         net: yardsticks.net(case, published.time),
-        cold_over_warm: None,
         times_empty_call: yardsticks.times_empty_call(case, published.time),
         user_share: published.user_share.map(|share| UserShare { share, standard_error: 0.0 }),
+        ..RowCost::default()
     }
 }
 

@@ -3,7 +3,8 @@
 //! instructions have means only where no row is a time.
 
 use super::row::ComparedRow;
-use indexmap::IndexMap;
+use crate::model::grouped;
+use crate::stats;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,8 +31,7 @@ pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaM
     if columns_with.is_empty() || taken.is_empty() {
         return Vec::new();
     }
-    let mut by_area: IndexMap<&str, Vec<&ComparedRow>> = IndexMap::new();
-    taken.iter().for_each(|row| by_area.entry(&row.area).or_default().push(row));
+    let by_area = grouped(taken.iter().map(|row| (row.area.as_str(), *row)));
     let of = |area: Option<&str>, rows: &[&ComparedRow]| AreaMean {
         area: area.map(str::to_string),
         ratios: (0..columns).map(|column| mean(rows, column)).collect(),
@@ -42,38 +42,15 @@ pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaM
 }
 
 fn mean(rows: &[&ComparedRow], column: usize) -> Option<f64> {
-    let logs: Option<Vec<f64>> = rows.iter().map(|row| row.verdicts[column].ranked_ratio().map(f64::ln)).collect();
-    let logs = logs?;
-    Some((logs.iter().sum::<f64>() / logs.len() as f64).exp()).filter(|mean| mean.is_finite())
+    let ratios: Option<Vec<f64>> = rows.iter().map(|row| row.verdicts[column].ranked_ratio()).collect();
+    stats::geometric_mean(ratios?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::synthetic::column;
     use super::super::{Options, compare};
-    use crate::model::fixtures::{entering, record};
-
-    #[test]
-    fn means_leave_out_other_work_and_what_is_missing() {
-        let old = vec![record("file.a", 100), record("file.b", 100), record("id.c", 100), entering("id.d", 100, &[])];
-        let new = vec![
-            record("file.a", 200),
-            record("file.b", 800),
-            record("id.c", 150),
-            entering("id.d", 900, &[("getpid", 1.0)]),
-        ];
-        let third = vec![record("file.a", 100), record("id.c", 100), entering("id.d", 100, &[])];
-        let columns = [column("old", old), column("new", new)];
-        let areas = compare(&columns, &Options::default()).areas;
-        let shown: Vec<(Option<&str>, usize, f64)> =
-            areas.iter().map(|a| (a.area.as_deref(), a.rows, a.ratios[1].unwrap())).collect();
-        assert_eq!((shown[0].0, shown[0].1), (Some("file"), 2));
-        assert!((shown[0].2 - 4.0).abs() < 1e-9 && (shown[1].2 - 1.5).abs() < 1e-9, "{shown:?}");
-        assert_eq!((shown[2].0, shown[2].1, areas[0].ratios[0]), (None, 3, None));
-        let three = [columns[0].clone(), columns[1].clone(), column("third", third)];
-        let areas = compare(&three, &Options::default()).areas;
-        assert_eq!(areas[0].rows, 1, "file.b is not in the third");
-    }
+    use crate::model::fixtures::record;
 
     #[test]
     fn nothing_in_common_has_no_mean() {

@@ -149,20 +149,17 @@ fn user_over_kernel(column: &Column, other: &Column) -> Option<Side> {
     Side::of_case(&(0..column.panel.len()).map(run).collect::<Option<Vec<_>>>()?)
 }
 
-/// Geometric means over operations in one run.
 fn together(column: &Column, other: &Column, operations: &[&str], run: usize) -> Option<Launches> {
     let both = operations.iter().filter(|operation| other.operation(operation).is_some());
     let members: Vec<&Launches> =
         both.filter_map(|operation| column.operation(operation)?.runs.get(run)?.as_ref()).collect();
-    let mean = |of: &dyn Fn(&Launches) -> f64| {
-        (members.iter().map(|member| of(member).ln()).sum::<f64>() / members.len() as f64).exp()
-    };
+    let mean = |of: &dyn Fn(&Launches) -> f64| stats::geometric_mean(members.iter().map(|member| of(member)));
     let means = |of: fn(&Launches) -> &Vec<f64>| {
         let count = members.iter().map(|member| of(member).len()).min().unwrap_or(0);
-        (0..count).map(|i| mean(&|member| of(member)[i])).collect()
+        (0..count).filter_map(|i| mean(&|member| of(member)[i])).collect()
     };
-    (!members.is_empty()).then(|| Launches {
-        median_ns: mean(&|member| member.median_ns),
+    Some(Launches {
+        median_ns: mean(&|member| member.median_ns)?,
         medians_ns: means(|member| &member.medians_ns),
         earlier: means(|member| &member.earlier),
         ..Launches::default()

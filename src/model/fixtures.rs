@@ -5,11 +5,9 @@ use super::explained::{
     VERSUS,
 };
 use super::{
-    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Failure, FailureKind, Figure, Histogram, Measurement, Nanos,
-    Outcome, Record, Returned, Run, Tool, Unit,
+    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Histogram, Measurement, Nanos, Outcome, Record,
+    Returned, Run, Tool, Unit,
 };
-use proptest::collection::vec;
-use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// A complete run with these records and a target of 1%.
@@ -86,19 +84,6 @@ pub fn emulated(name: &str, kernel: &str) -> EnvironmentFacts {
 pub fn call(name: &str, group: Group, own: u64, children: Vec<Call>) -> Call {
     let total = own + children.iter().map(|child| child.total).sum::<u64>();
     Call { name: name.into(), group, calls: 1, own, total, children }
-}
-
-/// Measured, published and failed outcomes, with numbers of all kinds.
-pub fn any_outcome() -> impl Strategy<Value = Outcome> {
-    let ns = prop_oneof![Just(0u64), Just(u64::MAX), 1..1000u64];
-    let block = (0..4u32, vec(vec(ns, 0..3), 0..3)).prop_map(|(launch, slots)| Block { launch, slots });
-    let measured = (0..3u64, vec(block, 0..14)).prop_map(|(iterations, blocks)| {
-        Outcome::Measured(Measurement { iterations, blocks, ..Measurement::default() })
-    });
-    let figure = |ns| Figure { time: Nanos(ns), ..Figure::default() };
-    let published = any::<f64>().prop_map(move |ns| Outcome::Published(figure(ns)));
-    let failed = Just(Outcome::Failed(Failure::new(FailureKind::Failed, "no\u{1b}[2J")));
-    prop_oneof![4 => measured, 2 => published, 1 => failed]
 }
 
 /// What an operation executes in an emulated kernel: `work` instructions in its system call, and 20 around it.

@@ -9,6 +9,7 @@ mod entries;
 pub mod explained;
 #[cfg(test)]
 pub mod fixtures;
+mod grouped;
 mod histogram;
 mod host;
 mod label;
@@ -35,6 +36,7 @@ pub use case::{COLD, Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, RE
 pub use class::{Class, DescriptorKind, Drives, depth, drives, power_below};
 pub use counters::{Counters, EVENTS, Event};
 pub use entries::{Entries, EntriesStatus};
+pub use grouped::grouped;
 pub use histogram::Histogram;
 pub use host::{Host, Tax};
 pub use label::Label;

@@ -1,7 +1,9 @@
 //! What a gate found, in words: one finding for each row and column, for messages and pages. Comparisons of runs and of profiles
 //! make them.
 
-/// One row in one column.
+use crate::model::grouped;
+use crate::prose::few;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What was judged: an operation with its parameters, a system call.
@@ -11,28 +13,19 @@ pub struct Finding {
     pub text: String,
 }
 
-/// What a gate says of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Growth is not certain, or within the limit.
     Passed,
     Failed,
-    /// Neither passed nor failed.
     NotJudged,
 }
 
-/// One line for each finding that failed.
-pub fn failed_lines(findings: &[Finding]) -> Vec<String> {
-    let failed = findings.iter().filter(|finding| finding.outcome == Outcome::Failed);
-    failed.map(|finding| finding.text.clone()).collect()
-}
-
-/// One line for each reason not to judge rows, with their names.
-pub fn not_judged_lines(findings: &[Finding]) -> Vec<String> {
-    let mut by_text: indexmap::IndexMap<&str, Vec<&str>> = indexmap::IndexMap::new();
-    for finding in findings.iter().filter(|finding| finding.outcome == Outcome::NotJudged) {
-        by_text.entry(&finding.text).or_default().push(&finding.name);
-    }
-    let line = |(text, names): (&str, Vec<&str>)| format!("not judged: {}: {text}", crate::prose::some(&names, 6));
-    by_text.into_iter().map(line).collect()
+/// A line for each finding that failed, and one for each reason not to judge rows, with their names.
+pub fn finding_lines(findings: &[Finding]) -> Vec<String> {
+    let of = |outcome: Outcome| findings.iter().filter(move |finding| finding.outcome == outcome);
+    let failed = of(Outcome::Failed).map(|finding| finding.text.clone());
+    let by_text = grouped(of(Outcome::NotJudged).map(|finding| (&finding.text, &finding.name)));
+    let not_judged = by_text.iter().map(|(text, names)| format!("not judged: {}: {text}", few(names)));
+    failed.chain(not_judged).collect()
 }

@@ -31,7 +31,7 @@ pub use explain::{
 pub use explain::{explanation_document, program_document, variant_table, variants_answer};
 pub use export::{RunFormat, write_go_benchmark};
 pub use fit::{parameter_table, plot};
-pub use gate::{Finding, Outcome, failed_lines, not_judged_lines};
+pub use gate::{Finding, Outcome, finding_lines};
 pub use profile::{
     ProfileDocument, Weight, flame_difference, flame_figure, latency_histograms, percent_of_wall,
     profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document, unknown_overhead,

@@ -28,7 +28,7 @@ pub use net::{WithLoop, net_ratio};
 pub use overhead::Overhead;
 pub use paired::{log_ratios, paired_difference, paired_p_value, paired_ratio};
 pub use percentiles::{FEWEST_BEYOND, beyond, percentile, tail_curve, without};
-pub use runs::{FEWEST_REPEATED, OverRuns, mean_interval, mean_log};
+pub use runs::{FEWEST_REPEATED, OverRuns, geometric_mean, mean_interval, mean_log};
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
 pub use trimmed::{FEWEST_TRIMMED, Trimmed, trimmed, trimmed_ratio};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
@@ -49,7 +49,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Half the interval's width in percent of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
         self.interval?.half_width_percent(self.median)
     }
@@ -104,7 +103,6 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (mean, values.iter().map(|value| (value - mean).powi(2)).sum())
 }
 
-/// The median; `None` without values.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     median_of(&mut values)
 }
@@ -127,13 +125,20 @@ fn median_of(values: &mut [f64]) -> Option<f64> {
 pub mod tests {
     use super::*;
     use crate::model::Block;
-    use rand::RngExt;
     use rand::rngs::ChaCha8Rng;
+    use rand::{RngExt, SeedableRng};
 
     /// A normal deviate (Box and Muller 1958).
     pub fn normal(random: &mut ChaCha8Rng) -> f64 {
         let (u, v): (f64, f64) = (random.random(), random.random());
         (-2.0 * (1.0 - u).ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
+    }
+
+    /// How often something holds.
+    pub fn share(seed: u64, tries: u32, mut holds: impl FnMut(&mut ChaCha8Rng) -> bool) -> f64 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let held = (0..tries).filter(|_| holds(&mut random)).count();
+        held as f64 / f64::from(tries)
     }
 
     /// A measurement with one slot a block, batches of one iteration.

@@ -48,6 +48,12 @@ pub fn mean_log(ln_medians: &[f64]) -> Option<f64> {
     Some(moments(&known).0).filter(|mean| mean.is_finite())
 }
 
+/// The geometric mean; `None` without values.
+pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let logs: Vec<f64> = values.into_iter().map(f64::ln).collect();
+    Some(mean_log(&logs)?.exp()).filter(|mean| mean.is_finite())
+}
+
 /// Student's interval of 95% of the mean of `values`, one for each run; `None` for fewer than three.
 pub fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
     let (mean, half) = (mean_log(values)?, Deviation::of_mean(values)?.half_width());
@@ -56,10 +62,8 @@ pub fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::normal;
+    use super::super::tests::{normal, share};
     use super::*;
-    use rand::SeedableRng;
-    use rand::rngs::ChaCha8Rng;
 
     #[test]
     fn few_runs_have_no_interval() {
@@ -81,15 +85,12 @@ mod tests {
 
     #[test]
     fn intervals_cover_the_truth_as_often_as_they_say() {
-        let mut random = ChaCha8Rng::seed_from_u64(3);
         for runs in [3, 5, 10] {
-            let mut held = 0;
-            for _ in 0..4000 {
-                let logs: Vec<f64> = (0..runs).map(|_| 100f64.ln() + 0.02 * normal(&mut random)).collect();
+            let share = share(3, 4000, |random| {
+                let logs: Vec<f64> = (0..runs).map(|_| 100f64.ln() + 0.02 * normal(random)).collect();
                 let over = OverRuns::from_logs(&logs);
-                held += i32::from(over.low_high.is_some_and(|(low, high)| low <= 100.0 && 100.0 <= high));
-            }
-            let share = f64::from(held) / 4000.0;
+                over.low_high.is_some_and(|(low, high)| low <= 100.0 && 100.0 <= high)
+            });
             assert!((0.94..0.96).contains(&share), "{runs} runs: {share}");
         }
     }

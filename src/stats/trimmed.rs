@@ -4,13 +4,11 @@
 use super::between::{BetweenRuns, Deviation, LEAST_ERROR};
 use super::moments;
 
-/// Values left out at each end, as a share.
 const TRIM: f64 = 0.2;
 
 /// With fewer values the trimmed mean has no error.
 pub const FEWEST_TRIMMED: usize = 5;
 
-/// A mean, and its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trimmed {
     pub mean: f64,
@@ -18,13 +16,11 @@ pub struct Trimmed {
 }
 
 impl Trimmed {
-    /// The mean and the ends of its 95% interval.
     pub fn with_ends(&self) -> [f64; 3] {
         let half = self.error.half_width();
         [self.mean, self.mean - half, self.mean + half]
     }
 
-    /// As the logarithm of a ratio.
     pub fn as_log_ratio(self) -> BetweenRuns {
         BetweenRuns { log_ratio: self.mean, error: self.error }
     }
@@ -69,10 +65,9 @@ pub fn trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::normal;
+    use super::super::tests::{normal, share};
     use super::*;
-    use rand::rngs::ChaCha8Rng;
-    use rand::{RngExt, SeedableRng};
+    use rand::RngExt;
 
     #[test]
     fn a_few_wild_values_do_not_matter() {
@@ -88,16 +83,13 @@ mod tests {
     /// Differences of times that are disturbed now and then, each of ten standard deviations.
     #[test]
     fn the_interval_covers_the_truth_in_nineteen_of_twenty() {
-        let mut random = ChaCha8Rng::seed_from_u64(3);
         for count in [10, 40] {
-            let mut held = 0;
-            for _ in 0..4000 {
-                let mut one = || normal(&mut random) + if random.random_bool(0.1) { 10.0 } else { 0.0 };
+            let share = share(3, 4000, |random| {
+                let mut one = || normal(random) + if random.random_bool(0.1) { 10.0 } else { 0.0 };
                 let found = trimmed((0..count).map(|_| one() - one()).collect()).unwrap();
                 let [_, low, high] = found.with_ends();
-                held += i32::from(low <= 0.0 && 0.0 <= high);
-            }
-            let share = f64::from(held) / 4000.0;
+                low <= 0.0 && 0.0 <= high
+            });
             assert!((0.935..0.985).contains(&share), "{count} rounds: {share}");
         }
     }
@@ -105,23 +97,18 @@ mod tests {
     /// A machine that drifts, and a start-up that scatters by a fifth of the command's time and is subtracted.
     #[test]
     fn a_ratio_of_differences_covers_the_truth_in_nineteen_of_twenty() {
-        let mut random = ChaCha8Rng::seed_from_u64(4);
         for (count, truth) in [(10, 1.0), (10, 3.0), (40, 1.02)] {
-            let mut held = 0;
-            for _ in 0..1000 {
+            let share = share(4, 1000, |random| {
                 let one = |_| {
-                    let speed = 1.0 + 0.3 * normal(&mut random);
-                    let mut start =
-                        || 5.0 + 0.2 * normal(&mut random) + if random.random_bool(0.05) { 3.0 } else { 0.0 };
+                    let speed = 1.0 + 0.3 * normal(random);
+                    let mut start = || 5.0 + 0.2 * normal(random) + if random.random_bool(0.05) { 3.0 } else { 0.0 };
                     let net = truth * speed + start() - start();
-                    (net, speed + 0.02 * normal(&mut random))
+                    (net, speed + 0.02 * normal(random))
                 };
                 let (new, base): (Vec<f64>, Vec<f64>) = (0..count).map(one).unzip();
-                let Some(found) = trimmed_ratio(&new, &base) else { continue };
-                let half = found.error.half_width();
-                held += i32::from((found.log_ratio - truth.ln()).abs() <= half);
-            }
-            let share = f64::from(held) / 1000.0;
+                let found = trimmed_ratio(&new, &base);
+                found.is_some_and(|found| (found.log_ratio - truth.ln()).abs() <= found.error.half_width())
+            });
             assert!((0.92..0.985).contains(&share), "{count} rounds, {truth}: {share}");
         }
         assert_eq!(trimmed_ratio(&[-1.0; 5], &[1.0; 5]), None, "no ratio");

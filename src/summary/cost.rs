@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The cost of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RowCost {
     #[serde(rename = "median_ns")]
     pub median: Nanos,
@@ -41,12 +41,10 @@ pub struct RowCost {
 }
 
 impl RowCost {
-    /// The median and its interval, in nanoseconds.
     pub fn value(&self) -> Ranged {
         Ranged { value: self.median.0, low_high: self.interval.map(Interval::ends) }
     }
 
-    /// Half the width of the interval within this run, in percent of the median.
     pub fn half_width_percent(&self) -> Option<f64> {
         self.interval?.half_width_percent(self.median)
     }

@@ -100,9 +100,8 @@ impl Instructions {
 #[cfg(test)]
 mod tests {
     use super::super::summarize;
-    use super::*;
     use crate::model::Run;
-    use crate::model::fixtures::{instructions, record, run};
+    use crate::model::fixtures::{instructions, run};
 
     #[test]
     fn runs_are_counted_together() {

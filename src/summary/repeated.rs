@@ -8,7 +8,6 @@ use crate::derive::DerivedRow;
 use crate::model::{Combination, Nanos, Run};
 use crate::stats::{self, Interval, OverRuns, Ranged, Side};
 use indexmap::IndexMap;
-use std::collections::BTreeMap;
 use std::mem::discriminant;
 
 /// Summarizes a run, or several together if it has repeats.
@@ -24,7 +23,7 @@ pub fn summarize(run: &Run) -> Summary {
 /// One summary of all runs; `summaries` are those of `run` and its repeats. Rows with the same place are one case.
 fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
     let mut summaries = summaries.into_iter();
-    let mut whole = summaries.next().unwrap_or_else(Summary::empty);
+    let mut whole = summaries.next().unwrap_or_default();
     let others: Vec<Summary> = summaries.collect();
     if others.is_empty() {
         return whole;
@@ -43,15 +42,6 @@ fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
     Summary { repeats: run.repeats.iter().map(start).collect(), ..whole }
 }
 
-impl Summary {
-    fn empty() -> Summary {
-        let (rows, baselines, derived) = (Vec::new(), Vec::new(), Vec::new());
-        let (machine, study, repeats) = (None, None, Vec::new());
-        let (warnings, environments, labels) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Summary { rows, baselines, derived, study, machine, warnings, repeats, environments, labels }
-    }
-}
-
 fn rows_together(rows: &mut [Row], others: Vec<&[Row]>, target_percent: f64) {
     for (i, row) in rows.iter_mut().enumerate() {
         let again = others.iter().filter_map(|rows| rows.get(i)).filter(|again| again.case == row.case);
@@ -60,7 +50,6 @@ fn rows_together(rows: &mut [Row], others: Vec<&[Row]>, target_percent: f64) {
     }
 }
 
-/// One row of all runs of a case.
 fn row_together(runs: &[Row], target_percent: f64) -> Row {
     let ln = |row: &Row| row.cost().filter(|cost| cost.median.is_cost()).map(|cost| cost.median.0.ln());
     let ln_medians: Vec<f64> = runs.iter().map(|row| ln(row).unwrap_or(f64::NAN)).collect();
@@ -111,13 +100,11 @@ pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost>
     })
 }
 
-/// The ratio of a cold case to its warm one over the runs that have it.
 fn cold_over_warm(parts: &[(RowCost, f64)]) -> Option<Ranged> {
     let ratios: Vec<Ranged> = parts.iter().filter_map(|(part, _)| part.cold_over_warm).collect();
     combined_ratio(Combination::Ratio, &ratios)
 }
 
-/// The geometric mean of the relative costs.
 fn relative(parts: &[(RowCost, f64)], moves: Option<Moves>) -> Option<Relative> {
     let in_user_mode = parts.first()?.0.relative?.in_user_mode;
     let own = |part: &RowCost| part.relative.filter(|own| own.in_user_mode == in_user_mode);
@@ -182,7 +169,6 @@ fn warnings(runs: &[Row], over: &OverRuns, cost: Option<&RowCost>, target_percen
     found
 }
 
-/// Each derived row over the runs that have it.
 pub fn derived_over(runs: impl Iterator<Item = Vec<DerivedRow>>) -> Vec<DerivedRow> {
     let mut rows: IndexMap<_, (DerivedRow, Vec<Ranged>)> = IndexMap::new();
     for row in runs.flatten() {
@@ -210,7 +196,6 @@ fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
 }
 
 impl Summary {
-    /// How many runs it is of.
     pub fn runs(&self) -> usize {
         1 + self.repeats.len()
     }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The results of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// What was asked for, in the order of the run.
     #[serde(rename = "records")]
@@ -46,7 +46,6 @@ impl Summary {
         has(|row| row.instructions().is_some()) && !has(|row| row.cost().is_some())
     }
 
-    /// The unit of an environment's figures.
     pub fn unit(&self, environment: &str) -> Unit {
         let counted = |row: &&Row| row.case.environment == environment && row.instructions().is_some();
         let facts = || self.environments.iter().find(|facts| facts.name == environment);
@@ -107,22 +106,18 @@ pub struct Versus {
 }
 
 impl Row {
-    /// The time or the number of instructions; `None` for a failure.
     pub fn quantity(&self) -> Option<Quantity> {
         self.figure.as_ref().ok().map(RowFigure::quantity)
     }
 
-    /// The time; `None` for a failure and a number of instructions.
     pub fn cost(&self) -> Option<&RowCost> {
         self.figure.as_ref().ok()?.cost()
     }
 
-    /// The number of instructions; `None` for a failure and a time.
     pub fn instructions(&self) -> Option<&Instructions> {
         self.figure.as_ref().ok()?.instructions()
     }
 
-    /// Why there is neither.
     pub fn failure(&self) -> Option<&Failure> {
         self.figure.as_ref().err()
     }

@@ -34,13 +34,11 @@ impl MachineSpeed {
 /// The panel's members in a run, in the order of [`PANEL`].
 pub struct Panel<'a> {
     pub members: Vec<(&'a Case, &'a Measurement)>,
-    /// The machine's speed in each time block.
     pub speed: Speed,
     range: Range<usize>,
 }
 
 impl<'a> Panel<'a> {
-    /// The panel of `run`, in its time blocks in `range`.
     pub fn of(run: &'a Run, range: &Range<usize>) -> Panel<'a> {
         let environment = environment(run);
         let member = |operation: &&str| {
@@ -53,12 +51,10 @@ impl<'a> Panel<'a> {
         Panel { members, speed, range: range.clone() }
     }
 
-    /// The time blocks that it is of.
     pub fn range(&self) -> Range<usize> {
         self.range.clone()
     }
 
-    /// Whether it was measured by the native probe.
     pub fn is_native(&self) -> bool {
         self.members.iter().all(|(case, _)| case.environment == NATIVE)
     }
@@ -73,9 +69,8 @@ impl<'a> Panel<'a> {
 
     /// Geometric mean of the members' costs in nanoseconds at the run's usual speed; `None` with too few members.
     pub fn mean_ns(&self) -> Option<f64> {
-        let logs: Vec<f64> = self.costs_ns().values().map(|ns| ns.ln()).collect();
-        let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
-        Some(mean).filter(|ns| logs.len() >= FEWEST_MEMBERS && ns.is_finite())
+        let costs = self.costs_ns();
+        stats::geometric_mean(costs.values().copied()).filter(|_| costs.len() >= FEWEST_MEMBERS)
     }
 
     /// The unit of relative costs: that mean, or for cases in user mode the median of the members there, of which one may be in

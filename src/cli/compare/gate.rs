@@ -4,7 +4,7 @@ use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
 use crate::compare::{EntriesRule, Gate};
-use crate::report::{Finding, Outcome, failed_lines, not_judged_lines};
+use crate::report::{Finding, Outcome, finding_lines};
 use anyhow::{Result, anyhow};
 
 /// What fails.
@@ -29,7 +29,6 @@ pub fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl GateArgs {
-    /// `None` if nothing may fail.
     pub fn gate(&self) -> Option<Gate> {
         let gate = Gate { limit: self.fail_over, entries: self.fail_on_entries };
         (gate.limit.is_some() || gate.entries.is_some()).then_some(gate)
@@ -37,7 +36,7 @@ impl GateArgs {
 
     /// Tells what failed, and gives the exit status. Errors: a usage error if no row could be judged.
     pub fn conclude(&self, findings: &[Finding], notes: Notes) -> Result<Exit> {
-        failed_lines(findings).iter().chain(&not_judged_lines(findings)).for_each(|line| notes.tell(line));
+        finding_lines(findings).iter().for_each(|line| notes.tell(line));
         let has = |outcome: Outcome| findings.iter().any(|finding| finding.outcome == outcome);
         match (has(Outcome::Failed), has(Outcome::Passed)) {
             (true, _) => Ok(Exit::CostGrown),

@@ -10,11 +10,6 @@ use crate::write::markup::cut;
 const MOST_ROWS: usize = 3;
 const NAME: usize = 40;
 
-/// The label of the baseline; empty without columns.
-pub fn base_label(comparison: &Comparison) -> &str {
-    comparison.columns.get(comparison.baseline).map_or("", |column| &column.label)
-}
-
 /// `3 slower, 1 faster, ... ×1.004 the cost of before, ... The rows that are slower the most: file.stat ×1.200.`
 pub fn answer(comparison: &Comparison, column: usize) -> String {
     let verdicts = || comparison.rows.iter().map(|row| &row.verdicts[column]);
@@ -57,7 +52,7 @@ fn tally(verdicts: &[&Verdict], more: &str, less: &str) -> String {
 
 /// `×1.004 the cost of before relative to the machine, which as a whole was 12.5% faster: the geometric mean over 156 rows`
 fn mean(comparison: &Comparison, column: usize) -> String {
-    let base = base_label(comparison);
+    let base = comparison.label(comparison.baseline);
     let overall = comparison.areas.iter().find(|mean| mean.area.is_none());
     match overall.and_then(|mean| Some((mean.ratios[column]?, mean.rows))) {
         Some((ratio, rows)) => {

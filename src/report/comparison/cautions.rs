@@ -1,11 +1,10 @@
 //! The text of cautions. `compare` finds them.
 
 use crate::compare::{Caution, Comparison, Moved};
-use crate::prose::{counted, some};
-use crate::report::comparison::notes::MOST_NAMES;
+use crate::model::grouped;
+use crate::prose::{counted, few};
 use crate::report::conditions::{known, shortened};
 use crate::summary::StateChange;
-use indexmap::IndexMap;
 
 /// One line per caution, for output that includes ratios relative to the reference call.
 pub fn lines(comparison: &Comparison) -> Vec<String> {
@@ -20,10 +19,9 @@ const RELATIVE: &str = " ('/getppid', and a column of CSV and JSON, have the rat
 
 const OTHER_UNIT: &str = "a time in one file and a number of instructions in another are not compared";
 
-/// One caution in words.
 fn line(comparison: &Comparison, caution: &Caution) -> String {
     let in_files = |text: &str, columns: &[usize]| format!("{text}: {}", labels(comparison, columns));
-    let by_file = |texts: Vec<(usize, String)>| grouped(comparison, texts);
+    let by_file = |texts: Vec<(usize, String)>| by_file(comparison, texts);
     match caution {
         Caution::OtherEnvironment { environments } => other_environment(comparison, environments),
         Caution::SameRounds => "both were measured in the same rounds; ratios are paired, round by round".to_string(),
@@ -53,8 +51,8 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
         }
         Caution::EntriesUnknown { rows, columns } => entries_unknown(*rows, &labels(comparison, columns)),
         Caution::Renamed { rows } => format!("kernel entries have other names but the same counts in {}", count(*rows)),
-        Caution::OtherCode { titles } => format!("the code differs between the files: {}", some(titles, MOST_NAMES)),
-        Caution::OtherUnit { rows } => format!("{OTHER_UNIT}: {}", some(rows, MOST_NAMES)),
+        Caution::OtherCode { titles } => format!("the code differs between the files: {}", few(titles)),
+        Caution::OtherUnit { rows } => format!("{OTHER_UNIT}: {}", few(rows)),
         Caution::OneLaunch { columns } => in_files("one launch only: the scatter between launches is assumed", columns),
         Caution::NotInAll { rows, of } => {
             format!("not in every file, by operation or parameters: {rows} of {}", count(*of))
@@ -71,30 +69,28 @@ fn other_environment(comparison: &Comparison, environments: &[String]) -> String
         (column, format!("{name}{kernel}"))
     };
     let texts = environments.iter().enumerate().map(one).collect();
-    format!("environment: {}: rows match by operation and parameters", grouped(comparison, texts))
+    format!("environment: {}: rows match by operation and parameters", by_file(comparison, texts))
 }
 
 fn mixed_sides(comparison: &Comparison, columns: &[(usize, Vec<&str>)]) -> String {
-    let one = |(column, facts): &(usize, Vec<&str>)| {
-        format!("{} ({})", comparison.columns[*column].label, some(facts, MOST_NAMES))
-    };
+    let one = |(column, facts): &(usize, Vec<&str>)| format!("{} ({})", comparison.label(*column), few(facts));
     let sides: Vec<String> = columns.iter().map(one).collect();
-    format!("the files of one side differ, and are averaged all the same: {}", some(&sides, MOST_NAMES))
+    format!("the files of one side differ, and are averaged all the same: {}", few(&sides))
 }
 
 fn state_changed(comparison: &Comparison, changes: &[(usize, StateChange)]) -> String {
     let one = |(column, change): &(usize, StateChange)| {
-        format!("{} (getppid {:+.0}%)", comparison.columns[*column].label, change.share * 100.0)
+        format!("{} (getppid {:+.0}%)", comparison.label(*column), change.share * 100.0)
     };
     let files: Vec<String> = changes.iter().map(one).collect();
-    format!("the kernel's state changed during the run, results are from one part of it: {}", some(&files, MOST_NAMES))
+    format!("the kernel's state changed during the run, results are from one part of it: {}", few(&files))
 }
 
 /// How to read the ratios if the cost of the reference call differs.
 fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
     let one = |moved: &Moved| {
         let user = moved.user_mode.map_or(String::new(), |ratio| format!(", work in user mode x{ratio:.2},"));
-        let (ratio, label) = (moved.ratio, &comparison.columns[moved.column].label);
+        let (ratio, label) = (moved.ratio, comparison.label(moved.column));
         format!("x{:.3} ({:.2} .. {:.2}){user} in {label}", ratio.ratio, ratio.low, ratio.high)
     };
     let moved: Vec<String> = moved.iter().map(one).collect();
@@ -102,7 +98,7 @@ fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
         "the reference call id.getppid itself costs {} against {}: entering the kernel has a different cost \
          there, whatever the call",
         moved.join("; "),
-        comparison.columns[comparison.baseline].label
+        comparison.label(comparison.baseline)
     )
 }
 
@@ -122,10 +118,9 @@ fn count(rows: usize) -> String {
     counted(rows, "row")
 }
 
-/// Names of the columns that a caution concerns.
 fn labels(comparison: &Comparison, columns: &[usize]) -> String {
-    let labels: Vec<String> = columns.iter().map(|column| comparison.columns[*column].label.clone()).collect();
-    some(&labels, MOST_NAMES)
+    let labels: Vec<&str> = columns.iter().map(|column| comparison.label(*column)).collect();
+    few(&labels)
 }
 
 /// `a, b`; `none` for an empty list.
@@ -135,12 +130,9 @@ fn joined<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
 }
 
 /// `6.18.4 (a, b); 2.6.32 (c); unknown (d)`
-fn grouped(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
-    let mut by_text: IndexMap<String, Vec<usize>> = IndexMap::new();
-    for (column, text) in texts {
-        by_text.entry(text).or_default().push(column);
-    }
-    let groups = by_text.iter().map(|(text, columns)| format!("{text} ({})", labels(comparison, columns)));
+fn by_file(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
+    let texts = texts.into_iter().map(|(column, text)| (text, column));
+    let groups = grouped(texts).into_iter().map(|(text, columns)| format!("{text} ({})", labels(comparison, &columns)));
     groups.collect::<Vec<_>>().join("; ")
 }
 

@@ -1,51 +1,37 @@
 //! What a gate found in a comparison, in words.
 
-use crate::compare::{ColumnInfo, Comparison, Difference, EntriesRule, Found, Gated, GatedRow, NotJudged};
+use crate::compare::{Comparison, Difference, EntriesRule, Found, Gated, GatedRow, NotJudged};
 use crate::report::comparison::row::share;
-use crate::report::gate::{Finding, Outcome, failed_lines, not_judged_lines};
+use crate::report::gate::{Finding, Outcome, finding_lines};
 use crate::report::numbers;
 
-/// The findings, one for each row and file.
 pub fn findings(comparison: &Comparison) -> Vec<Finding> {
-    let Some(gate) = &comparison.gate else { return Vec::new() };
-    let facts = Facts { gate, columns: &comparison.columns, baseline: comparison.baseline };
-    gate.rows.iter().map(|row| facts.finding(row)).collect()
-}
-
-struct Facts<'a> {
-    gate: &'a Gated,
-    columns: &'a [ColumnInfo],
-    baseline: usize,
-}
-
-impl Facts<'_> {
-    fn finding(&self, row: &GatedRow) -> Finding {
+    let finding = |gate: &Gated, row: &GatedRow| {
         let (outcome, text) = match &row.found {
             Found::Passed | Found::Unclear { .. } => (Outcome::Passed, String::new()),
-            Found::Grown { ratio, low, high } => (Outcome::Failed, self.grown(row, (*ratio, *low, *high))),
-            Found::Entries(difference) => (Outcome::Failed, self.entries(row, difference)),
+            Found::Grown { ratio, low, high } => {
+                let interval = if low == high { String::new() } else { format!(" ({low:.3} .. {high:.3})") };
+                let (file, limit) = (comparison.label(row.column), share(gate.limit.unwrap_or_default()));
+                (
+                    Outcome::Failed,
+                    format!("{} costs x{ratio:.3}{interval} in {file}, over --fail-over {limit}", row.key),
+                )
+            }
+            Found::Entries(difference) => (Outcome::Failed, entries(comparison, row, difference)),
             Found::NotJudged { reason } => (Outcome::NotJudged, reason_text(*reason).to_string()),
         };
         Finding { name: row.key.to_string(), outcome, text }
-    }
+    };
+    comparison.gate.iter().flat_map(|gate| gate.rows.iter().map(move |row| finding(gate, row))).collect()
+}
 
-    fn label(&self, column: usize) -> &str {
-        &self.columns[column].label
-    }
-
-    fn grown(&self, row: &GatedRow, (ratio, low, high): (f64, f64, f64)) -> String {
-        let interval = if low == high { String::new() } else { format!(" ({low:.3} .. {high:.3})") };
-        let limit = share(self.gate.limit.unwrap_or_default());
-        format!("{} costs x{ratio:.3}{interval} in {}, over --fail-over {limit}", row.key, self.label(row.column))
-    }
-
-    /// `file.stat enters the kernel otherwise: stat x2 in new, stat in old`
-    fn entries(&self, row: &GatedRow, difference: &Difference) -> String {
-        let more = difference.own.total() > difference.base.total();
-        let (own, base) = (numbers::entries(&difference.own), numbers::entries(&difference.base));
-        let how = if more { "makes more kernel entries" } else { "makes other kernel entries" };
-        format!("{} {how}: {own} in {}, {base} in {}", row.key, self.label(row.column), self.label(self.baseline))
-    }
+/// `file.stat makes more kernel entries: stat x2 in new, stat x1 in old`
+fn entries(comparison: &Comparison, row: &GatedRow, difference: &Difference) -> String {
+    let more = difference.own.total() > difference.base.total();
+    let (own, base) = (numbers::entries(&difference.own), numbers::entries(&difference.base));
+    let how = if more { "makes more kernel entries" } else { "makes other kernel entries" };
+    let [file, baseline] = [row.column, comparison.baseline].map(|column| comparison.label(column));
+    format!("{} {how}: {own} in {file}, {base} in {baseline}", row.key)
 }
 
 fn reason_text(reason: NotJudged) -> &'static str {
@@ -77,8 +63,7 @@ fn headlines(gate: Option<&Gated>) -> Vec<String> {
 
 /// The same for output that is kept without the exit status: with what failed, and what was not judged.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
-    let (lines, findings) = (headlines(comparison.gate.as_ref()), findings(comparison));
-    lines.into_iter().chain(failed_lines(&findings)).chain(not_judged_lines(&findings)).collect()
+    headlines(comparison.gate.as_ref()).into_iter().chain(finding_lines(&findings(comparison))).collect()
 }
 
 fn rows(count: usize) -> String {

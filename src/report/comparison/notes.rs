@@ -1,16 +1,13 @@
 //! The lines below the tables of a comparison: what the terms mean, what was left out, why there are no ratios.
 
-use crate::compare::{ColumnInfo, Comparison, LeftOut, MachineChange, Verdict};
-use crate::prose::{counted, some};
+use crate::compare::{ColumnInfo, ComparedRow, Comparison, LeftOut, MachineChange, Verdict};
+use crate::model::grouped;
+use crate::prose::{MOST_IN_A_NOTE, counted, few};
 use crate::report::comparison::row::{Names, different_work, share};
 use crate::report::conditions;
 use crate::report::run::instructions::NOT_TIME;
 use crate::report::run::warnings;
 use crate::summary::Warning;
-use indexmap::IndexMap;
-
-/// Maximum number of rows or files that a line names.
-pub const MOST_NAMES: usize = 6;
 
 /// What the terms in the tables mean, what was left out, why there are no ratios.
 pub fn notes(comparison: &Comparison) -> Vec<String> {
@@ -57,10 +54,9 @@ fn instructions(comparison: &Comparison) -> Vec<String> {
     [NOT_TIME.to_string(), verdicts].into_iter().chain(means).collect()
 }
 
-/// The labels of each column.
 fn labels(comparison: &Comparison) -> Vec<String> {
     let line = |column: &ColumnInfo| Some(format!("{}: {}", column.label, conditions::labels(&column.labels)?));
-    comparison.columns.iter().filter_map(line).take(MOST_NAMES).collect()
+    comparison.columns.iter().filter_map(line).take(MOST_IN_A_NOTE).collect()
 }
 
 /// How much faster or slower each machine was as a whole, and what that means for the rows.
@@ -102,45 +98,38 @@ fn runs(comparison: &Comparison) -> Option<String> {
     } else {
         "ratios rest on how these scatter"
     };
-    columns.iter().any(|column| column.runs > 1).then(|| format!("{}; {rest}", some(&each, MOST_NAMES)))
+    columns.iter().any(|column| column.runs > 1).then(|| format!("{}; {rest}", few(&each)))
 }
 
-/// The rows whose costs depend on the file system's history.
 fn history(comparison: &Comparison, names: &Names) -> Option<String> {
     let rows = comparison.rows.iter().filter(|row| row.depends_on_history());
     let rows: Vec<String> = rows.map(|row| names.row(row)).collect();
     let text = warnings::text(&Warning::DependsOnHistory);
-    (!rows.is_empty()).then(|| format!("~: {text}; no verdict, in no mean: {}", some(&rows, MOST_NAMES)))
+    (!rows.is_empty()).then(|| format!("~: {text}; no verdict, in no mean: {}", few(&rows)))
 }
 
 /// `getpid: not the same operation: ...`, one line for all rows with the same text.
 fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
-    let mut by_text: IndexMap<String, Vec<String>> = IndexMap::new();
-    for row in &comparison.rows {
-        for (column, verdict) in row.verdicts.iter().enumerate() {
-            if let Verdict::DifferentWork(how) = verdict {
-                by_text.entry(different_work(comparison, column, how)).or_default().push(names.row(row));
-            }
-        }
-    }
-    by_text.into_iter().map(|(text, names)| format!("{}: {text}", some(&names, MOST_NAMES))).collect()
+    let of_row = |row: &ComparedRow| -> Vec<(String, String)> {
+        let other = row.verdicts.iter().enumerate().filter_map(|(column, verdict)| match verdict {
+            Verdict::DifferentWork(how) => Some((different_work(comparison, column, how), names.row(row))),
+            _ => None,
+        });
+        other.collect()
+    };
+    let by_text = grouped(comparison.rows.iter().flat_map(of_row));
+    by_text.into_iter().map(|(text, names)| format!("{}: {text}", few(&names))).collect()
 }
 
 /// `file.stat: no result in a, b: EINVAL: ...`
 fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
-    let mut by_text: IndexMap<(String, String), Vec<String>> = IndexMap::new();
-    for row in &comparison.rows {
-        for (column, cell) in row.cells.iter().enumerate() {
-            if let Some(Err(failure)) = cell.as_ref().map(|cell| &cell.figure) {
-                let files = by_text.entry((names.row(row), failure.to_string())).or_default();
-                files.push(comparison.columns[column].label.clone());
-            }
-        }
-    }
-    let lines = by_text.into_iter();
-    lines
-        .map(|((row, failure), files)| format!("{row}: no result in {}: {failure}", some(&files, MOST_NAMES)))
-        .collect()
+    let of_row = |row: &ComparedRow| -> Vec<((String, String), &str)> {
+        let cells = comparison.columns.iter().zip(&row.cells);
+        let failed = cells.filter_map(|(column, cell)| Some((cell.as_ref()?.figure.as_ref().err()?, column)));
+        failed.map(|(failure, column)| ((names.row(row), failure.to_string()), column.label.as_str())).collect()
+    };
+    let by_text = grouped(comparison.rows.iter().flat_map(of_row));
+    by_text.iter().map(|((row, failure), files)| format!("{row}: no result in {}: {failure}", few(files))).collect()
 }
 
 #[cfg(test)]

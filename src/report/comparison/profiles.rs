@@ -6,7 +6,7 @@ use crate::compare::{
 use crate::document::{Block, Document};
 use crate::prose::{counted, plural, some};
 use crate::report::comparison::row::{number, share};
-use crate::report::gate::{Finding, Outcome, failed_lines, not_judged_lines};
+use crate::report::gate::{Finding, Outcome, finding_lines};
 use crate::report::numbers::thousands;
 use crate::report::profile::class;
 use crate::report::{Cell, Records, Spec, Style, Table};
@@ -29,7 +29,6 @@ fn headline(comparison: &ProfileComparison) -> String {
 
 type Quantities = fn(&Counts) -> Option<Span>;
 
-/// A row for each call, and one for all.
 fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
     let rows: Vec<&ProfileRow> = comparison.rows.iter().chain([&comparison.total]).collect();
     let mut specs = vec![Spec::left("call", |row: &&ProfileRow| row.call.as_str().into())];
@@ -142,7 +141,6 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
     notes
 }
 
-/// The findings of the gate, one for each call and file.
 pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
     let Some(gate) = &comparison.gate else { return Vec::new() };
     gate.rows.iter().map(|row| finding(comparison, row, gate.limit)).collect()
@@ -196,16 +194,14 @@ fn noun(of: Quantity) -> &'static str {
 fn verdict(comparison: &ProfileComparison) -> Vec<String> {
     let Some(gate) = &comparison.gate else { return Vec::new() };
     let findings = profile_findings(comparison);
-    let failed = failed_lines(&findings);
-    let rows = match failed.len() {
+    let rows = match findings.iter().filter(|finding| finding.outcome == Outcome::Failed).count() {
         0 => "passed: no call".to_string(),
         count => format!("failed: {}", counted(count, "row")),
     };
     let line = format!("{rows} grew by more than {}", share(gate.limit));
-    [line].into_iter().chain(failed).chain(not_judged_lines(&findings)).collect()
+    [line].into_iter().chain(finding_lines(&findings)).collect()
 }
 
-/// One record for each call and file.
 fn records(comparison: &ProfileComparison) -> Records {
     type Line<'a> = (&'a ProfileRow, usize);
     let rows = comparison.rows.iter().chain([&comparison.total]);

@@ -33,7 +33,6 @@ impl Names {
     }
 }
 
-/// The study's scale for the row.
 pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Scale> {
     comparison.study.as_ref()?.scale(&row.key.label)
 }
@@ -57,7 +56,6 @@ pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     }
 }
 
-/// A figure on the study's scale, or in its unit.
 fn in_unit_or_scale(value: f64, unit: Unit, scale: Option<&Scale>) -> Cell {
     match scale {
         Some(scale) => Cell::number(hundredths(scale.time(value)), scale.time(value)),
@@ -105,7 +103,6 @@ pub fn interval(verdict: &Verdict) -> Cell {
 /// Intervals narrower than this need three decimals.
 const NARROW: f64 = 0.05;
 
-/// The verdict in one word or two.
 pub fn mark(verdict: &Verdict) -> Cell {
     let style = match verdict {
         Verdict::Baseline | Verdict::Missing => return Cell::default(),
@@ -122,8 +119,11 @@ pub fn mark(verdict: &Verdict) -> Cell {
 /// `not the same operation: getpid x1 in new, none in old`
 pub fn different_work(comparison: &Comparison, column: usize, difference: &Difference) -> String {
     let (own, base) = (numbers::entries(&difference.own), numbers::entries(&difference.base));
-    let label = |column: usize| &comparison.columns[column].label;
-    format!("not the same operation: {own} in {}, {base} in {}", label(column), label(comparison.baseline))
+    format!(
+        "not the same operation: {own} in {}, {base} in {}",
+        comparison.label(column),
+        comparison.label(comparison.baseline)
+    )
 }
 
 /// Ratio, interval and mark in one cell: `1.104 (1.06 .. 1.15) slower`.

@@ -38,7 +38,6 @@ fn tables(comparison: &Comparison) -> Vec<Table> {
     tables
 }
 
-/// What the rows of one table are in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Group {
     In(Unit),
@@ -46,10 +45,8 @@ enum Group {
     Scaled(u64, String),
 }
 
-/// A row of the tables of costs.
 struct Line<'a> {
     name: Cell,
-    /// One for each file.
     costs: Vec<Cell>,
     /// `None` for derived rows.
     row: Option<&'a ComparedRow>,
@@ -117,11 +114,6 @@ fn unit(group: &Group) -> String {
     }
 }
 
-fn label(comparison: &Comparison, column: usize) -> &str {
-    &comparison.columns[column].label
-}
-
-/// Costs by file.
 fn cost_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let mut specs = vec![Spec::left("operation", |line: &Line| line.name.clone())];
     specs.extend((0..comparison.columns.len()).map(|column| cost_column(comparison, column)));
@@ -129,7 +121,7 @@ fn cost_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
 }
 
 fn cost_column<'l>(comparison: &Comparison, column: usize) -> Spec<'static, Line<'l>> {
-    Spec::right(label(comparison, column), move |line: &Line| line.costs[column].clone())
+    Spec::right(comparison.label(column), move |line: &Line| line.costs[column].clone())
 }
 
 /// Both costs, the ratio and the verdict; of instructions the difference, which has no interval.
@@ -152,11 +144,6 @@ fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     Table::of(&specs, lines).titled(unit(group)).filtered(filter(lines.iter().map(|line| line.row)))
 }
 
-fn others(comparison: &Comparison) -> impl Iterator<Item = usize> + Clone {
-    let baseline = comparison.baseline;
-    (0..comparison.columns.len()).filter(move |column| *column != baseline)
-}
-
 /// With this many files or more, intervals would make the table too wide.
 const MANY: usize = 5;
 
@@ -164,8 +151,8 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
     let short = comparison.columns.len() >= MANY;
     let cell = if short { words::short_verdict } else { words::verdict };
     let mut specs = vec![Spec::left("operation", |row: &ComparedRow| names.row(row).into())];
-    specs.extend(others(comparison).map(|column| {
-        Spec::right(label(comparison, column), move |row: &ComparedRow| cell(&row.verdicts[column])).wrapping()
+    specs.extend(comparison.others().map(|column| {
+        Spec::right(comparison.label(column), move |row: &ComparedRow| cell(&row.verdicts[column])).wrapping()
     }));
     let known = comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.low_high().is_some());
     let what = match (known, short) {
@@ -173,7 +160,7 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
         (true, true) => ", '~' where the runs cannot tell",
         (true, false) => ", with 95% interval",
     };
-    let title = format!("ratio to {}{what}", label(comparison, comparison.baseline));
+    let title = format!("ratio to {}{what}", comparison.label(comparison.baseline));
     Table::of(&specs, &comparison.rows).titled(title).filtered(filter(comparison.rows.iter().map(Some)))
 }
 
@@ -182,62 +169,9 @@ fn mean_table(comparison: &Comparison) -> Table {
         Spec::left("area", |area: &AreaMean| area.area.clone().unwrap_or("all".to_string()).into()),
         Spec::right("rows", |area: &AreaMean| Cell::number(area.rows.to_string(), area.rows as f64)),
     ];
-    specs.extend(others(comparison).map(|column| {
-        Spec::right(label(comparison, column), move |area: &AreaMean| Cell::known(area.ratios[column], words::number))
+    specs.extend(comparison.others().map(|column| {
+        Spec::right(comparison.label(column), move |area: &AreaMean| Cell::known(area.ratios[column], words::number))
     }));
-    let title = format!("geometric mean of the ratios to {}", label(comparison, comparison.baseline));
+    let title = format!("geometric mean of the ratios to {}", comparison.label(comparison.baseline));
     Table::of(&specs, &comparison.areas).titled(title)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compare::synthetic::column;
-    use crate::compare::{Column as Run, Options, compare};
-    use crate::model::fixtures::{any_outcome, record};
-    use crate::model::{Outcome, Record};
-    use crate::report::{Format, Screen, write_document, write_json};
-    use proptest::collection::vec;
-    use proptest::prelude::*;
-
-    /// Every format of the comparison, one after the other.
-    fn written(columns: &[Run], options: &Options, width: Option<u16>) -> String {
-        let mut comparison = compare(columns, options);
-        let mut out = Vec::new();
-        for _ in 0..2 {
-            for format in [Format::Text, Format::Markdown, Format::Csv] {
-                write_document(
-                    &comparison_document(&comparison),
-                    format,
-                    Screen { width, colour: false, plots: true },
-                    &mut out,
-                )
-                .unwrap();
-            }
-            write_json(&comparison, &mut out).unwrap();
-            comparison.keep_differing();
-        }
-        String::from_utf8(out).unwrap()
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-        #[test]
-        fn no_runs_panic(
-            runs in vec(vec(("[ab]|\\PC{0,9}", any_outcome()), 0..6), 0..4),
-            labels in vec("\\PC{0,30}", 4),
-            baseline in 0..5usize,
-            margin in 0.0..2.0f64,
-            width in proptest::option::of(40..200u16),
-        ) {
-            let record = |(operation, outcome): (String, Outcome)| Record { outcome, ..record(&operation, 1) };
-            let columns: Vec<Run> = runs
-                .into_iter()
-                .zip(&labels)
-                .map(|(records, label)| column(label, records.into_iter().map(record).collect()))
-                .collect();
-            let text = written(&columns, &Options { baseline, margin, ..Options::default() }, width);
-            prop_assert!(!text.contains('\u{1b}'), "{}", text);
-        }
-    }
 }

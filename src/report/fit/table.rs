@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 /// Strategies that get a column: if each has its own values, the number of cells grows with the square of the strategies.
 const MOST_COLUMNS: usize = 50;
 
-/// The table of `family`.
 pub fn parameter_table(family: &Family) -> Table {
     let members = &family.members[..family.members.len().min(MOST_COLUMNS)];
     let mut specs = vec![Spec::right(&family.parameter, |value: &u64| {
@@ -53,12 +52,8 @@ mod tests {
     use super::*;
     use crate::fit::families;
     use crate::fit::synthetic::{self, Noise, run};
-    use crate::model::fixtures::{self, any_outcome};
-    use crate::model::{Case, Outcome, Record, Run};
-    use crate::report::{Format, Screen, SummaryDocument, pages, plot, write_json, write_lines, write_table};
-    use crate::summary::summarize;
-    use proptest::collection::vec;
-    use proptest::prelude::*;
+    use crate::model::Run;
+    use crate::report::{Format, Screen, pages, plot, write_lines, write_table};
 
     fn shown(run: &Run, width: Option<u16>) -> String {
         let mut out = Vec::new();
@@ -148,24 +143,5 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
         let text = shown(&run(&[READ, MAP], 12, Noise::NONE), Some(20));
         assert_eq!(text.matches("by size, ns/op").count(), 2, "{text}");
         assert!(!text.contains('┬'), "{text}");
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-        #[test]
-        fn no_run_panics(
-            cases in vec(("[ab]|\\PC{0,9}|\\x1b\n", prop_oneof![0..6u64, any::<u64>()], any_outcome()), 0..14),
-            parameter in "size|.{0,20}",
-            width in 0..200u16,
-        ) {
-            let record = |(operation, value, outcome): (String, u64, Outcome)| {
-                Record::new(Case { params: [(parameter.clone(), value)].into(), ..Case::native(&operation) }, outcome)
-            };
-            let run = fixtures::run(cases.into_iter().map(record).collect());
-            let text = shown(&run, Some(width));
-            prop_assert!(!text.contains("NaN") && !text.contains('\u{1b}'), "{}", text);
-            shown(&run, None);
-            write_json(&SummaryDocument::new(&run, &summarize(&run)), &mut Vec::new()).unwrap();
-        }
     }
 }

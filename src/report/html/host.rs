@@ -3,8 +3,7 @@
 use super::page::Page;
 use crate::compare::ColumnInfo;
 use crate::model::{EnvironmentFacts, Host, Unit};
-use crate::prose::some;
-use crate::report::comparison::notes::MOST_NAMES;
+use crate::prose::few;
 use crate::report::conditions;
 use crate::report::numbers::{date, three_figures};
 use crate::report::run::instructions;
@@ -83,7 +82,7 @@ pub fn warnings(html: &mut Markup, files: &[Portrait]) {
     }
     let line = |(text, labels): (String, Vec<String>)| match files.len() {
         1 => text,
-        _ => format!("{text} ({})", some(&labels, MOST_NAMES)),
+        _ => format!("{text} ({})", few(&labels)),
     };
     let lines: Vec<String> = labels.into_iter().map(line).collect();
     if lines.is_empty() {

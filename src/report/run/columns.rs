@@ -3,7 +3,7 @@
 use super::cold;
 use crate::derive::{DerivedRow, difference_or_ratio};
 use crate::document::{Spec, params};
-use crate::model::{Entries, EntriesStatus, Failure, Scale, Unit, word};
+use crate::model::{Case, Entries, EntriesStatus, Failure, Scale, Unit, word};
 use crate::report::numbers::{entries, in_unit, instructions, nanoseconds, percent, rate, three_figures};
 use crate::report::study::{self, Scaled};
 use crate::report::{Cell, Style};
@@ -33,7 +33,6 @@ pub struct Line<'a> {
     pub precision: Cell,
     /// Of a derived row.
     interval: Cell,
-    /// The kernel entries.
     pub entries: Cell,
 }
 
@@ -54,6 +53,15 @@ pub fn ranged<'a, R>(
     column.number(low, move |row| Some(ends(row)?.0)).number(high, move |row| Some(ends(row)?.1))
 }
 
+/// The column with the fields of a case.
+pub fn case_fields<'a, R>(column: Spec<'a, R>, case: impl Fn(&R) -> &Case + Copy + 'a) -> Spec<'a, R> {
+    column
+        .text("operation", move |row| case(row).operation.clone())
+        .text("language", move |row| case(row).language.clone())
+        .text("environment", move |row| case(row).environment.clone())
+        .text("params", move |row| params(&case(row).params))
+}
+
 /// The environments of a summary's rows, in order of appearance.
 pub fn environments(summary: &Summary) -> IndexSet<&str> {
     summary.rows.iter().map(|row| row.case.environment.as_str()).collect()
@@ -71,7 +79,6 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
     columns
 }
 
-/// What was measured.
 fn identity<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let several = environments(summary).len() > 1;
     vec![
@@ -93,7 +100,6 @@ pub fn units(summary: &Summary) -> [bool; 2] {
     [counted, !counted || summary.rows.iter().any(|row| row.instructions().is_none() && row.failure().is_none())]
 }
 
-/// The cost with its interval, and the ratio of a derived row.
 fn costs<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let [_, timed] = units(summary);
     let columns = vec![
@@ -136,7 +142,6 @@ fn instruction_counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     ]
 }
 
-/// The ratio of a cold row to its warm one.
 fn over_warm<'a>(summary: &Summary) -> Spec<'a, Line<'a>> {
     let ratio = |line: &Line| line.cost()?.cold_over_warm;
     let column = Spec::right("cold / warm", move |line| Cell::known(ratio(line).map(|own| own.value), three_figures));
@@ -144,7 +149,6 @@ fn over_warm<'a>(summary: &Summary) -> Spec<'a, Line<'a>> {
     ranged(column.shown_if(cold::is_in(summary)), names, ratio)
 }
 
-/// The cost on the study's scale.
 fn scaled<'a>(summary: &'a Summary) -> Spec<'a, Line<'a>> {
     let scaled = Scaled::of(summary);
     let (has_scale, heading) = (scaled.is_some(), scaled.as_ref().map_or(String::new(), Scaled::heading));
@@ -251,7 +255,6 @@ impl<'a> Line<'a> {
         if self.unit.is_none_or(|own| own == unit) { self.figure.clone() } else { Cell::default() }
     }
 
-    /// The cost, or a difference of costs, in nanoseconds.
     pub fn time(&self) -> Option<Ranged> {
         self.quantity?.in_unit(Unit::Nanoseconds)
     }
@@ -285,7 +288,6 @@ impl<'a> Line<'a> {
         self.row.is_none_or(|row| row.entries_status == EntriesStatus::Verified)
     }
 
-    /// Why a record failed.
     pub fn failure(&self) -> Option<&'a Failure> {
         self.row?.failure()
     }

@@ -1,8 +1,9 @@
 //! Counted events of a run: a column for each, a row for each case and baseline.
 
-use crate::document::{Block, Document, params};
+use crate::document::{Block, Document};
 use crate::model::{Counters, EVENTS, Event, Host};
 use crate::report::numbers::count;
+use crate::report::run::columns::case_fields;
 use crate::report::run::figures::name;
 use crate::report::{Cell, Spec, Style, Table};
 use crate::stats::event_count;
@@ -15,7 +16,6 @@ const WHAT: &str = "counted in untimed requests of two lengths, per iteration, w
                     95% interval over launches is wider than 5% to either side; -: something else (perf, the NMI watchdog) used the \
                     counters, or it stayed at 0, which cannot be";
 
-/// All events of a run.
 pub fn counters_document(summary: &Summary, host: &Host) -> Document {
     let table = counter_table(summary, host);
     let blocks = match table.columns().len() {
@@ -29,11 +29,7 @@ pub fn counters_document(summary: &Summary, host: &Host) -> Document {
 fn counter_table(summary: &Summary, host: &Host) -> Table {
     let asked = |row: &&Row| !summary.rows.iter().any(|own| own.case == row.case);
     let rows: Vec<&Row> = summary.rows.iter().chain(summary.baselines.iter().filter(asked)).collect();
-    let name = Spec::left("per iteration", |row: &&Row| name(row).into())
-        .text("operation", |row: &&Row| row.case.operation.clone())
-        .text("language", |row| row.case.language.clone())
-        .text("environment", |row| row.case.environment.clone())
-        .text("params", |row| params(&row.case.params));
+    let name = case_fields(Spec::left("per iteration", |row: &&Row| name(row).into()), |row| &row.case);
     let has = |event: &&Event| {
         counted(&rows).any(|counters| counters.get(event.name).is_some_and(|launches| !launches.is_empty()))
     };
@@ -53,7 +49,6 @@ fn counted<'a>(rows: &'a [&Row]) -> impl Iterator<Item = &'a Counters> {
     rows.iter().filter_map(|row| row.counters.as_ref())
 }
 
-/// The count of an event per iteration: the median over launches.
 fn value(row: &Row, event: &str) -> Option<f64> {
     Some(event_count(row.counters.as_ref()?.get(event)?)?.value)
 }

@@ -1,15 +1,14 @@
 //! The table of a run in several environments: one row per case, with the figures of each environment in columns. Where the
 //! screen is too narrow for all of them, environments are rows, or stand in blocks of columns.
 
-use crate::model::{Case, REFERENCE, Unit};
-use crate::prose::some;
+use crate::model::{Case, REFERENCE, Unit, grouped};
+use crate::prose::few;
 use crate::report::numbers::{nanoseconds, per_operation, three_figures};
 use crate::report::run::columns::{Line, environments};
 use crate::report::study::Scaled;
 use crate::report::{Cell, Spec, Style, Table};
 use crate::summary::{Row, Summary, Versus};
 use crate::write::text_width;
-use indexmap::IndexMap;
 
 /// Maximum number of environments side by side; with more, each record has its own row.
 pub const MOST_ENVIRONMENTS: usize = 32;
@@ -17,12 +16,10 @@ pub const MOST_ENVIRONMENTS: usize = 32;
 /// The lines of one case or derived row in all environments.
 type Group<'a> = Vec<&'a Line<'a>>;
 
-/// An environment as columns.
 #[derive(Clone, Copy)]
 struct EnvironmentColumns<'a> {
     name: &'a str,
     unit: Unit,
-    /// The environment that its figures are divided by.
     base: Option<&'a str>,
 }
 
@@ -54,7 +51,7 @@ impl EnvironmentColumns<'_> {
 /// The table for people, without title and notes; `lines` in the order to be shown.
 pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     let scaled = Scaled::of(summary);
-    let groups = grouped(lines);
+    let groups = by_case_or_name(lines);
     let mut specs =
         vec![Spec::left("operation", |group: &Group| group.first().map_or(Cell::default(), |line| line.name.clone()))];
     for place in places(summary) {
@@ -91,7 +88,7 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
 /// The same where it is too wide for `width`: with a row for each environment where there are fewer cases than environments,
 /// else with a row for each case; in as many tables as it takes. Each has the figures of one unit, which its title names.
 pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table> {
-    let (groups, places) = (grouped(lines), places(summary));
+    let (groups, places) = (by_case_or_name(lines), places(summary));
     let of_unit = |unit| places.iter().filter(|place| place.unit == unit).copied().collect::<Vec<EnvironmentColumns>>();
     let units: Vec<Vec<EnvironmentColumns>> = [Unit::Nanoseconds, Unit::Instructions].map(of_unit).into();
     let units: Vec<&Vec<EnvironmentColumns>> = units.iter().filter(|places| !places.is_empty()).collect();
@@ -167,10 +164,8 @@ fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
 }
 
 /// The lines grouped by case, in the order of the first line of each.
-fn grouped<'a>(lines: &'a [Line<'a>]) -> Vec<Group<'a>> {
-    let mut groups: IndexMap<_, Group> = IndexMap::new();
-    lines.iter().for_each(|line| groups.entry(key(line)).or_default().push(line));
-    groups.into_values().collect()
+fn by_case_or_name<'a>(lines: &'a [Line<'a>]) -> Vec<Group<'a>> {
+    grouped(lines.iter().map(|line| (key(line), line))).into_values().collect()
 }
 
 /// A key that is equal for lines that differ only in their environment.
@@ -180,7 +175,6 @@ fn key(line: &Line) -> (&'static str, Case) {
     (line.kind, Case { environment: String::new(), ..case })
 }
 
-/// The ratio to the first environment of its unit.
 fn versus(line: &Line) -> Cell {
     let ratio = line.row.and_then(|row| row.versus.as_ref()).map(|versus| versus.ratio.value);
     Cell::known(ratio, |ratio| format!("{ratio:.3}"))
@@ -198,16 +192,14 @@ fn precision(line: &Line) -> Cell {
 /// The entries once if they are the same in all environments, else those of each, and where nothing proves any.
 fn entries_cell(group: &Group) -> Cell {
     let told: Vec<&&Line> = group.iter().filter(|line| line.failure().is_none()).collect();
-    let mut places: IndexMap<&str, Vec<&str>> = IndexMap::new();
-    for line in told.iter().filter(|line| line.is_proven()) {
-        places.entry(&line.entries.text).or_default().push(line.environment);
-    }
+    let proven = told.iter().filter(|line| line.is_proven());
+    let places = grouped(proven.map(|line| (line.entries.text.as_str(), line.environment)));
     let unproven = told.iter().any(|line| !line.is_proven());
     match told.first() {
         None => Cell::default(),
         Some(first) if places.len() + usize::from(unproven) == 1 => first.entries.clone(),
         Some(_) => {
-            let each = places.iter().map(|(entries, names)| format!("{}: {entries}", some(names, MOST_NAMES)));
+            let each = places.iter().map(|(entries, names)| format!("{}: {entries}", few(names)));
             let elsewhere = unproven.then(|| "elsewhere unverified".to_string());
             Cell::from(each.chain(elsewhere).collect::<Vec<_>>().join("; "))
         }
@@ -216,19 +208,14 @@ fn entries_cell(group: &Group) -> Cell {
 
 /// Why cases failed, and in which environments if there are `several`.
 pub fn failures(rows: &[&Row], several: bool) -> Vec<String> {
-    let mut places: IndexMap<(String, &str), Vec<String>> = IndexMap::new();
-    for (row, failure) in rows.iter().filter_map(|row| Some((row, row.failure()?))) {
-        places.entry((row.case.to_string(), &failure.message)).or_default().push(row.case.environment.clone());
-    }
-    let line = |((case, why), places): (&(String, &str), &Vec<String>)| {
-        let places = if several { format!(" in {}", some(places, MOST_NAMES)) } else { String::new() };
+    let failed = rows.iter().filter_map(|row| Some((row.case.to_string(), row.failure()?.message.as_str(), row)));
+    let places = grouped(failed.map(|(case, why, row)| ((case, why), row.case.environment.as_str())));
+    let line = |((case, why), places): (&(String, &str), &Vec<&str>)| {
+        let places = if several { format!(" in {}", few(places)) } else { String::new() };
         format!("failed: {case}{places}: {why}")
     };
     places.iter().map(line).collect()
 }
-
-/// Environments that a note names.
-const MOST_NAMES: usize = 6;
 
 /// What each environment adds to the reference call, in one line: a filter, a tracer or another kernel is a tax on every
 /// system call. `None` without a second environment that was timed in the same rounds.
@@ -303,11 +290,5 @@ mod tests {
         };
         assert_eq!(text("macos ns/op").map(String::as_str), Some("100.0?"));
         assert_eq!(text("kernel entries").map(String::as_str), Some("native, static: getpid x1; elsewhere unverified"));
-        let same = summarize(&run(vec![record("native", &[]), record("static", &[])]));
-        let rows: Vec<&Row> = same.rows.iter().collect();
-        let table = environment_table(&same, &lines(&same, &rows));
-        let text: Vec<&str> = table.rows()[0].iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(text, ["call.getpid", "100.0", "7.9%", "100.0", "7.9%", "1.000", "1.000 .. 1.000", "none"]);
-        assert_eq!(table.columns()[5].title, "/ native");
     }
 }

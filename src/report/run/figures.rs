@@ -134,7 +134,7 @@ fn by_environment<'a>(rows: &[&'a Row]) -> IndexMap<Case, HashMap<&'a str, &'a R
 }
 
 fn grouped<'a, T>(rows: impl Iterator<Item = (&'a str, T)>) -> Vec<Group<T>> {
-    let groups = crate::prose::grouped(rows);
+    let groups = crate::model::grouped(rows);
     groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect()
 }
 

@@ -1,17 +1,14 @@
 //! What must be known of numbers of instructions, said once wherever they are shown, and what is known of the environments.
 
 use crate::clean::cut;
-use crate::model::EnvironmentFacts;
-use crate::prose::some;
+use crate::model::{EnvironmentFacts, grouped};
+use crate::prose::{few, some};
 use crate::summary::{Row, Summary};
-use indexmap::IndexMap;
 
 /// What numbers of instructions are, and what they are not.
 pub const NOT_TIME: &str = "instr/op: instructions that an emulated machine executed, user and kernel mode together; exact where \
                             repeats agree, but no time: caches, TLB misses, page-table switches and the pipeline are not in it";
 
-/// Environments that a note names, kernels that it names, and characters of a command.
-const MOST_NAMES: usize = 6;
 const MOST_KERNELS: usize = 12;
 const COMMAND: usize = 100;
 
@@ -30,16 +27,14 @@ pub fn notes(summary: &Summary) -> Vec<String> {
 pub fn environments(all: &[EnvironmentFacts]) -> Vec<String> {
     let started = all.iter().filter(|facts| !facts.started_with.is_empty() && facts.emulator.is_none());
     let lines = started.map(|facts| format!("{}{}: started with '{}'", facts.name, kernel(facts), command(facts)));
-    let mut emulators: IndexMap<&String, Vec<String>> = IndexMap::new();
-    let mut notes: IndexMap<&String, Vec<String>> = IndexMap::new();
-    for facts in all {
-        if let Some(emulator) = &facts.emulator {
-            emulators.entry(emulator).or_default().push(format!("{}{}", facts.name, kernel(facts)));
-        }
-        facts.notes.iter().for_each(|note| notes.entry(note).or_default().push(facts.name.clone()));
-    }
+    let in_emulator = |facts: &EnvironmentFacts| Some((facts.emulator.clone()?, facts.name.clone() + &kernel(facts)));
+    let emulators = grouped(all.iter().filter_map(in_emulator));
+    let of_notes = |facts: &EnvironmentFacts| {
+        facts.notes.iter().map(|note| (note.clone(), facts.name.clone())).collect::<Vec<_>>()
+    };
+    let notes = grouped(all.iter().flat_map(of_notes));
     let emulated = emulators.iter().map(|(emulator, names)| format!("{}: in {emulator}", some(names, MOST_KERNELS)));
-    let misleads = notes.iter().map(|(note, names)| format!("{}: {note}", some(names, MOST_NAMES)));
+    let misleads = notes.iter().map(|(note, names)| format!("{}: {note}", few(names)));
     lines.chain(emulated).chain(misleads).collect()
 }
 

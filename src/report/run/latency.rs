@@ -1,19 +1,17 @@
 //! The view of single calls: a table of percentiles, notes on what the slow calls were, and a plot. Pure; called by `cli` and
 //! `portrait`.
 
-use crate::document::{Block, Document, params};
+use crate::document::{Block, Document};
 use crate::model::{EMPTY_LOOP, Nanos, SPIN};
-use crate::prose::some;
+use crate::prose::few;
 use crate::report::figure::{Chart, Curve, Figure, Line, Lines, Percentiles as PercentileChart, PlotPoint, shares};
 use crate::report::fit::plot_lines;
 use crate::report::numbers::{nanoseconds, thousands};
+use crate::report::run::columns::case_fields;
 use crate::report::run::figures::name;
 use crate::report::{Cell, Spec, Style, Table};
 use crate::stats::FEWEST_BEYOND;
 use crate::summary::{DEARER, Latency, NoLatency, Percentiles, Row, RowLatency, Summary};
-
-/// Most rows that a note names.
-const MOST_NAMES: usize = 6;
 
 /// A row whose calls were to be timed.
 struct Timed<'a> {
@@ -60,15 +58,12 @@ fn specs<'a>(rows: &[Timed]) -> Vec<Spec<'a, Timed<'a>>> {
     let missing = rows.iter().any(|timed| timed.result.is_err());
     let told_apart = rows.iter().filter_map(Timed::latency).any(|latency| latency.rest.is_some());
     let mut specs = vec![
-        Spec::left("operation", |timed: &Timed| name_cell(timed))
-            .text("name", |timed| timed.row.case.label().to_string())
-            .text("operation", |timed| timed.row.case.operation.clone())
-            .text("language", |timed| timed.row.case.language.clone())
-            .text("environment", |timed| timed.row.case.environment.clone())
-            .text("params", |timed| params(&timed.row.case.params)),
-        Spec::right("calls", |timed: &Timed| count_cell(timed.latency().map(|latency| latency.all.calls)))
-            .expendable(3)
-            .count("calls", |timed| Some(timed.latency()?.all.calls)),
+        case_fields(
+            Spec::left("operation", |timed: &Timed| name_cell(timed))
+                .text("name", |timed| timed.row.case.label().to_string()),
+            |timed| &timed.row.case,
+        ),
+        counts("calls", |latency| Some(latency.all.calls)).expendable(3),
     ];
     specs.extend(percentiles());
     specs.extend(causes(told_apart));
@@ -103,17 +98,9 @@ fn causes<'a>(told_apart: bool) -> Vec<Spec<'a, Timed<'a>>> {
     let p99_9 = rest(|rest| rest.p99_9);
     let max = rest(|rest| rest.max);
     vec![
-        Spec::right("slow", |timed: &Timed| count_cell(timed.latency().map(|l| l.slow)))
-            .expendable(2)
-            .count("slow", |timed| Some(timed.latency()?.slow)),
-        Spec::right("preempted", |timed: &Timed| count_cell(timed.latency().and_then(|l| l.preempted)))
-            .shown_if(told_apart)
-            .expendable(2)
-            .count("preempted", |timed| timed.latency()?.preempted),
-        Spec::right("interrupted", |timed: &Timed| count_cell(timed.latency().and_then(|l| l.interrupted)))
-            .shown_if(told_apart)
-            .expendable(2)
-            .count("interrupted", |timed| timed.latency()?.interrupted),
+        counts("slow", |latency| Some(latency.slow)).expendable(2),
+        counts("preempted", |latency| latency.preempted).shown_if(told_apart).expendable(2),
+        counts("interrupted", |latency| latency.interrupted).shown_if(told_apart).expendable(2),
         Spec::right("rest p99.9", move |timed: &Timed| time_cell(timed, p99_9(timed)))
             .shown_if(told_apart)
             .yielding(2)
@@ -132,8 +119,10 @@ fn name_cell(timed: &Timed) -> Cell {
     Cell::styled(name(timed.row), if timed.asked { Style::Plain } else { Style::Faint })
 }
 
-fn count_cell(count: Option<u64>) -> Cell {
-    count.map_or(Cell::default(), |count| Cell::number(thousands(count as f64), count as f64))
+fn counts<'a>(name: &'static str, of: fn(&Latency) -> Option<u64>) -> Spec<'a, Timed<'a>> {
+    let count = move |timed: &Timed| of(timed.latency()?);
+    let cell = move |timed: &Timed| Cell::known(count(timed).map(|count| count as f64), thousands);
+    Spec::right(name, cell).count(name, count)
 }
 
 /// A dash if there are too few calls for it, nothing if there are none.
@@ -169,8 +158,7 @@ fn notes(rows: &[Timed]) -> Vec<String> {
         let found = rows.iter().filter(|timed| timed.latency().is_some_and(says));
         found.map(|timed| name(timed.row)).collect()
     };
-    let listed =
-        |text: &str, names: Vec<String>| (!names.is_empty()).then(|| format!("{text}: {}", some(&names, MOST_NAMES)));
+    let listed = |text: &str, names: Vec<String>| (!names.is_empty()).then(|| format!("{text}: {}", few(&names)));
     let few = |latency: &Latency| latency.all.p99_9.is_none();
     let notes = [
         subtracted(rows),
@@ -224,7 +212,6 @@ fn yardstick(rows: &[Timed]) -> Option<String> {
     ))
 }
 
-/// The curves of the rows that were asked for.
 pub fn curves(summary: &Summary) -> Vec<Curve> {
     let of = |row: &Row| {
         let Some(RowLatency { result: Ok(latency) }) = &row.latency else { return None };
@@ -233,7 +220,6 @@ pub fn curves(summary: &Summary) -> Vec<Curve> {
     summary.rows.iter().filter_map(of).collect()
 }
 
-/// The figure of some curves.
 pub fn figure(curves: &[Curve]) -> Figure {
     let description = format!(
         "Time of single calls over the share of calls that took no longer, of {} operations, both axes logarithmic. \

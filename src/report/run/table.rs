@@ -1,7 +1,7 @@
 //! The table of a run.
 
-use crate::model::{Host, THREADS};
-use crate::prose::{counted, some};
+use crate::model::{Host, THREADS, grouped};
+use crate::prose::{counted, few};
 use crate::report::conditions;
 use crate::report::numbers::{nanoseconds, percent};
 use crate::report::run::cold;
@@ -14,11 +14,8 @@ use crate::report::{Records, Table};
 use crate::stats::{BETWEEN_RUNS, FEWEST_REPEATED, Quantity};
 use crate::summary::{Row, RunWarning, Summary, Warning};
 use crate::write::fits;
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexSet;
 use std::borrow::Cow;
-
-/// Maximum number of rows that a note names.
-const MOST_NAMES: usize = 6;
 
 /// The order of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -92,7 +89,6 @@ fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
     rows
 }
 
-/// What the ratios between environments are.
 fn paired(summary: &Summary) -> Option<String> {
     let timed = summary.rows.iter().filter(|row| row.cost().is_some());
     let versus = timed.filter_map(|row| row.versus.as_ref()).next()?;
@@ -105,7 +101,6 @@ fn paired(summary: &Summary) -> Option<String> {
     Some(format!("'/ {first}': the cost divided by that in {first}, paired round by round, with its {interval}"))
 }
 
-/// What the columns mean for several runs.
 fn over_runs(summary: &Summary) -> Option<String> {
     let runs = summary.runs();
     match runs {
@@ -150,21 +145,17 @@ fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
 
 /// Warnings about rows: those that explain marks in cells, and the others.
 fn warned(summary: &Summary, environments: usize) -> (Vec<String>, Vec<String>) {
-    let mut by_text: IndexMap<Cow<str>, Vec<String>> = IndexMap::new();
-    for (row, warning) in summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |w| (row, w))) {
+    let of_row = |row: &Row, warning: &Warning| {
         let detail = warnings::detail(warning);
         let detail = if detail.is_empty() { detail } else { format!(" ({detail})") };
-        by_text.entry(marked(row, warning)).or_default().push(format!(
-            "{}{place}{detail}",
-            row.case,
-            place = place(environments, row)
-        ));
-    }
-    let lines = by_text.iter().map(|(text, names)| format!("{text}: {}", some(names, MOST_NAMES)));
+        (marked(row, warning).into_owned(), format!("{}{}{detail}", row.case, place(environments, row)))
+    };
+    let all = summary.rows.iter().flat_map(|row| row.warnings.iter().map(move |warning| of_row(row, warning)));
+    let by_text = grouped(all);
+    let lines = by_text.iter().map(|(text, names)| format!("{text}: {}", few(names)));
     lines.partition(|note| note.starts_with(['~', '?']))
 }
 
-/// What the figures are, beside their marks.
 fn notes(summary: &Summary) -> Vec<String> {
     let all = paired(summary).into_iter().chain(instructions::notes(summary)).chain(over_runs(summary));
     all.chain(per_thread(summary)).chain(cold::note(summary)).chain(yardsticks(summary)).collect()

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::Block;
-use crate::stats::tests::normal;
+use crate::stats::tests::{normal, share};
 use crate::stats::{discoveries, median};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -32,7 +32,6 @@ fn session(random: &mut ChaCha8Rng, cost: f64, truth: Truth, (runs, earlier): (u
     (0..runs).map(|_| run()).collect()
 }
 
-/// A run with these launches, at the same speed throughout.
 fn of(medians_ns: &[f64]) -> Launches {
     let median_ns = median(medians_ns.to_vec()).unwrap_or(100.0);
     Launches { median_ns, medians_ns: medians_ns.to_vec(), ..Launches::default() }
@@ -57,14 +56,11 @@ fn compared(random: &mut ChaCha8Rng, ratio: f64, truth: Truth, runs: (usize, usi
     BetweenRuns::of(&new, &old)
 }
 
-/// How often the interval holds the truth.
 fn coverage(seed: u64, truth: Truth, runs: (usize, usize), by_machine: bool) -> f64 {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let held = (0..2000).filter(|_| {
-        let (low, high) = compared(&mut random, 1.2, truth, runs, by_machine).low_high();
+    share(seed, 2000, |random| {
+        let (low, high) = compared(random, 1.2, truth, runs, by_machine).low_high();
         low <= 1.2 && 1.2 <= high
-    });
-    held.count() as f64 / 2000.0
+    })
 }
 
 #[test]
@@ -96,9 +92,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
 fn sessions_that_differ_are_not_called_changed() {
     let truth = Truth { session: 0.01, run: 0.002, ..QUIET };
     for runs in [(1, 19), (3, 19), (10, 19)] {
-        let mut random = ChaCha8Rng::seed_from_u64(7);
-        let wrong = (0..1000).filter(|_| compared(&mut random, 1.0, truth, runs, true).p_differs() < 0.05);
-        let share = wrong.count() as f64 / 1000.0;
+        let share = share(7, 1000, |random| compared(random, 1.0, truth, runs, true).p_differs() < 0.05);
         assert!(share <= 0.07, "{runs:?}: {share}");
     }
 }
@@ -181,21 +175,17 @@ fn the_next_run_is_where_the_launches_and_the_machine_let_it_be() {
 /// From three earlier runs on, it is these that show how far the next one will be, whatever launches do.
 #[test]
 fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
-    let mut random = ChaCha8Rng::seed_from_u64(6);
     for (sd, of_launch, known) in
         [(0.006, 0.005, 0), (0.035, 0.05, 0), (0.035, 0.002, 5), (0.035, 0.002, 20), (0.001, 0.01, 10)]
     {
-        let (mut held, tries) = (0, 4000);
-        for _ in 0..tries {
-            let mut cost = || 100.0 * (sd * normal(&mut random)).exp();
-            let (this, earlier) = (cost(), (0..known).map(|_| cost()).collect());
-            let next = cost();
-            let medians_ns = (0..3).map(|_| this * (of_launch * normal(&mut random)).exp()).collect();
-            let own = Side::of_case(&[(Launches { median_ns: this, medians_ns, earlier, ..Launches::default() }, 0.0)])
-                .unwrap();
-            held += i32::from(own.next_run().interval(this).is_some_and(|i| i.low <= next && next <= i.high));
-        }
-        let share = f64::from(held) / f64::from(tries);
+        let share = share(6, 4000, |random| {
+            let mut cost = || 100.0 * (sd * normal(random)).exp();
+            let (this, earlier, next) = (cost(), (0..known).map(|_| cost()).collect(), cost());
+            let medians_ns = (0..3).map(|_| this * (of_launch * normal(random)).exp()).collect();
+            let run = Launches { median_ns: this, medians_ns, earlier, ..Launches::default() };
+            let found = Side::of_case(&[(run, 0.0)]).unwrap().next_run().interval(this);
+            found.is_some_and(|own| own.low <= next && next <= own.high)
+        });
         assert!(share >= 0.93, "sd {sd}, launches {of_launch}, {known} earlier runs: {share}");
     }
 }

@@ -3,15 +3,13 @@
 
 use super::Timing;
 use crate::clean::cut;
-use crate::model::{Case, Failure, Record, Role, Run};
+use crate::model::{Case, Failure, Record, Role, Run, grouped};
 use crate::summary::{Instructions, Row, RowFigure, Summary};
-use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of characters of a name, which is in every row and above every column.
 const LONGEST_NAME: usize = 200;
 
-/// The cases of one matrix.
 #[derive(Debug, Default)]
 pub struct Group<'a> {
     /// The parameters that they share; empty if there is only one group.
@@ -29,8 +27,7 @@ type Pair<'a> = (&'a Row, &'a Record);
 pub fn groups<'a>(run: &'a Run, summary: &'a Summary) -> Vec<Group<'a>> {
     let records = run.records.iter().filter(|r| r.role == Role::Asked);
     let pairs: Vec<Pair> = summary.rows.iter().zip(records).collect();
-    let mut sets: IndexMap<&BTreeMap<String, u64>, Vec<Pair>> = IndexMap::new();
-    pairs.iter().for_each(|pair| sets.entry(&pair.0.case.params).or_default().push(*pair));
+    let sets = grouped(pairs.iter().map(|pair| (&pair.0.case.params, *pair)));
     let environments = pairs.iter().map(|(row, _)| &row.case.environment).collect::<BTreeSet<_>>().len() > 1;
     let several = sets.len() > 1 && sets.values().all(|members| members.len() > 1);
     match several {
