@@ -85,6 +85,32 @@ struct path {
 struct file {
 	struct inode *f_inode;
 	struct path f_path;
+	void *private_data;
+};
+struct in6_addr {
+	u64 words[2];
+};
+struct sock_common {
+	u16 skc_family, skc_num, skc_dport;
+	u32 skc_daddr, skc_rcv_saddr;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
+};
+struct sock {
+	struct sock_common __sk_common;
+};
+struct socket {
+	struct sock *sk;
+};
+struct sockaddr_un {
+	char sun_path[108];
+};
+struct unix_address {
+	s32 len;
+	struct sockaddr_un name[1];
+};
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
 };
 struct mm_context {
 	void *vdso;

@@ -47,8 +47,18 @@ enum what {
 /* In place of a directory argument: the call makes the path the working directory. */
 #define NEW_DIRECTORY 0xfe
 
-/* Kinds of descriptors: the file type bits of a mode (S_IFMT >> 12), and three of our own. */
-enum kind { KIND_CHARACTER = 2, KIND_TERMINAL = 3, KIND_ANONYMOUS = 5, KIND_CLOSED = 7, KIND_REGULAR = 8 };
+/* Kinds of descriptors: the file type bits of a mode (S_IFMT >> 12), and three of our own. Names are also of a socket's peer, and
+ * of who ended a wait. */
+enum kind {
+	KIND_CHARACTER = 2,
+	KIND_TERMINAL = 3,
+	KIND_ANONYMOUS = 5,
+	KIND_CLOSED = 7,
+	KIND_REGULAR = 8,
+	KIND_SOCKET = 12,
+	KIND_PEER = 13,
+	KIND_WAKER = 14,
+};
 
 /* The value of a class that is not known. */
 #define VALUE_UNKNOWN 127
@@ -162,6 +172,9 @@ struct task {
 	struct key again;
 	/* The kernel's accounting when tracing began: the first six fields of `used`. */
 	u64 base[6];
+	/* Who woke it last: the process, 0 if that is not known, and its name; of a thread of the same process, the thread's. */
+	u64 waker;
+	u64 waker_name[2];
 };
 
 /* What tasks used: `Used` of src/kernel/usage.rs. */
@@ -217,6 +230,14 @@ struct group_key {
 struct object_key {
 	u64 object;
 	struct key key;
+};
+
+/* What blocked time is counted by if it is wanted what calls waited for: the hash of what they were made on, and of who ended the
+ * wait, 0 for none; of `key`, the group, the number, the gate and the kind. */
+struct wait_key {
+	struct key key;
+	u64 object;
+	u64 waker;
 };
 
 /* What calls are counted by if stacks are wanted; `key` has neither error nor class. Calls of one site were made by the same
@@ -324,6 +345,18 @@ struct sampled {
 #define PART_BYTES 64
 #define PARTS (TEXT_BYTES / PART_BYTES)
 
+/* The address of a socket's peer, or its own if it has no peer: the text of its name. */
+struct address {
+	u16 family;
+	/* In network order. */
+	u16 port;
+	u16 own;
+	/* Bytes of the path of a Unix socket; abstract ones begin with a 0. */
+	u16 length;
+	/* An IP address in network order, or a path. */
+	u64 bytes[14];
+};
+
 /* What is known of a path or descriptor. */
 struct name {
 	/* Of a descriptor's file. */
@@ -395,6 +428,8 @@ struct globals {
 	/* Calls whose object, or whose stack, there was no room for. */
 	u64 objects_dropped;
 	u64 stacks_dropped;
+	/* Blocked time of calls whose wait there was no room for. */
+	u64 waits_dropped_ns;
 	/* Sites that were counted, slow calls whose stack was copied, and stacks and mappings that the ring had no room for. */
 	u64 sites;
 	u64 slow_stacks;
@@ -460,7 +495,9 @@ struct config {
 	/* mmap, and mmap2 of 32-bit calls. */
 	u16 mmap[2];
 	/* Whether CPUs are sampled, instead of calls counted. */
-	u32 sampled;
+	u16 sampled;
+	/* Whether it is recorded what calls wait for. */
+	u16 waits;
 	/* One less than the number of places for tasks, a power of two. */
 	u32 task_mask;
 	/* What is recorded besides, on request. */

@@ -71,6 +71,13 @@ struct {
 
 struct {
 	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 16384);
+	MAP_TYPE(key, struct wait_key);
+	MAP_TYPE(value, struct counted);
+} waits SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_HASH);
 	MAP_NUMBER(max_entries, 65536);
 	MAP_TYPE(key, struct stack_key);
 	MAP_TYPE(value, struct counted);

@@ -34,16 +34,25 @@ INLINE void note_parts(struct details *d, struct dentry *at)
 	d->name.length = count;
 }
 
-/* What a descriptor of the running task refers to; null if it is not open. */
-INLINE struct dentry *dentry_of(struct task_struct *current, u32 number)
+/* A descriptor of the running task; null if it is not open. */
+INLINE struct file *file_of(struct task_struct *current, u32 number)
 {
 	struct fdtable *table = plain(current)->files->fdt;
 	struct file *file = 0;
+	if (number < table->max_fds) probe_read_kernel(&file, sizeof file, table->fd + number);
+	return file;
+}
+
+INLINE struct dentry *name_of(struct file *file)
+{
 	struct dentry *dentry = 0;
-	if (number >= table->max_fds) return 0;
-	probe_read_kernel(&file, sizeof file, table->fd + number);
 	probe_read_kernel(&dentry, sizeof dentry, &file->f_path.dentry);
 	return dentry;
+}
+
+INLINE struct dentry *dentry_of(struct task_struct *current, u32 number)
+{
+	return name_of(file_of(current, number));
 }
 
 /* The hash of a file, whose name is noted; 0 of none. The first bytes of the name are part of the hash, because all

@@ -51,13 +51,6 @@ INLINE void note_mapped_file(struct mapped_file *to, struct file *file)
 	probe_read_kernel(&to->device, sizeof to->device, &of->s_dev);
 }
 
-INLINE struct dentry *name_of(struct file *file)
-{
-	struct dentry *dentry = 0;
-	probe_read_kernel(&dentry, sizeof dentry, &file->f_path.dentry);
-	return dentry;
-}
-
 /* Fills in what each event begins with. */
 INLINE void begin_event(struct event *event, u32 kind, struct task_struct *current)
 {
@@ -70,12 +63,10 @@ INLINE void begin_event(struct event *event, u32 kind, struct task_struct *curre
 INLINE void note_mapping(struct task_struct *current, struct pt_regs *regs, u32 number, u64 address)
 {
 	u32 gate = gate_of(current, &number);
-	struct fdtable *table = current->files->fdt;
-	struct file *file = 0;
 	if (gate > GATE_COMPAT || number != config.mmap[gate & 1]) return;
 	u32 of = argument_of(regs, gate, 4);
 	if (!(argument_of(regs, gate, 2) & CAN_EXECUTE) || argument_of(regs, gate, 3) & NO_FILE) return;
-	if (of < table->max_fds) probe_read_kernel(&file, sizeof file, table->fd + of);
+	struct file *file = file_of(current, of);
 	if (!file) return;
 	struct mapped *m = ring_reserve(&events, sizeof *m, 0);
 	if (!m) {

@@ -15,6 +15,7 @@
 #include "counting.h"
 #include "samples.h"
 #include "stacks.h"
+#include "waits.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -49,6 +50,7 @@ int syscost_enter(u64 *ctx)
 	}
 	if (config.times) {
 		task->blocked = task->woken = task->preempted = task->stalled = task->off_since = 0;
+		if (config.waits) task->waker = 0;
 		task->start = ktime_get_ns();
 	}
 	return 0;
@@ -151,6 +153,7 @@ int syscost_exit(u64 *ctx)
 	}
 	count(w, &call);
 	if ((config.paths || config.descriptors) && call.object) count_object(&call);
+	if (config.waits && call.blocked) count_wait(w, task, current, regs, number, gate, result, &call);
 	if (config.stacks && result > 0) note_mapping(current, regs, number, result);
 	u32 stack = config.stacks ? count_stack(current, regs, &call) : 0;
 	if (config.slowest && call.whole) keep_slow(w, current, &call, now - call.elapsed, stack);
@@ -217,6 +220,16 @@ SEC("tp_btf/sched_wakeup_new")
 int syscost_wake_new(u64 *ctx)
 {
 	return wake((void *)ctx[0]);
+}
+
+/* Only this is where the running task is who wakes. */
+SEC("tp_btf/sched_waking")
+int syscost_waking(u64 *ctx)
+{
+	struct task_struct *of = (void *)ctx[0];
+	struct task *task = find(of);
+	if (task && task->inside) note_waker(task, of, get_current_task_btf());
+	return 0;
 }
 
 /* The running task forked: its child is traced too. */
@@ -405,6 +418,7 @@ struct live *type_of_live SEC(".data.types");
 struct mapped *type_of_mapped SEC(".data.types");
 struct executed *type_of_executed SEC(".data.types");
 struct forked *type_of_forked SEC(".data.types");
+struct address *type_of_address SEC(".data.types");
 
 /* Whether a task that does not run is in a call: neither in user mode nor stopped on its way there. */
 #define SLEEPS 3 /* TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE */

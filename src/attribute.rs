@@ -14,6 +14,7 @@ mod prices;
 pub mod seconds;
 pub mod spent;
 pub mod units;
+pub mod waited;
 pub mod waits;
 
 use crate::model::Profile;
@@ -24,6 +25,7 @@ use elsewhere::Elsewhere;
 use schemars::JsonSchema;
 use serde::Serialize;
 use spent::Spent;
+use waited::Wait;
 
 /// All that can be said of a profile.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -34,6 +36,8 @@ pub struct Attribution {
     pub time: Spent,
     /// The calls, by falling time on a CPU and time in which nothing else of the program ran.
     pub calls: Vec<CallRow>,
+    /// What calls waited for, the longest first; empty where that is not known.
+    pub waits: Vec<Wait>,
     /// What entering the kernel takes; `None` where the cost of a null call is not known.
     pub entering: Option<Entering>,
     /// The greatest saving first.
@@ -53,6 +57,7 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
     Attribution {
         command: profile.command.clone(),
         calls: calls::rows(profile),
+        waits: waited::waited(profile),
         entering: calls::entering(profile, null_ns, &time),
         advice: advice::advice(profile, null_ns),
         elsewhere: costs.map_or_else(Vec::new, |here| elsewhere::all(profile, here, versus)),

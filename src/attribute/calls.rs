@@ -5,7 +5,8 @@ use super::spent::{Spent, is_of_one_thread, stalled_ns};
 use crate::model::{By, CallCount, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use crate::syscall_names::bare_name;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -22,6 +23,8 @@ pub struct CallRow {
     pub elapsed_s: Option<f64>,
     /// The processes that spent most of it.
     pub process: String,
+    /// The function of theirs that makes most of these calls; `None` without stacks.
+    pub function: Option<String>,
 }
 
 impl CallRow {
@@ -52,6 +55,7 @@ pub fn rows(profile: &Profile) -> Vec<CallRow> {
     let mut rows: Vec<CallRow> = profile.totals(By::Call).into_iter().map(|total| row(total.count, alone)).collect();
     for row in &mut rows {
         row.process = processes.get(row.name.as_str()).map(|(name, _)| (*name).to_string()).unwrap_or_default();
+        row.function = function(profile, &row.process, &BTreeSet::from([bare_name(&row.name)]));
     }
     rows.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()).then(b.calls.cmp(&a.calls)));
     rows
@@ -67,8 +71,20 @@ fn row(count: CallCount, alone: bool) -> CallRow {
         blocked_s: count.blocked_ns.map(s),
         elapsed_s: count.elapsed_ns.map(s),
         name: count.call,
-        process: String::new(),
+        ..CallRow::default()
     }
+}
+
+/// The function that makes most calls of these names in the processes of one name: the innermost that is not a wrapper of the call.
+pub fn function(profile: &Profile, process: &str, names: &BTreeSet<&str>) -> Option<String> {
+    let own = profile.stacks.iter().filter(|stack| stack.process == process || stack.process.is_empty());
+    let most = own.filter(|stack| names.contains(bare_name(&stack.call))).max_by_key(|stack| stack.calls)?;
+    let is_wrapper = |frame: &str| {
+        let bare = frame.trim_start_matches('_').trim_start_matches("GI_").trim_start_matches("libc_");
+        names.iter().any(|name| bare.starts_with(name)) || bare == "syscall" || !frame.contains(char::is_alphabetic)
+    };
+    let frames = most.frames.iter().rev().filter(|frame| !frame.starts_with(['[', '/']) && !frame.contains("+0x"));
+    frames.map(String::as_str).find(|frame| !is_wrapper(frame)).map(str::to_string)
 }
 
 /// The processes that spent most time in each call, or made most calls where there are no times.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a blocked call waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// Files and directories: the device, or the file system's own locks.
@@ -26,6 +26,7 @@ pub enum Reason {
     /// Any of a set of descriptors, or a signal.
     Events,
     /// None of these: memory, devices, the end of a process.
+    #[default]
     Other,
 }
 

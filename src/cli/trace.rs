@@ -205,10 +205,9 @@ impl TraceArgs {
                 tree: true,
                 stacks: self.stacks,
                 paths: self.paths || self.by == By::Path,
-                paths_if_possible: false,
                 descriptors: self.descriptors || self.by == By::Descriptor,
                 slowest: self.slowest,
-                live: false,
+                ..More::default()
             },
         })
     }

@@ -132,7 +132,7 @@ impl WhyArgs {
     }
 
     fn options(&self) -> Result<TraceOptions> {
-        let more = More { grouping: Grouping::Name, tree: true, ..More::default() };
+        let more = More { grouping: Grouping::Name, tree: true, waits: true, ..More::default() };
         let options = TraceOptions { target: self.target.resolve()?, tracer: None, detail: Detail::Times, more };
         Ok(options.with_paths_if_possible())
     }

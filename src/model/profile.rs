@@ -1,6 +1,6 @@
 //! What a traced workload called, how often, and where its time went.
 
-use super::{Class, Histogram, Host, Source, Tool};
+use super::{Class, DescriptorKind, Histogram, Host, Source, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -40,6 +40,9 @@ pub struct Profile {
     /// Calls on objects that there was no room to count, if objects were counted.
     #[serde(skip)]
     pub objects_dropped: Option<u64>,
+    /// What calls waited for while they were blocked, if the tracer was asked for it: the longest first.
+    #[serde(skip)]
+    pub waits: Vec<WaitCount>,
     /// Calls by user stack, if the tracer was asked for them.
     #[serde(skip)]
     pub stacks: Vec<StackCount>,
@@ -342,6 +345,31 @@ impl ObjectCount {
             ObjectKind::Descriptor => !self.name.starts_with("anon_inode:"),
         }
     }
+}
+
+/// Blocked time of one call, by what it waited for. Short waits may be a sample, so that the counts are estimates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitCount {
+    /// Name of the processes; empty if unknown.
+    #[serde(default)]
+    pub process: String,
+    /// The system call's name.
+    #[schemars(length(min = 1))]
+    pub call: String,
+    /// Kind of the call's descriptor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub descriptor: Option<DescriptorKind>,
+    /// What the call was made on: a path, or the address of the socket's peer; `own` and the socket's own address if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// The process that ended the wait, by name; `thread` and the thread's name if it is the same process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    pub calls: u64,
+    /// Until the wake-up, and the part of it in which all threads were blocked, as in [`CallCount`].
+    pub blocked_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalled_ns: Option<u64>,
 }
 
 /// Calls of one kind from one place in a program.

@@ -13,6 +13,7 @@ mod descriptors;
 mod stops;
 mod tally;
 mod tree;
+mod waited;
 
 use super::{Detail, TraceOptions, Tracer, TracerKind};
 use crate::kernel::follow::Stops;
@@ -47,5 +48,7 @@ fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
             calibration
         }
     };
-    Ok(Box::new(PtraceTracer::new(stops, times, calibration)))
+    let mut tracer = PtraceTracer::new(stops, times, calibration);
+    tracer.waits = options.more.waits && times;
+    Ok(Box::new(tracer))
 }

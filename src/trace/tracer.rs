@@ -173,6 +173,8 @@ pub struct More {
     /// Paths, where the bpf tracer may be used.
     pub paths_if_possible: bool,
     pub descriptors: bool,
+    /// What calls waited for, as far as the tracer knows.
+    pub waits: bool,
     /// How many of the slowest calls to keep.
     pub slowest: usize,
     /// Whether counts are read while it counts.

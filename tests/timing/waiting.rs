@@ -26,7 +26,7 @@ fn traced(arguments: &[&str]) -> Option<Traced> {
     let place = Place::new();
     let program = place.tmp().join("waits");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/waiting/waits.c");
-    assert!(Command::new("cc").args(["-O1", "-o"]).arg(&program).arg(source).status().unwrap().success());
+    assert!(Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).status().unwrap().success());
     let words = ["trace", "--tracer", "bpf", "-o", "p.json", "--report", "/dev/null", "--", program.to_str().unwrap()];
     let ran = place.run(&[&words[..], arguments].concat());
     assert!(ran.status.success(), "{}", stderr(&ran));

@@ -20,3 +20,4 @@ mod trace_sampled;
 mod trace_stacks;
 mod trace_tree;
 mod why;
+mod why_waits;

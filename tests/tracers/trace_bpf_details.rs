@@ -14,6 +14,7 @@ const NOTHING: More = More {
     paths: false,
     paths_if_possible: false,
     descriptors: false,
+    waits: false,
     slowest: 0,
     tree: false,
     live: false,

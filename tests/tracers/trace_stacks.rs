@@ -18,6 +18,7 @@ const STACKS: More = More {
     paths: false,
     paths_if_possible: false,
     descriptors: false,
+    waits: false,
     slowest: 0,
     live: false,
 };

@@ -1,7 +1,9 @@
 /* Programs of which it is known what they wait for. The last line of output is the kernel's accounting of the thread: time
  * on CPUs, time runnable without one, turns. */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -89,6 +92,54 @@ static void with_a_partner(void)
 	wait(0);
 }
 
+static void pause_ms(int ms)
+{
+	struct timespec time = {0, ms * 1000000};
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, 0);
+}
+
+/* Asks a process of the name `answering` on the loopback address, which takes its time. Prints that address. */
+static void ask(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof address;
+	int listening = socket(AF_INET, SOCK_STREAM, 0), asking = socket(AF_INET, SOCK_STREAM, 0);
+	char byte = 0;
+	if (bind(listening, (void *)&address, length) || listen(listening, 1)) exit(1);
+	if (getsockname(listening, (void *)&address, &length)) exit(1);
+	if (fork() == 0) {
+		prctl(PR_SET_NAME, "answering");
+		int connection = accept(listening, 0, 0);
+		pause_ms(100);
+		_exit(write(connection, &byte, 1) != 1);
+	}
+	if (connect(asking, (void *)&address, length) || recv(asking, &byte, 1, 0) != 1) exit(1);
+	wait(0);
+	printf("127.0.0.1:%d\n", ntohs(address.sin_port));
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *hold(void *unused)
+{
+	prctl(PR_SET_NAME, "holding");
+	pthread_mutex_lock(&lock);
+	pause_ms(100);
+	pthread_mutex_unlock(&lock);
+	/* The end of the thread wakes who waits for it. */
+	pause_ms(20);
+	return unused;
+}
+
+static void wait_for_a_lock(void)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, 0, hold, 0)) exit(1);
+	pause_ms(20);
+	pthread_mutex_lock(&lock);
+	pthread_join(thread, 0);
+}
+
 int main(int argc, char **argv)
 {
 	char line[100];
@@ -97,6 +148,8 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "sleep-beside-hogs")) on_one_cpu(), compete(), pauses(60), leave();
 	else if (!strcmp(what, "spin-beside-hogs")) on_one_cpu(), compete(), compute_in_calls(), leave();
 	else if (!strcmp(what, "disk")) write_to_disk(argv[2]);
+	else if (!strcmp(what, "ask")) ask();
+	else if (!strcmp(what, "lock")) wait_for_a_lock();
 	else if (!strcmp(what, "partner")) with_a_partner();
 	else if (!strcmp(what, "partner-on-one-cpu")) on_one_cpu(), with_a_partner();
 	else return 2;

@@ -1,6 +1,7 @@
 //! What the processes of one name did, as rules look at it. The rules call it.
 
 use super::rule::{Advice, Rule, Time};
+use crate::attribute::calls::function;
 use crate::attribute::seconds::Seconds;
 pub use crate::attribute::seconds::s;
 use crate::model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, ProcessGroup, Profile};
@@ -114,18 +115,6 @@ impl<'a> Caller<'a> {
     pub fn whole(&self, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
         self.part(|count| if keep(count) { 1.0 } else { 0.0 })
     }
-
-    /// The function that makes most of these calls: the innermost that is not a wrapper of the call.
-    fn function(&self, names: &BTreeSet<&str>) -> Option<String> {
-        let own = self.profile.stacks.iter().filter(|stack| stack.process == self.name || stack.process.is_empty());
-        let most = own.filter(|stack| names.contains(bare_name(&stack.call))).max_by_key(|stack| stack.calls)?;
-        let is_wrapper = |frame: &str| {
-            let bare = frame.trim_start_matches('_').trim_start_matches("GI_").trim_start_matches("libc_");
-            names.iter().any(|name| bare.starts_with(name)) || bare == "syscall" || !frame.contains(char::is_alphabetic)
-        };
-        let frames = most.frames.iter().rev().filter(|frame| !frame.starts_with(['[', '/']) && !frame.contains("+0x"));
-        frames.map(String::as_str).find(|frame| !is_wrapper(frame)).map(str::to_string)
-    }
 }
 
 /// Files hold any numbers.
@@ -228,7 +217,7 @@ impl<'a> Part<'a> {
         Advice {
             rule,
             process: self.caller.name.to_string(),
-            function: self.caller.function(&self.names),
+            function: function(self.caller.profile, self.caller.name, &self.names),
             names: self.names.iter().map(ToString::to_string).collect(),
             calls: self.calls,
             items: 0,

@@ -38,6 +38,8 @@ pub struct Wanted {
     pub stacks: bool,
     /// The slowest calls; only with times.
     pub slowest: bool,
+    /// What calls waited for; only with times.
+    pub waits: bool,
 }
 
 /// Which tasks are traced, besides children of those that are.

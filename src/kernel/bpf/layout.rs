@@ -65,6 +65,9 @@ pub mod kind {
     pub const REGULAR: u8 = 8;
     pub const LINK: u8 = 10;
     pub const SOCKET: u8 = 12;
+    /// Names of a socket's peer, and of who ended a wait; ours.
+    pub const PEER: u8 = 13;
+    pub const WAKER: u8 = 14;
 }
 
 /// What to do for a call: `enum what`.
@@ -155,6 +158,8 @@ pub struct Task {
     pub depth: u16,
     pub again: Key,
     pub base: [u64; 6],
+    pub waker: u64,
+    pub waker_name: [u64; 2],
 }
 
 /// What one CPU counted and has not handed to the shared maps.
@@ -197,6 +202,27 @@ pub struct GroupKey {
 pub struct ObjectKey {
     pub object: u64,
     pub key: Key,
+}
+
+/// What blocked time is counted by if it is wanted what calls waited for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct WaitKey {
+    pub key: Key,
+    pub object: u64,
+    pub waker: u64,
+}
+
+/// The address of a socket's peer, or its own if it has no peer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Address {
+    pub family: u16,
+    /// In network order.
+    pub port: u16,
+    pub own: u16,
+    pub length: u16,
+    pub bytes: [u8; 112],
 }
 
 /// What calls are counted by if stacks are wanted: the call, and a number for where it was made.
@@ -272,6 +298,7 @@ pub struct Globals {
     pub blocked: u64,
     pub objects_dropped: u64,
     pub stacks_dropped: u64,
+    pub waits_dropped_ns: u64,
     pub sites: u64,
     pub slow_stacks: u64,
     pub samples_lost: u64,
@@ -330,7 +357,8 @@ pub struct Settings {
     pub sigreturn: [u16; 2],
     pub close: [u16; 2],
     pub mmap: [u16; 2],
-    pub sampled: u32,
+    pub sampled: u16,
+    pub waits: u16,
     pub task_mask: u32,
     pub paths: u8,
     pub descriptors: u8,

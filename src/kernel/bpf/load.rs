@@ -28,6 +28,8 @@ const ALL_TASK_BITS: u32 = 17;
 /// The names of the programs that track tasks, in the order in which they are attached.
 const TASKS: [&str; 6] =
     ["syscost_switch", "syscost_wake", "syscost_wake_new", "syscost_fork", "syscost_exec", "syscost_end"];
+/// Needed only for what calls waited for.
+const WAKING: &str = "syscost_waking";
 /// Those that see calls, attached after them.
 const EXIT: &str = "syscost_exit";
 /// The one that is called for each sample, and the one beside programs at calls.
@@ -81,6 +83,7 @@ impl Programs {
         };
         let beside = config.record == Record::Times && config.interruption.is_some() && registers;
         let others = [
+            (WAKING, settings.waits == 1),
             (EXIT, !sampled),
             (ENTER, settings.enters == 1),
             (BEGIN, true),
@@ -187,6 +190,7 @@ impl Programs {
             self.maps.details.set(&(cpu as u32), &none)?;
         }
         self.maps.objects.clear()?;
+        self.maps.waits.clear()?;
         self.maps.stack_counts.clear()?;
         self.maps.places.clear()?;
         self.maps.names.clear()
@@ -216,6 +220,7 @@ impl Programs {
         raw.started =
             maps.started.entries()?.into_iter().map(|(number, processes)| (number as u32, processes)).collect();
         raw.objects = maps.objects.entries()?;
+        raw.waits = maps.waits.entries()?;
         raw.names = maps.names.entries()?.into_iter().collect();
         raw.stack_counts = maps.stack_counts.entries()?;
         raw.places = self.places()?;
@@ -298,6 +303,7 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
         descriptors: config.details.descriptors.into(),
         stacks: config.details.stacks.into(),
         slowest: config.details.slowest.into(),
+        waits: config.details.waits.into(),
         cgroup: if let Scope::Cgroup(id) = config.scope { id } else { 0 },
         calls: *config.calls,
     }

@@ -1,7 +1,7 @@
 //! What the programs counted, as typed rows: values of the maps in, rows out. Pure. Read by `trace::bpf`.
 
 use super::layout::{
-    Counted, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place, Slow, StackKey, Window,
+    Counted, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place, Slow, StackKey, WaitKey, Window,
 };
 use crate::kernel::usage::Used;
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ pub struct Raw {
     pub live: Vec<Live>,
     /// Calls by path and descriptor.
     pub objects: Vec<(ObjectKey, Counted)>,
+    /// Blocked time by what calls waited for.
+    pub waits: Vec<(WaitKey, Counted)>,
     /// Of objects, by their hash.
     pub names: BTreeMap<u64, Name>,
     /// Calls by where they were made.

@@ -3,7 +3,8 @@
 use super::config::GroupBy;
 use super::events::{RING_BYTES, Sampled};
 use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, Settings, StackKey, Task, Window,
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, Settings, StackKey, Task,
+    WaitKey, Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;
@@ -32,6 +33,7 @@ pub struct Tables {
     /// By group.
     pub started: Map<u64, u64>,
     pub objects: Map<ObjectKey, Counted>,
+    pub waits: Map<WaitKey, Counted>,
     /// By hash.
     pub names: Map<u64, Name>,
     pub stack_counts: Map<StackKey, Counted>,
@@ -69,7 +71,8 @@ impl Tables {
             usage: create(object, &defined(object, "usage")?)?,
             started: create(object, &sized("started", settings.group_by == GroupBy::Tree as u8)?)?,
             objects: create(object, &sized("objects", with_objects)?)?,
-            names: create(object, &sized("names", with_objects)?)?,
+            waits: create(object, &sized("waits", settings.waits > 0)?)?,
+            names: create(object, &sized("names", with_objects || settings.waits > 0)?)?,
             stack_counts: create(object, &sized("stack_counts", settings.stacks > 0)?)?,
             samples: create(object, &samples)?,
             events: Ring::create("events", if settings.stacks > 0 { RING_BYTES } else { PAGE })?,
@@ -95,7 +98,7 @@ impl Tables {
             };
         }
         let descriptor = descriptor_of!(
-            windows tasks marks calls durations groups usage started objects names stack_counts samples events details places globals
+            windows tasks marks calls durations groups usage started objects waits names stack_counts samples events details places globals
         );
         Some(MapReference { descriptor, value: matches!(name, "globals" | "config") })
     }

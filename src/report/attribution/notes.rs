@@ -2,8 +2,11 @@
 
 use crate::attribute::costs::{Basis, Interpolation};
 use crate::attribute::seconds::Seconds;
+use crate::attribute::waited::Wait;
+use crate::attribute::waits::Reason;
 use crate::model::parameter_value;
 use crate::report::numbers::{significant, thousands};
+use std::net::SocketAddr;
 
 /// Seconds with enough decimals to show what there is: `4.55`, `0.0312`, `0.000152`.
 pub fn seconds(value: f64) -> String {
@@ -37,6 +40,40 @@ pub fn basis(basis: &Basis) -> String {
     if basis.less.is_empty() { text } else { format!("{text} less {}", basis.less.join(", ")) }
 }
 
+/// What a call waited for: `fsync of /var/db`, `recvfrom from 127.0.0.1:80 (nginx)`, `read from sort`, `wait4 for cc1`.
+pub fn wait(wait: &Wait) -> String {
+    let call = wait.call.as_str();
+    let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| call.starts_with(beginning));
+    let own = wait.on.as_deref().is_some_and(|on| on.starts_with("own "));
+    let preposition = match wait.reason {
+        Reason::Pipe | Reason::Socket if own || starts(&["accept"]) => "on",
+        Reason::Pipe | Reason::Socket if starts(&["write", "send", "connect", "pwrite", "mq_timedsend", "msgsnd"]) => "to",
+        Reason::Pipe | Reason::Socket => "from",
+        Reason::Children => "for",
+        _ => "of",
+    };
+    // A number says nothing to anybody: who knows the other end is told that, all others the kind.
+    let on = wait.on.as_deref().map(|on| match on.split_once(":[") {
+        Some(("anon_inode", kind)) => kind.trim_end_matches(']').to_string(),
+        Some((kind, _)) => format!("a {kind}"),
+        None => on.to_string(),
+    });
+    let on = on.filter(|on| wait.by.is_none() || wait.on.as_ref() == Some(on));
+    let by = wait.by.as_deref().filter(|_| !wait.on.as_deref().is_some_and(is_remote));
+    match (on, by, wait.reason) {
+        (None, None, _) => call.to_string(),
+        (None, Some(by), Reason::Lock | Reason::Events | Reason::Other) => format!("{call} until {by}"),
+        (None, Some(by), _) => format!("{call} {preposition} {by}"),
+        (Some(on), None, _) => format!("{call} {preposition} {on}"),
+        (Some(on), Some(by), _) => format!("{call} {preposition} {on} ({by})"),
+    }
+}
+
+/// Whether it is the address of another machine: what it sends arrives by interrupts, in the name of whatever these interrupt.
+fn is_remote(on: &str) -> bool {
+    on.trim_start_matches("own ").parse::<SocketAddr>().is_ok_and(|address| !address.ip().is_loopback())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +83,25 @@ mod tests {
         assert_eq!(range(Seconds { value: 3.0, low: 3.0, high: 3.0 }), "");
         assert_eq!(range(Seconds { value: 4.552, low: 2.276, high: 9.104 }), "2.28 to 9.10");
         assert_eq!([4.552, 0.03125, 0.0, 12345.0].map(seconds), ["4.55", "0.0312", "0.00", "12,345"]);
+    }
+
+    #[test]
+    fn a_wait_names_what_for() {
+        let of = |reason, call: &str, on: Option<&str>, by: Option<&str>| {
+            let [on, by] = [on, by].map(|name| name.map(str::to_string));
+            wait(&Wait { reason, call: call.to_string(), on, by, ..Wait::default() })
+        };
+        let (sort, own) = (Some("sort"), Some("own 0.0.0.0:80"));
+        assert_eq!(of(Reason::Disk, "fsync", Some("/a"), None), "fsync of /a");
+        assert_eq!(of(Reason::Socket, "recvfrom", Some("127.0.0.1:80"), sort), "recvfrom from 127.0.0.1:80 (sort)");
+        assert_eq!(of(Reason::Socket, "sendto", Some("192.0.2.1:80"), sort), "sendto to 192.0.2.1:80");
+        assert_eq!(of(Reason::Socket, "accept4", own, None), "accept4 on own 0.0.0.0:80");
+        assert_eq!(of(Reason::Pipe, "read", Some("pipe:[7]"), sort), "read from sort");
+        assert_eq!(of(Reason::Pipe, "write", Some("pipe:[7]"), None), "write to a pipe");
+        assert_eq!(of(Reason::Lock, "futex", None, Some("thread a")), "futex until thread a");
+        assert_eq!(of(Reason::Events, "read", Some("anon_inode:[eventfd]"), sort), "read until sort");
+        assert_eq!(of(Reason::Children, "wait4", None, sort), "wait4 for sort");
+        assert_eq!(of(Reason::Timer, "nanosleep", None, None), "nanosleep");
     }
 
     #[test]

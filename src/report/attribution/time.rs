@@ -1,7 +1,8 @@
 //! Where the time of a workload went, as the first table of `why` and as one bar of pages: the same parts under the same names.
 
-use super::notes::seconds;
+use super::notes::{self, seconds};
 use crate::attribute::spent::{Part, PartKind, Spent, spent};
+use crate::attribute::waited::Wait;
 use crate::attribute::waits::Reason;
 use crate::model::Profile;
 use crate::prose::some;
@@ -16,6 +17,8 @@ pub const RUNNABLE: &str = "waiting for a CPU (runnable)";
 const LEAST: f64 = 0.005;
 /// Calls or functions of a part that are named.
 const MOST_NAMES: usize = 4;
+/// Waits that are named.
+pub const MOST_WAITS: usize = 3;
 
 /// What a part is called, and how a bar draws it.
 pub fn name(kind: PartKind) -> (String, ShareKind) {
@@ -52,14 +55,18 @@ fn awaited(reason: Reason) -> &'static str {
     }
 }
 
-/// The parts as rows that add up to the wall time, else to the CPU time; the small ones are one. `title` is what ran.
-pub fn time_table(title: &str, spent: &Spent) -> Table {
+/// The parts as rows that add up to the wall time, else to the CPU time; the small ones are one. `title` is what ran, and `waits`
+/// name what calls waited for.
+pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
     let whole_s = spent.whole_s().unwrap_or_else(|| spent.parts.iter().map(Part::seconds).sum());
     let row = |part: &Part| Row {
         name: name(part.kind).0,
         seconds: part.seconds(),
         cpu_s: part.cpu_s,
-        what: some(&part.what, MOST_NAMES),
+        what: match part.kind {
+            PartKind::Blocked { reason } => some(&awaited_by(&part.what, reason, waits), MOST_WAITS),
+            _ => some(&part.what, MOST_NAMES),
+        },
     };
     let (mut shown, small): (Vec<Row>, Vec<Row>) =
         spent.parts.iter().map(row).partition(|row| row.seconds >= LEAST * whole_s);
@@ -94,6 +101,15 @@ pub fn time_table(title: &str, spent: &Spent) -> Table {
         )
     });
     Table::of(&columns, &shown).titled(format!("{title}: {whole}")).noted(shared.into_iter().collect())
+}
+
+/// What calls waited for while nothing else ran, the longest first; of the other calls the names.
+fn awaited_by(calls: &[String], reason: Reason, waits: &[Wait]) -> Vec<String> {
+    let own = waits.iter().filter(|wait| wait.reason == reason && wait.stalled_s > Some(0.0));
+    let mut own: Vec<&Wait> = own.collect();
+    own.sort_by(|a, b| b.stalled_s.unwrap_or(0.0).total_cmp(&a.stalled_s.unwrap_or(0.0)));
+    let bare = calls.iter().filter(|call| own.iter().all(|wait| wait.call != **call)).cloned();
+    own.iter().map(|wait| notes::wait(wait)).chain(bare).collect()
 }
 
 struct Row {

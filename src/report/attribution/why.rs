@@ -1,12 +1,14 @@
 //! An attribution on one screen: where the wall time went, the calls with most of it and who made them, what could be saved, and what
 //! they would cost elsewhere. Called by `cli::why`.
 
-use super::time::time_table;
+use super::time::{MOST_WAITS, time_table};
 use super::{advice, csv, elsewhere, notes};
 use crate::attribute::Attribution;
 use crate::attribute::advice::Advice;
 use crate::attribute::calls::CallRow;
 use crate::attribute::spent::PartKind;
+use crate::attribute::waited::Wait;
+use crate::attribute::waits::Reason;
 use crate::document::{Block, Document};
 use crate::model::Profile;
 use crate::report::numbers::{TimeUnit, percent, thousands};
@@ -18,6 +20,9 @@ const MOST_CALLS: usize = 5;
 const MOST_SAVINGS: usize = 5;
 const MOST_PATHS: usize = 4;
 const MOST_WARNINGS: usize = 2;
+
+/// Share of the wall time from which on a wait during which other threads ran is shown.
+const LEAST_HIDDEN: f64 = 0.1;
 
 /// Share of the time in user mode from which on system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
@@ -34,7 +39,7 @@ pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
 
 /// The tables of the screen.
 fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
-    let mut time = time_table(&title(profile), &found.time);
+    let mut time = time_table(&title(profile), &found.time, &found.waits);
     time.notes.extend(verdicts(found));
     let mut tables = vec![time, calls(profile, found), savings(profile, found)];
     tables.extend(found.elsewhere.iter().map(elsewhere::table));
@@ -74,6 +79,16 @@ fn user_bound(found: &Attribution) -> Option<String> {
     })
 }
 
+/// What threads waited for, which nothing above shows: others ran meanwhile, or it is not known how much of the wall time it was.
+fn side_by_side(found: &Attribution) -> Option<String> {
+    let is_meant = |wait: &&Wait| !matches!(wait.reason, Reason::Timer | Reason::Children | Reason::Events);
+    let whole_s = found.time.wall_s.unwrap_or(0.0);
+    let hidden = |wait: &&Wait| wait.blocked_s - wait.stalled_s.unwrap_or(0.0) > LEAST_HIDDEN * whole_s;
+    let own = found.waits.iter().filter(is_meant).filter(hidden).take(MOST_WAITS);
+    let own: Vec<String> = own.map(|wait| format!("{} {} s", notes::wait(wait), notes::seconds(wait.blocked_s))).collect();
+    (!own.is_empty()).then(|| format!("Waiting, summed over threads: {}.", own.join(", ")))
+}
+
 fn calls(profile: &Profile, found: &Attribution) -> Table {
     let shown = &found.calls[..found.calls.len().min(MOST_CALLS)];
     let others = others(&found.calls[shown.len()..]);
@@ -101,11 +116,14 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
             let each = row.seconds() * 1e6 / row.calls.max(1) as f64;
             if each > 0.0 { Cell::number(format!("{each:.2}"), each) } else { Cell::default() }
         }),
-        Spec::left("who", |row: &&CallRow| row.process.as_str().into()),
+        Spec::left("who", |row: &&CallRow| match &row.function {
+            Some(function) => format!("{} ({function})", row.process).into(),
+            None => row.process.as_str().into(),
+        }),
     ];
     let waiting = found.calls.iter().any(|row| row.waiting_s.is_some());
     let waiting = waiting.then(|| "Waiting: nothing else of the program ran meanwhile.".to_string());
-    let notes = waiting.into_iter().chain(tree(profile, MOST_PATHS)).collect();
+    let notes = waiting.into_iter().chain(side_by_side(found)).chain(tree(profile, MOST_PATHS)).collect();
     Table::of(&columns, &rows).titled("System calls with most time").noted(notes)
 }
 
@@ -120,7 +138,7 @@ fn others(rows: &[CallRow]) -> Option<CallRow> {
         waiting_s: sum(|row| row.waiting_s),
         blocked_s: sum(|row| row.blocked_s),
         elapsed_s: sum(|row| row.elapsed_s),
-        process: String::new(),
+        ..CallRow::default()
     })
 }
 

@@ -39,6 +39,9 @@ fn calls(calls: &[Call]) -> Checked {
 /// What is only there if it was asked for: names that can be shown, and sums that fit.
 fn details(file: &ProfileFile) -> Checked {
     file.objects.iter().try_for_each(|object| name("objects.call", &object.call))?;
+    file.waits.iter().try_for_each(|wait| name("waits.call", &wait.call))?;
+    fits("waits.blocked_ns", file.waits.iter().map(|wait| wait.blocked_ns))?;
+    fits("waits.stalled_ns", file.waits.iter().filter_map(|wait| wait.stalled_ns))?;
     file.stacks.iter().try_for_each(|stack| name("stacks.call", &stack.call))?;
     file.slowest.iter().try_for_each(|slow| name("slowest.call", &slow.call))?;
     fits("objects.calls", file.objects.iter().map(|object| object.calls).chain(file.objects_dropped))?;

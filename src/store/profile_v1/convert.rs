@@ -47,6 +47,7 @@ impl Wire<Profile> for ProfileFile {
             scope: profile.scope,
             objects: profile.objects.into_iter().map(Into::into).collect(),
             objects_dropped: profile.objects_dropped,
+            waits: profile.waits,
             stacks: profile
                 .stacks
                 .into_iter()
@@ -81,6 +82,7 @@ impl Wire<Profile> for ProfileFile {
             scope: self.scope,
             objects: self.objects.into_iter().map(Into::into).collect(),
             objects_dropped: self.objects_dropped,
+            waits: self.waits,
             stacks: self
                 .stacks
                 .into_iter()

@@ -9,7 +9,7 @@ mod detail;
 
 use super::buckets::Bucket;
 use super::error::FileKind;
-use crate::model::{Class, Ending, Host, ProcessGroup, ProcessPath, Source, StackCount, Tool, TracerFacts, Usage};
+use crate::model::{Class, Ending, Host, ProcessGroup, ProcessPath, Source, StackCount, Tool, TracerFacts, Usage, WaitCount};
 use detail::{Object, SlowCall, is_zero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,9 @@ pub struct ProfileFile {
     /// Calls on objects that there was no room to count; left out if objects were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     objects_dropped: Option<u64>,
+    /// What calls waited for while they were blocked, the longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    waits: Vec<WaitCount>,
     /// Calls by user stack; `blocked_ns` is until the thread ran again, as in `calls`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stacks: Vec<StackCount>,

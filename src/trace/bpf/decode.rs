@@ -122,7 +122,7 @@ fn class_by_amount(key: &Key, counted: &Counted) -> Class {
     drives.class(descriptor(key.kind), number)
 }
 
-fn descriptor(code: u8) -> Option<DescriptorKind> {
+pub(super) fn descriptor(code: u8) -> Option<DescriptorKind> {
     match code {
         kind::REGULAR | kind::LINK => Some(DescriptorKind::File),
         kind::DIRECTORY => Some(DescriptorKind::Directory),

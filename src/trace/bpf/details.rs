@@ -2,16 +2,18 @@
 //! for the mounts, by which files are named.
 
 use super::decode;
-use crate::kernel::bpf::layout::{PART_BYTES, PARTS, SLOWEST, kind};
+use crate::kernel::bpf::layout::{Address, PART_BYTES, PARTS, SLOWEST, kind};
 use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
-use crate::model::{Class, ObjectCount, ObjectKind, Profile, SlowCall, StackCount};
+use crate::model::{Class, DescriptorKind, ObjectCount, ObjectKind, Profile, SlowCall, StackCount, WaitCount};
 use crate::trace::mounts;
 use crate::trace::stacks::{Stacks, UNKNOWN};
 use crate::trace::{Detail, More, TraceOptions};
 use anyhow::{Result, ensure};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
+use zerocopy::FromBytes;
 
 /// Where each device is mounted.
 type Mounts = BTreeMap<u32, String>;
@@ -21,16 +23,21 @@ type Mounts = BTreeMap<u32, String>;
 /// # Errors
 /// What they cannot.
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
-    let More { paths, descriptors, stacks, slowest, .. } = options.more;
+    let More { paths, descriptors, stacks, slowest, waits, .. } = options.more;
     ensure!(slowest <= SLOWEST, "--slowest {slowest}: at most {SLOWEST} calls are kept");
     ensure!(slowest == 0 || options.detail == Detail::Times, "--slowest needs times: leave out --counts");
-    Ok(Wanted { paths, descriptors, stacks, slowest: slowest > 0 })
+    let waits = waits && options.detail == Detail::Times;
+    Ok(Wanted { paths, descriptors, stacks, slowest: slowest > 0, waits })
 }
 
 /// Fills in what was wanted. `sent` has the stacks; tracing began at `begun_ns`, by the clock of the programs.
 pub fn fill(raw: &Raw, detail: Detail, more: More, (sent, begun_ns): (&Stacks, u64), into: &mut Profile) {
-    if more.paths || more.descriptors {
-        objects(raw, detail, &mounts::by_device(&mounts::read()), into);
+    if more.paths || more.descriptors || more.waits {
+        let mounts = mounts::by_device(&mounts::read());
+        if more.paths || more.descriptors {
+            objects(raw, detail, &mounts, into);
+        }
+        into.waits = waits(raw, &mounts);
     }
     if more.stacks {
         stacks(raw, detail, sent, into);
@@ -147,6 +154,57 @@ fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Profile) {
     into.objects = rows.into_values().collect();
     into.objects.sort_by(|a, b| b.count.calls.cmp(&a.count.calls).then_with(|| a.name.cmp(&b.name)));
     into.objects_dropped = Some(dropped);
+}
+
+/// Blocked time by what calls waited for, the longest first.
+fn waits(raw: &Raw, mounts: &Mounts) -> Vec<WaitCount> {
+    let plain = decode::wholly_compat(raw);
+    let mut rows: BTreeMap<_, WaitCount> = BTreeMap::new();
+    for (of, counted) in &raw.waits {
+        let process = decode::process_name(&raw.groups, of.key.group);
+        let call = decode::call_name(&of.key, plain.contains(&of.key.group));
+        let descriptor = decode::descriptor(of.key.kind).filter(|kind| *kind != DescriptorKind::None);
+        let row = rows.entry((of.object, of.waker, process.clone(), call.clone(), descriptor)).or_insert_with(|| {
+            let on = raw.names.get(&of.object).and_then(|name| waited_on(name, &raw.names, mounts));
+            let by = raw.names.get(&of.waker).map(waker);
+            WaitCount { process, call, descriptor, on, by, stalled_ns: Some(0), ..WaitCount::default() }
+        });
+        row.calls += counted.calls;
+        row.blocked_ns += counted.blocked;
+        row.stalled_ns = row.stalled_ns.map(|ns| ns + counted.stalled);
+    }
+    let mut rows: Vec<WaitCount> = rows.into_values().collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.blocked_ns));
+    rows
+}
+
+/// What a call waited for: an object, or the peer of a socket.
+fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> Option<String> {
+    if name.kind as u8 != kind::PEER {
+        return Some(object_name(name, names, mounts).1);
+    }
+    let (peer, _) = Address::read_from_prefix(&name.text).ok()?;
+    let port = u16::from_be(peer.port);
+    let bytes: [u8; 16] = peer.bytes[..16].try_into().ok()?;
+    let address = match i32::from(peer.family) {
+        libc::AF_INET => SocketAddr::from(([bytes[0], bytes[1], bytes[2], bytes[3]], port)).to_string(),
+        libc::AF_INET6 => SocketAddr::from((IpAddr::from(bytes).to_canonical(), port)).to_string(),
+        // A name that begins with a 0 is in no directory: /proc/net/unix has it with an @.
+        libc::AF_UNIX if peer.length == 0 => return None,
+        libc::AF_UNIX if peer.bytes[0] == 0 => {
+            let length = peer.bytes.len().min(peer.length.into());
+            format!("@{}", String::from_utf8_lossy(&peer.bytes[1..length]))
+        }
+        libc::AF_UNIX => text(&peer.bytes).into_owned(),
+        libc::AF_NETLINK => "the kernel (netlink)".to_string(),
+        _ => return None,
+    };
+    Some(if peer.own > 0 { format!("own {address}") } else { address })
+}
+
+fn waker(name: &Name) -> String {
+    let thread = if name.device > 0 { "thread " } else { "" };
+    format!("{thread}{}", text(&name.text))
 }
 
 /// The kind and name of an object, and the directory that it was relative to.

@@ -89,7 +89,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
 
 /// Where a calibration of programs that record the same is kept.
 fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
-    let flags = [wanted.paths, wanted.descriptors, wanted.stacks, wanted.slowest, scope != Scope::Command];
+    let flags = [wanted.paths, wanted.descriptors, wanted.stacks, wanted.slowest, wanted.waits, scope != Scope::Command];
     let flags: String = flags.map(|flag| if flag { '1' } else { '0' }).iter().collect();
     let what = match detail {
         Detail::Times => "times",

@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// Timeout for seeing the end of a command when tracing is stopped.
 const DRAINING: Duration = Duration::from_millis(500);
 
+/// Shorter waits are not worth a look at /proc.
+const LEAST_WAIT_NS: u64 = 100_000;
+
 /// The overhead per call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calibration {
@@ -55,6 +58,8 @@ pub struct NullCall {
 pub struct PtraceTracer {
     stops: Stops,
     times: bool,
+    /// Whether it is recorded what calls waited for.
+    pub waits: bool,
     pub follower: Follower,
     pub tree: Tree,
     pub root: i32,
@@ -74,6 +79,7 @@ impl PtraceTracer {
         PtraceTracer {
             stops,
             times,
+            waits: false,
             calibration,
             follower: Follower::new(stops, None),
             tree: Tree::default(),
@@ -155,6 +161,9 @@ impl PtraceTracer {
         let Some(inside) = self.tree.leave(notice.tid, result) else { return };
         let blocked_ns = self.blocked_ns(&inside, notice);
         self.tree.tally.add(inside.key, outcome, blocked_ns);
+        if let Some(blocked_ns) = blocked_ns.filter(|ns| self.waits && *ns > LEAST_WAIT_NS) {
+            self.tree.waited(notice.tid, &inside, result, blocked_ns);
+        }
     }
 
     /// For how long a call that ended was blocked; `None` if that is not known.
@@ -320,6 +329,7 @@ impl Tracer for PtraceTracer {
         Ok(Profile {
             tracer,
             groups: self.tree.tally.groups(),
+            waits: self.tree.tally.waits(),
             tree: self.tree.paths(),
             usage: self.tree.usage(self.held),
             ending: self.ending,

@@ -3,7 +3,8 @@
 //! While calls are counted, names are numbers, so that counting a call does not allocate.
 
 use crate::model::{
-    CallCount, Class, DescriptorKind, Drives, ProcessGroup, ProcessPath, Selector, drives, power_below, selector,
+    CallCount, Class, DescriptorKind, Drives, ProcessGroup, ProcessPath, Selector, WaitCount, drives, power_below,
+    selector,
 };
 use crate::syscall_names;
 use crate::syscall_names::errno;
@@ -58,7 +59,11 @@ pub struct Tally {
     /// The names of processes, and what started them.
     processes: Vec<Node>,
     sums: HashMap<Key, Sum>,
+    /// Calls and blocked time by process, call, kind of descriptor, what the call was made on, and the process at the other end.
+    waits: HashMap<WaitKey, (u64, u64)>,
 }
+
+type WaitKey = (usize, usize, Option<DescriptorKind>, Option<String>, Option<usize>);
 
 impl Tally {
     /// The number of a process name in these sums: `from` itself, if that has this name, or one that it started.
@@ -118,6 +123,33 @@ impl Tally {
         };
         let key = Key { measure: bytes.map(power_below).or(key.measure), ..key };
         self.sums.entry(key).or_default().add(outcome, blocked_ns, bytes);
+    }
+
+    /// A call was blocked, on this object and until a process of this name did something.
+    pub fn waited(&mut self, key: Key, on: Option<String>, by: Option<usize>, blocked_ns: u64) {
+        let (calls, ns) = self.waits.entry((key.process, key.call, key.descriptor, on, by)).or_default();
+        *calls += 1;
+        *ns = ns.saturating_add(blocked_ns);
+    }
+
+    /// What calls waited for, the longest first.
+    pub fn waits(&self) -> Vec<WaitCount> {
+        let row = |((process, call, descriptor, on, by), (calls, ns)): (&WaitKey, &(u64, u64))| {
+            let name = |process: usize| self.processes[process].name.clone();
+            WaitCount {
+                process: name(*process),
+                call: self.calls[*call].name.clone(),
+                descriptor: *descriptor,
+                on: on.clone(),
+                by: by.map(name),
+                calls: *calls,
+                blocked_ns: *ns,
+                stalled_ns: None,
+            }
+        };
+        let mut rows: Vec<WaitCount> = self.waits.iter().map(row).collect();
+        rows.sort_by(|a, b| b.blocked_ns.cmp(&a.blocked_ns).then_with(|| (&a.call, &a.on).cmp(&(&b.call, &b.on))));
+        rows
     }
 
     /// All sums by process name; names, calls and classes are sorted.

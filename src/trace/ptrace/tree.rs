@@ -4,6 +4,7 @@ use super::account::{Ended, TreeAccount};
 use super::blocked::Stop;
 use super::descriptors::Descriptors;
 use super::tally::{Key, Tally};
+use super::waited::{Other, Waited};
 use crate::kernel::clock::{ThreadClock, ThreadTime};
 use crate::kernel::follow::End;
 use crate::kernel::process::{gains_privileges, name_of};
@@ -12,6 +13,7 @@ use crate::kernel::syscall_stop::Call;
 use crate::kernel::tracee::{executable_architecture, is_thread_of, read_page};
 use crate::kernel::usage::Used;
 use crate::model::{DescriptorKind, Drives, ProcessPath, Usage, depth};
+use crate::syscall_names::bare_name;
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -53,6 +55,9 @@ pub struct Tree {
     account: TreeAccount,
     processes_seen: u64,
     threads_seen: u64,
+    waited: Waited,
+    /// The names of processes that have ended.
+    ended: HashMap<i32, usize>,
     /// Some processes share descriptors: a call of one may change those of another.
     shared_descriptors: bool,
     pub tally: Tally,
@@ -177,6 +182,24 @@ impl Tree {
         Some(inside)
     }
 
+    /// Notes what a call waited for that a stopped task has left, with `result` if it did not fail.
+    pub fn waited(&mut self, tid: i32, inside: &Inside, result: Option<i64>, blocked_ns: u64) {
+        let Some(process) = self.tasks.get(&tid).map(|task| task.process) else { return };
+        let name = bare_name(&self.tally.calls[inside.key.call].name);
+        let other = if inside.key.descriptor.is_some_and(|kind| kind != DescriptorKind::None) {
+            let writes = ["write", "pwrite", "send", "vmsplice"].iter().any(|beginning| name.starts_with(beginning));
+            let others = self.processes.keys().copied().filter(|pid| *pid != process);
+            self.waited.other(tid, inside.argument, writes, others)
+        } else if ["wait", "clone", "vfork", "fork"].iter().any(|beginning| name.starts_with(beginning)) {
+            Other { on: None, by: result.and_then(|pid| i32::try_from(pid).ok()) }
+        } else {
+            Other::default()
+        };
+        let name_of = |pid| self.processes.get(&pid).map(|process| process.name).or(self.ended.get(&pid).copied());
+        let by = other.by.and_then(name_of);
+        self.tally.waited(inside.key, other.on, by, blocked_ns);
+    }
+
     /// A task executes another program; it has its process's ID now. Returns the call of the thread that had this ID
     /// before and whose end is not reported.
     pub fn executed(&mut self, tid: i32, former: i32, warnings: &mut Vec<String>) -> Option<Inside> {
@@ -213,7 +236,10 @@ impl Tree {
             return task.inside;
         }
         let process = self.processes.remove(&tid);
-        process.iter().for_each(|process| self.tally.has_run(process.name));
+        if let Some(process) = &process {
+            self.tally.has_run(process.name);
+            self.ended.insert(tid, process.name);
+        }
         let parent = process.and_then(|process| process.parent);
         let (used, peak_rss_kib) = (Used::from(&end.usage), end.usage.ru_maxrss.unsigned_abs());
         self.account.ended(&Ended { pid: tid, parent, cpu_ns: end.cpu_ns, used, peak_rss_kib });

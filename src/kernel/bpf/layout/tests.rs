@@ -28,11 +28,14 @@ fn programs_have_the_same_types() {
         Counted "counted": calls, unfinished, on_cpu, blocked, woken, preempted, stalled, bytes;
         Entry "entry": key, counted;
         Task "task": owner, group, state, inside, off, restarts, number, kind, value, run, gate, start,
-            off_since, blocked, woken, preempted, stalled, ran, on_since, object, from, fresh, depth, again, base;
+            off_since, blocked, woken, preempted, stalled, ran, on_since, object, from, fresh, depth, again, base, waker,
+            waker_name;
         Window "window": flushes, peak_pages, histogram_of, histograms_used, scratch, stranger, entries,
             histograms, path, frames;
         DurationKey "duration_key": number, gate, bucket;
         ObjectKey "object_key": object, key;
+        WaitKey "wait_key": key, object, waker;
+        Address "address": family, port, own, length, bytes;
         StackKey "stack_key": key, site;
         Event "event": kind, process, space;
         MappedFile "mapped_file": inode, size, device, generation;
@@ -46,12 +49,12 @@ fn programs_have_the_same_types() {
         Details "details": floor, slowest, name;
         GroupKey "group_key": name, id;
         Globals "globals": lost, live, processes, threads, nameless, unseen, unseen_ns, groups, begun,
-            running, changed, peak, on_cpu, waiting, blocked, objects_dropped, stacks_dropped, sites, slow_stacks,
+            running, changed, peak, on_cpu, waiting, blocked, objects_dropped, stacks_dropped, waits_dropped_ns, sites, slow_stacks,
             samples_lost, mappings_lost, samples_user, samples_calls, samples_kernel;
         Place "place": address, process, unused;
         Live "live": key, elapsed, blocked, woken, preempted, stalled, used, pid, process, inside, unused;
         Settings "config": times, enters, scope, switch_has_state, has_cast, group_by, concurrency,
-            has_registers, exec, exit, sigreturn, close, mmap, sampled, task_mask, paths, descriptors, stacks, slowest, cgroup,
+            has_registers, exec, exit, sigreturn, close, mmap, sampled, waits, task_mask, paths, descriptors, stacks, slowest, cgroup,
             calls;
     }
 }

@@ -1,0 +1,89 @@
+//! What calls wait for, by name: programs of tests/waiting/waits.c, as root and as nobody.
+
+use crate::common::{Place, has_bpf, skip, stderr, stdout};
+use serde_json::Value;
+use std::process::Command;
+
+/// A program, and what `why` says of its waits: as root, where BPF is there, or as nobody.
+struct Waits {
+    output: String,
+    document: Value,
+}
+
+fn waits(as_root: bool, words: &[&str]) -> Option<Waits> {
+    if as_root && !has_bpf("why_waits") {
+        return None;
+    }
+    let place = Place::new();
+    let program = place.tmp().join("waits");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/waiting/waits.c");
+    assert!(Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).status().unwrap().success());
+    let words = [&["why", "--format", "json", "--report", "why.json", "--", program.to_str().unwrap()], words].concat();
+    let mut command = if as_root { place.command(&words) } else { place.command_without_rights(&words) };
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", stderr(&done));
+    let document = std::fs::read(place.path().join("why.json")).unwrap();
+    Some(Waits { output: stdout(&done), document: serde_json::from_slice(&document).unwrap() })
+}
+
+impl Waits {
+    /// The longest wait of a call.
+    fn longest(&self, call: &str) -> &Value {
+        let waits = self.document["waits"].as_array().unwrap();
+        waits.iter().find(|wait| wait["name"] == call).unwrap_or_else(|| panic!("no {call}: {waits:#?}"))
+    }
+}
+
+#[test]
+fn a_socket_has_its_peer() {
+    for as_root in [true, false] {
+        let Some(found) = waits(as_root, &["ask"]) else { continue };
+        let wait = found.longest("recvfrom");
+        assert_eq!((&wait["reason"], wait["on"].as_str()), (&"socket".into(), found.output.lines().next()), "{wait}");
+        assert!(wait["blocked_s"].as_f64().unwrap() > 0.05, "{wait}");
+        let by = if as_root { "answering".into() } else { Value::Null };
+        assert_eq!(wait["by"], by, "{wait}");
+        let child = found.longest("wait4");
+        assert_eq!(child["by"], "answering", "{child}");
+    }
+}
+
+#[test]
+fn a_sync_has_its_file() {
+    for as_root in [true, false] {
+        // Of a file in memory, it does not wait.
+        let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+        let path = file.path().to_str().unwrap();
+        if !as_root {
+            std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap_or_default();
+        }
+        let Some(found) = waits(as_root, &["disk", path]) else { continue };
+        let waits = found.document["waits"].as_array().unwrap();
+        let Some(wait) = waits.iter().find(|wait| wait["name"] == "fdatasync") else {
+            skip("a_sync_has_its_file", "no sync waited");
+            continue;
+        };
+        assert_eq!((&wait["reason"], &wait["by"]), (&"disk".into(), &Value::Null), "{wait}");
+        assert!(wait["on"].as_str().unwrap().starts_with(path), "{wait}");
+    }
+}
+
+#[test]
+fn a_lock_has_the_thread_that_gave_it_up() {
+    let Some(found) = waits(true, &["lock"]) else { return };
+    let wait = found.longest("futex");
+    assert_eq!((&wait["reason"], &wait["by"], &wait["on"]), (&"lock".into(), &"thread holding".into(), &Value::Null));
+    assert!(wait["blocked_s"].as_f64().unwrap() > 0.05, "{wait}");
+}
+
+#[test]
+fn a_pipe_has_the_process_at_its_other_end() {
+    for as_root in [true, false] {
+        let Some(found) = waits(as_root, &["partner-on-one-cpu"]) else { continue };
+        let Some(wait) = found.document["waits"].as_array().unwrap().iter().find(|wait| wait["name"] == "read") else {
+            skip("a_pipe_has_the_process_at_its_other_end", "no read waited long enough");
+            continue;
+        };
+        assert_eq!((&wait["reason"], &wait["by"]), (&"pipe".into(), &"waits".into()), "{wait}");
+    }
+}
