@@ -3,9 +3,9 @@
 use super::seconds::s;
 use super::spent::{Spent, is_of_one_thread, stalled_ns};
 use crate::model::{By, CallCount, Profile};
+use crate::syscall_names::bare_name;
 use schemars::JsonSchema;
 use serde::Serialize;
-use crate::syscall_names::bare_name;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One call.

@@ -2,8 +2,9 @@
 //! narrow enough to be used. Pure; the tracers' calibrations call it.
 
 use super::{block_interval, median};
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overhead {
     pub ns: f64,
     pub low: f64,

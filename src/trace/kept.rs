@@ -1,21 +1,21 @@
-//! What calibrations found, kept in the user's private directory until the machine reboots: a file of numbers for each tracer and
-//! what it records. A file that is not of this boot, kernel and version, or that holds anything but sane numbers, is none.
+//! What calibrations found, kept in the user's private directory until the machine reboots: a file for each tracer and what it
+//! records. A file that is not of this boot, kernel and version is none.
 
 use crate::kernel::temporary::{self, Temporary};
 use crate::kernel::{Sources, open, private};
 use crate::runner::state_directory;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
 
 const LARGEST: u64 = 4096;
-/// No calibration finds more nanoseconds than a second.
-const MOST: f64 = 1e9;
 
-/// Where the numbers of one calibration are kept.
+/// Where what one calibration found is kept.
 pub struct Kept {
     file: PathBuf,
-    /// The first line of the file: what the numbers are true for.
+    /// The first line of the file: what it is true for.
     head: String,
 }
 
@@ -34,21 +34,19 @@ impl Kept {
         Some(Kept { file: directory.join(what), head })
     }
 
-    pub fn numbers(&self) -> Option<Vec<f64>> {
-        let text = String::from_utf8(open::bytes(&self.file, LARGEST).ok()?).ok()?;
-        let (head, numbers) = text.split_once('\n')?;
-        let number = |word: &str| word.parse::<f64>().ok().filter(|number| number.abs() <= MOST);
-        if head == self.head { numbers.split_ascii_whitespace().map(number).collect() } else { None }
+    pub fn found<T: DeserializeOwned>(&self) -> Option<T> {
+        let bytes = open::bytes(&self.file, LARGEST).ok()?;
+        let found = bytes.strip_prefix(self.head.as_bytes())?.strip_prefix(b"\n")?;
+        serde_json::from_slice(found).ok()
     }
 
     /// If that fails, the next trace calibrates again.
-    pub fn keep(&self, numbers: &[f64]) {
+    pub fn keep(&self, found: &impl Serialize) {
         let Some(directory) = self.file.parent() else { return };
         temporary::sweep(directory);
-        let Ok(new) = Temporary::beside(directory, 0o600) else { return };
-        let words: Vec<String> = numbers.iter().map(f64::to_string).collect();
+        let (Ok(new), Ok(text)) = (Temporary::beside(directory, 0o600), serde_json::to_string(found)) else { return };
         // Whatever lies there is replaced and not opened.
-        if writeln!(new.file(), "{}\n{}", self.head, words.join(" ")).is_ok() {
+        if writeln!(new.file(), "{}\n{text}", self.head).is_ok() {
             let _ = new.become_file(&self.file, false);
         }
     }
@@ -60,20 +58,20 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn numbers_of_this_boot_are_found_again_and_no_others() {
+    fn what_was_found_in_this_boot_is_found_again_and_nothing_else() {
         let top = tempfile::tempdir().unwrap();
-        let kept = Kept { file: top.path().join("bpf"), head: "boot 1".to_string() };
-        assert_eq!(kept.numbers(), None);
-        kept.keep(&[1.5, -2.0, 1e-3]);
-        assert_eq!(kept.numbers(), Some(vec![1.5, -2.0, 1e-3]));
-        assert_eq!(Kept { head: "boot 2".to_string(), ..kept }.numbers(), None);
         let file = top.path().join("bpf");
-        for damaged in ["", "boot 1", "boot 1\n1 x", "boot 1\nNaN", "boot 1\n1e300", "boot 1\ninf"] {
+        let of = |head: &str| Kept { file: file.clone(), head: head.to_string() };
+        let kept = of("boot 1");
+        assert_eq!(kept.found::<Vec<f64>>(), None);
+        kept.keep(&[1.5, -2.0, 1e-3]);
+        assert_eq!((kept.found(), of("boot 2").found::<Vec<f64>>()), (Some(vec![1.5, -2.0, 1e-3]), None));
+        for damaged in ["", "boot 1", "boot 1\n1 x", "boot 1\n[NaN]", "boot 1\n[1e999]", "boot 11\n[1.0]"] {
             fs::write(&file, damaged).unwrap();
-            assert_eq!(Kept { file: file.clone(), head: "boot 1".to_string() }.numbers(), None, "{damaged}");
+            assert_eq!(kept.found::<Vec<f64>>(), None, "{damaged}");
         }
         fs::remove_file(&file).unwrap();
         crate::kernel::process::make_fifo(&file).unwrap();
-        assert_eq!(Kept { file, head: "boot 1".to_string() }.numbers(), None);
+        assert_eq!(kept.found::<Vec<f64>>(), None);
     }
 }

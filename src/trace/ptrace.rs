@@ -19,7 +19,7 @@ use super::{Detail, TraceOptions, Tracer, TracerKind};
 use crate::kernel::follow::Stops;
 use crate::trace::kept::Kept;
 use anyhow::Result;
-use stops::{Calibration, PtraceTracer};
+use stops::PtraceTracer;
 pub use tree::LOST_PRIVILEGE;
 
 pub const KIND: TracerKind = TracerKind {
@@ -39,12 +39,13 @@ fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let times = options.detail == Detail::Times;
     let kept =
         Kept::of(&format!("ptrace{}{}", if filter { "-filter" } else { "" }, if times { "-times" } else { "" }), &[]);
-    let numbers = kept.as_ref().and_then(Kept::numbers);
-    let calibration = match numbers.as_deref().and_then(Calibration::from_numbers) {
+    let calibration = match kept.as_ref().and_then(Kept::found) {
         Some(before) => before,
         None => {
             let calibration = calibrate::calibrate(stops, times)?;
-            kept.iter().zip(calibration.numbers()).for_each(|(kept, numbers)| kept.keep(&numbers));
+            // Not of a machine that was too busy to know it.
+            let known = calibration.added.is_some_and(|added| added.added().is_some());
+            kept.iter().filter(|_| known).for_each(|kept| kept.keep(&calibration));
             calibration
         }
     };

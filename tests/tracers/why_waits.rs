@@ -18,11 +18,13 @@ fn waits(as_root: bool, words: &[&str]) -> Option<Waits> {
     let program = place.tmp().join("waits");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/waiting/waits.c");
     assert!(Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).status().unwrap().success());
-    let words = [&["why", "--format", "json", "--report", "why.json", "--", program.to_str().unwrap()], words].concat();
+    let report = place.tmp().join("why.json");
+    let [report, program] = [&report, &program].map(|path| path.to_str().unwrap());
+    let words = [&["why", "--format", "json", "--report", report, "--", program], words].concat();
     let mut command = if as_root { place.command(&words) } else { place.command_without_rights(&words) };
     let done = command.output().unwrap();
     assert!(done.status.success(), "{}", stderr(&done));
-    let document = std::fs::read(place.path().join("why.json")).unwrap();
+    let document = std::fs::read(report).unwrap();
     Some(Waits { output: stdout(&done), document: serde_json::from_slice(&document).unwrap() })
 }
 

@@ -111,7 +111,9 @@ static void ask(void)
 		prctl(PR_SET_NAME, "answering");
 		int connection = accept(listening, 0, 0);
 		pause_ms(100);
-		_exit(write(connection, &byte, 1) != 1);
+		int failed = write(connection, &byte, 1) != 1;
+		pause_ms(50);
+		_exit(failed);
 	}
 	if (connect(asking, (void *)&address, length) || recv(asking, &byte, 1, 0) != 1) exit(1);
 	wait(0);

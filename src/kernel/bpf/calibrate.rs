@@ -22,6 +22,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::pipe2;
 use nix::unistd::{ForkResult, Pid, fork, read, write};
+use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -74,7 +75,7 @@ pub const MANY: u32 = 8192;
 pub type Each<T> = [T; KINDS];
 
 /// What tracing does; `None` where too few pairs were done in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Time that tracing adds.
     pub added: Option<Each<Overhead>>,
@@ -156,25 +157,6 @@ impl Calibration {
     /// The time of a call without work that the programs do not see: on the way into the kernel and back.
     pub fn unseen_ns(&self) -> f64 {
         self.offset.filter(|offset| offset.high < 0.0).map_or(0.0, |offset| -offset.ns)
-    }
-
-    /// As numbers to keep.
-    pub fn numbers(&self) -> Option<Vec<f64>> {
-        let all = self.added?.into_iter().chain([self.offset.unwrap_or_default()]);
-        let numbers = all.flat_map(|each| [each.ns, each.low, each.high]);
-        Some(numbers.chain([f64::from(u8::from(self.offset.is_some())), self.call_ns, self.fault_ns]).collect())
-    }
-
-    /// From numbers that were kept; `None` if they make no sense.
-    pub fn from_numbers(numbers: &[f64]) -> Option<Calibration> {
-        let (overheads, rest) = numbers.split_at_checked(3 * (KINDS + 1))?;
-        let &[timed, call_ns, fault_ns] = rest else { return None };
-        let all: Vec<Overhead> =
-            overheads.chunks_exact(3).map(|of| Overhead { ns: of[0], low: of[1], high: of[2] }).collect();
-        let sane = all.iter().all(|of| of.low <= of.ns && of.ns <= of.high) && call_ns >= 0.0 && fault_ns >= 0.0;
-        let (offset, added) = all.split_last().filter(|_| sane)?;
-        let added = Some(added.try_into().ok()?);
-        Some(Calibration { added, offset: (timed > 0.0).then_some(*offset), call_ns, fault_ns })
     }
 
     /// Whether it is known well enough to be used again.
@@ -487,12 +469,11 @@ mod tests {
         let of_kind = |found: &Calibration, kind: Kind| found.added.unwrap()[kind as usize];
         assert_eq!((of_kind(&quiet, Kind::Path).added(), quiet.offset_ns()), (Some(299.0), Some(49.0)));
         assert!(quiet.is_known());
-        assert_eq!(Calibration::from_numbers(&quiet.numbers().unwrap()), Some(quiet));
         let busy = of(PAIRS, 500.0);
         assert_eq!((of_kind(&busy, Kind::Path).added(), busy.offset_ns()), (None, None));
         assert!(!busy.is_known());
         let few = Calibration { call_ns: 150.0, fault_ns: 500.0, ..Calibration::default() };
-        assert_eq!((of(FEWEST_BLOCKS - 1, 0.0), few.numbers()), (few, None));
+        assert_eq!(of(FEWEST_BLOCKS - 1, 0.0), few);
     }
 
     #[test]

@@ -18,10 +18,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 const MAP_CREATE: i32 = 0;
 const MAP_LOOKUP_ELEM: i32 = 1;
 const MAP_UPDATE_ELEM: i32 = 2;
-const MAP_DELETE_ELEM: i32 = 3;
-const MAP_GET_NEXT_KEY: i32 = 4;
 const MAP_FREEZE: i32 = 22;
 const MAP_LOOKUP_BATCH: i32 = 24;
+const MAP_LOOKUP_AND_DELETE_BATCH: i32 = 25;
 
 /// Update flags: create or overwrite; create only.
 const ANY: u64 = 0;
@@ -56,7 +55,6 @@ pub struct MapSpec<'a> {
 pub struct Map<K, V> {
     fd: OwnedFd,
     name: String,
-    kind: u32,
     entries: usize,
     types: PhantomData<(K, V)>,
 }
@@ -112,7 +110,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         let fd = create(spec, size_of::<K>() as u32, size_of::<V>() as u32)
             .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))?;
         let (name, entries) = (spec.name.to_string(), spec.max_entries as usize);
-        Ok(Map { fd, name, kind: spec.kind, entries, types: PhantomData })
+        Ok(Map { fd, name, entries, types: PhantomData })
     }
 
     /// The file descriptor, for instructions that refer to the map.
@@ -186,18 +184,21 @@ impl<K: Plain, V: Plain> Map<K, V> {
         }
     }
 
-    /// All keys with their values, in the kernel's order. Nothing may delete from the map meanwhile.
+    /// All keys of a hash with their values, in the kernel's order. Nothing may delete from the map meanwhile.
     pub fn entries(&self) -> Result<Vec<(K, V)>> {
-        match (self.kind == HASH).then(|| self.batch()).flatten() {
-            Some(entries) => Ok(entries),
-            None => self.one_by_one(),
-        }
+        self.batches(MAP_LOOKUP_BATCH).with_context(|| self.failed("listed"))
     }
 
-    /// All entries of a hash by one call, or a few; `None` if the kernel cannot do that.
-    fn batch(&self) -> Option<Vec<(K, V)>> {
-        let mut keys = K::new_vec_zeroed(self.entries).ok()?;
-        let mut values = V::new_vec_zeroed(self.entries).ok()?;
+    /// Deletes all entries of a hash.
+    pub fn clear(&self) -> Result<()> {
+        self.batches(MAP_LOOKUP_AND_DELETE_BATCH).map(drop).with_context(|| self.failed("cleared"))
+    }
+
+    /// All entries of a hash by one call, or a few (since Linux 5.6).
+    fn batches(&self, command: i32) -> Result<Vec<(K, V)>> {
+        let none = || self.failed("read: no memory");
+        let mut keys = K::new_vec_zeroed(self.entries).ok().with_context(none)?;
+        let mut values = V::new_vec_zeroed(self.entries).ok().with_context(none)?;
         let (mut found, mut from, mut to) = (0, 0u32, 0u32);
         loop {
             let mut request = Batch {
@@ -205,41 +206,23 @@ impl<K: Plain, V: Plain> Map<K, V> {
                 to: (&raw mut to) as u64,
                 keys: keys[found..].as_mut_ptr() as u64,
                 values: values[found..].as_mut_ptr() as u64,
-                count: u32::try_from(self.entries - found).ok()?,
+                count: u32::try_from(self.entries - found)?,
                 map_fd: self.fd.as_raw_fd().cast_unsigned(),
                 ..Batch::default()
             };
             // SAFETY: the kernel writes at most `count` keys and values of the map's lengths, which are K's and V's, where there
             // is room for as many, and a cursor of 4 bytes; it reads one of 4 bytes.
-            let done = unsafe { sys::call(MAP_LOOKUP_BATCH, &mut request) };
+            let done = unsafe { sys::call(command, &mut request) };
             found += request.count as usize;
             from = to;
             match done {
                 Ok(_) if found < self.entries => {}
                 Ok(_) | Err(Errno::ENOENT) => break,
-                Err(_) => return None,
+                Err(error) => return Err(error.into()),
             }
         }
         keys.truncate(found);
-        Some(keys.into_iter().zip(values).collect())
-    }
-
-    fn one_by_one(&self) -> Result<Vec<(K, V)>> {
-        let mut entries: Vec<(K, V)> = Vec::new();
-        while let Some(key) = self.next_key(entries.last().map(|(key, _)| key))? {
-            let value = self.get(&key)?.with_context(|| self.failed("read: it changes meanwhile"))?;
-            entries.push((key, value));
-        }
-        Ok(entries)
-    }
-
-    /// Deletes all entries of a hash.
-    pub fn clear(&self) -> Result<()> {
-        while let Some(key) = self.next_key(None)? {
-            // SAFETY: a deletion reads the key and ignores the value.
-            unsafe { self.command(MAP_DELETE_ELEM, Some(&key), 0, ANY) }.with_context(|| self.failed("cleared"))?;
-        }
-        Ok(())
+        Ok(keys.into_iter().zip(values).collect())
     }
 
     fn update(&self, key: &K, value: &V, flags: u64) -> Result<(), Errno> {
@@ -247,18 +230,8 @@ impl<K: Plain, V: Plain> Map<K, V> {
         unsafe { self.command(MAP_UPDATE_ELEM, Some(key), std::ptr::from_ref(value) as u64, flags) }
     }
 
-    /// The key after `key`, or the first one; `None` at the end.
-    fn next_key(&self, key: Option<&K>) -> Result<Option<K>> {
-        let mut next = K::new_zeroed();
-        // SAFETY: the kernel writes one key of the map's length, which is K's; any bytes are a valid K.
-        match unsafe { self.command(MAP_GET_NEXT_KEY, key, (&raw mut next) as u64, ANY) } {
-            Err(Errno::ENOENT) => Ok(None),
-            done => done.map(|()| Some(next)).with_context(|| self.failed("listed")),
-        }
-    }
-
     /// # Safety
-    /// `value` points to what the command reads or writes there: one value, one key, or nothing.
+    /// `value` points to what the command reads or writes there: one value, or nothing.
     unsafe fn command(&self, command: i32, key: Option<&K>, value: u64, flags: u64) -> Result<(), Errno> {
         let key = key.map_or(0, |key| std::ptr::from_ref(key) as u64);
         let mut request = Element { map_fd: self.fd.as_raw_fd() as u64, key, value, flags };
@@ -303,6 +276,11 @@ mod tests {
         if let Err(why) = crate::kernel::bpf::available() {
             return eprintln!("SKIPPED: {why}");
         }
+        let many = Map::<u64, u64>::create(&MapSpec { max_entries: 3000, ..hash() }).unwrap();
+        (0..3000).for_each(|key| many.set(&key, &(key + 1)).unwrap());
+        let mut all = many.entries().unwrap();
+        all.sort_unstable();
+        assert!(all.into_iter().eq((0..3000).map(|key| (key, key + 1))));
         let map = Map::<[u8; 16], [u64; 2]>::create(&hash()).unwrap();
         let (key, other) = ([7; 16], [8; 16]);
         map.set(&key, &[1, u64::MAX]).unwrap();
@@ -328,22 +306,6 @@ mod tests {
         let fixed = Map::<u32, u64>::create(&MapSpec { flags: READ_ONLY, ..spec }).unwrap();
         fixed.freeze().unwrap();
         assert!(fixed.set(&0, &1).is_err() && fixed.values().is_err());
-    }
-
-    #[test]
-    fn a_hash_is_read_whole_by_batches_as_one_by_one() {
-        if let Err(why) = crate::kernel::bpf::available() {
-            return eprintln!("SKIPPED: {why}");
-        }
-        for count in [0, 1, 1000, 3000] {
-            let map = Map::<u64, [u64; 3]>::create(&MapSpec { max_entries: 3000, ..hash() }).unwrap();
-            (0..count).for_each(|key| map.set(&key, &[key, 1, 2]).unwrap());
-            let mut batch = map.batch().expect("kernels since 5.6 read hashes by batches");
-            let mut single = map.one_by_one().unwrap();
-            batch.sort_unstable();
-            single.sort_unstable();
-            assert_eq!((batch.len() as u64, batch), (count, single));
-        }
     }
 
     #[test]

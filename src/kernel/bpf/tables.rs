@@ -3,8 +3,8 @@
 use super::config::GroupBy;
 use super::events::{RING_BYTES, Sampled};
 use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, Settings, StackKey, Task,
-    WaitKey, Window,
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, Settings, StackKey, Task, WaitKey,
+    Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;

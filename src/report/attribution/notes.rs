@@ -47,7 +47,9 @@ pub fn wait(wait: &Wait) -> String {
     let own = wait.on.as_deref().is_some_and(|on| on.starts_with("own "));
     let preposition = match wait.reason {
         Reason::Pipe | Reason::Socket if own || starts(&["accept"]) => "on",
-        Reason::Pipe | Reason::Socket if starts(&["write", "send", "connect", "pwrite", "mq_timedsend", "msgsnd"]) => "to",
+        Reason::Pipe | Reason::Socket if starts(&["write", "send", "connect", "pwrite", "mq_timedsend", "msgsnd"]) => {
+            "to"
+        }
         Reason::Pipe | Reason::Socket => "from",
         Reason::Children => "for",
         _ => "of",

@@ -9,7 +9,9 @@ mod detail;
 
 use super::buckets::Bucket;
 use super::error::FileKind;
-use crate::model::{Class, Ending, Host, ProcessGroup, ProcessPath, Source, StackCount, Tool, TracerFacts, Usage, WaitCount};
+use crate::model::{
+    Class, Ending, Host, ProcessGroup, ProcessPath, Source, StackCount, Tool, TracerFacts, Usage, WaitCount,
+};
 use detail::{Object, SlowCall, is_zero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

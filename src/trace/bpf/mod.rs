@@ -52,8 +52,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let scope = scope(&options.target)?;
     let details = details::wanted(options)?;
     let kept = kept(detail, details, scope);
-    let numbers = kept.as_ref().and_then(Kept::numbers);
-    let before = numbers.as_deref().and_then(from_numbers);
+    let before: Option<(Calibration, Duration)> = kept.as_ref().and_then(Kept::found);
     let sampled = detail == Detail::Samples || (detail == Detail::Times && !options.more.live);
     let config = Config {
         record: match detail {
@@ -75,8 +74,8 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         (Detail::Times | Detail::Counts, None) => {
             let calibration = bpf::calibrate(&mut programs)?;
             let interruption = programs.sampling().map_or(Duration::ZERO, |(_, interruption)| interruption);
-            if let (Some(kept), true, Some(numbers)) = (kept, calibration.is_known(), calibration.numbers()) {
-                kept.keep(&[numbers, vec![interruption.as_secs_f64()]].concat());
+            if let Some(kept) = kept.filter(|_| calibration.is_known()) {
+                kept.keep(&(calibration, interruption));
             }
             calibration
         }
@@ -89,7 +88,8 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
 
 /// Where a calibration of programs that record the same is kept.
 fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
-    let flags = [wanted.paths, wanted.descriptors, wanted.stacks, wanted.slowest, wanted.waits, scope != Scope::Command];
+    let flags =
+        [wanted.paths, wanted.descriptors, wanted.stacks, wanted.slowest, wanted.waits, scope != Scope::Command];
     let flags: String = flags.map(|flag| if flag { '1' } else { '0' }).iter().collect();
     let what = match detail {
         Detail::Times => "times",
@@ -97,12 +97,6 @@ fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
         Detail::Samples => return None,
     };
     Kept::of(&format!("bpf-{what}-{flags}"), bpf::OBJECT)
-}
-
-fn from_numbers(numbers: &[f64]) -> Option<(Calibration, Duration)> {
-    let (interruption, rest) = numbers.split_last()?;
-    let interruption = Duration::try_from_secs_f64(*interruption).ok()?;
-    Some((Calibration::from_numbers(rest)?, interruption))
 }
 
 fn group_by(grouping: Grouping, tree: bool) -> GroupBy {

@@ -14,6 +14,7 @@ use crate::stats::Overhead;
 use crate::trace::{Root, Tracer, Until, threads};
 use anyhow::{Result, anyhow};
 use nix::errno::Errno;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -24,28 +25,12 @@ const DRAINING: Duration = Duration::from_millis(500);
 const LEAST_WAIT_NS: u64 = 100_000;
 
 /// The overhead per call.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
     pub off_cpu_ns: u64,
     /// Wall time that tracing adds to a call, in nanoseconds.
     pub added: Option<Overhead>,
-}
-
-impl Calibration {
-    /// As numbers to keep; `None` if the machine was too busy to know it.
-    pub fn numbers(&self) -> Option<[f64; 4]> {
-        let added = self.added.filter(|added| added.added().is_some())?;
-        Some([self.off_cpu_ns as f64, added.ns, added.low, added.high])
-    }
-
-    /// From numbers that were kept; `None` if they make no sense.
-    pub fn from_numbers(numbers: &[f64]) -> Option<Calibration> {
-        let &[off_cpu_ns, ns, low, high] = numbers else { return None };
-        let added = Overhead { ns, low, high };
-        let sane = off_cpu_ns >= 0.0 && low <= ns && ns <= high && added.added().is_some();
-        sane.then_some(Calibration { off_cpu_ns: off_cpu_ns as u64, added: Some(added) })
-    }
 }
 
 /// One null call under the tracer.
@@ -149,7 +134,7 @@ impl PtraceTracer {
         if let Some(raw) = &mut self.raw {
             raw.push(NullCall { at: Instant::now(), off_cpu_ns: 0 });
         }
-        if let Some(inside) = self.tree.leave(tid, None) {
+        if let Some(inside) = self.tree.leave(tid) {
             let ends = matches!(self.tree.tally.calls[inside.key.call].name.as_str(), "exit" | "exit_group");
             self.tree.tally.add(inside.key, if ends { Outcome::Unfinished } else { Outcome::Unseen }, None);
         }
@@ -158,7 +143,7 @@ impl PtraceTracer {
     fn left(&mut self, notice: &Notice, outcome: Outcome) {
         let result = if let Outcome::Returned(result) = outcome { Some(result) } else { None };
         // `None` if the entry was not seen: a child's first return, or a call that attaching interrupted.
-        let Some(inside) = self.tree.leave(notice.tid, result) else { return };
+        let Some(inside) = self.tree.leave(notice.tid) else { return };
         let blocked_ns = self.blocked_ns(&inside, notice);
         self.tree.tally.add(inside.key, outcome, blocked_ns);
         if let Some(blocked_ns) = blocked_ns.filter(|ns| self.waits && *ns > LEAST_WAIT_NS) {

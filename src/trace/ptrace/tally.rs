@@ -9,7 +9,7 @@ use crate::model::{
 use crate::syscall_names;
 use crate::syscall_names::errno;
 use crate::trace::lineage::{self, Node};
-use crate::trace::ptrace::descriptors::{Effect, effect};
+use crate::trace::ptrace::descriptors::leaves_alone;
 use std::collections::{BTreeMap, HashMap};
 
 /// What is known of a call at its entry.
@@ -34,22 +34,13 @@ pub enum Outcome {
     Unseen,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Sum {
-    calls: u64,
-    unfinished: u64,
-    errors: BTreeMap<i32, u64>,
-    blocked_ns: Option<u64>,
-    bytes: Option<u64>,
-}
-
 /// A system call that was seen.
 #[derive(Clone, Debug)]
 pub struct Known {
     pub name: String,
     pub drives: Option<Drives>,
     pub selector: Option<&'static Selector>,
-    pub effect: Effect,
+    pub leaves_descriptors: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -58,7 +49,7 @@ pub struct Tally {
     by_number: HashMap<(u32, u64, u32), usize>,
     /// The names of processes, and what started them.
     processes: Vec<Node>,
-    sums: HashMap<Key, Sum>,
+    sums: HashMap<Key, CallCount>,
     /// Calls and blocked time by process, call, kind of descriptor, what the call was made on, and the process at the other end.
     waits: HashMap<WaitKey, (u64, u64)>,
 }
@@ -105,7 +96,7 @@ impl Tally {
             calls.push(Known {
                 drives: drives(plain),
                 selector: selector(plain),
-                effect: effect(plain),
+                leaves_descriptors: leaves_alone(plain),
                 name: name.clone(),
             });
             calls.len() - 1
@@ -122,7 +113,18 @@ impl Tally {
             _ => None,
         };
         let key = Key { measure: bytes.map(power_below).or(key.measure), ..key };
-        self.sums.entry(key).or_default().add(outcome, blocked_ns, bytes);
+        let sum = self.sums.entry(key).or_default();
+        sum.calls += 1;
+        match outcome {
+            Outcome::Failed(number) => *sum.errors.entry(errno::name(number)).or_default() += 1,
+            Outcome::Unfinished => sum.unfinished += 1,
+            Outcome::Returned(_) | Outcome::Unseen => {}
+        }
+        let add = |sum: &mut Option<u64>, more: Option<u64>| {
+            *sum = more.map(|more| sum.unwrap_or(0).saturating_add(more)).or(*sum);
+        };
+        add(&mut sum.blocked_ns, blocked_ns);
+        add(&mut sum.bytes, bytes);
     }
 
     /// A call was blocked, on this object and until a process of this name did something.
@@ -156,7 +158,8 @@ impl Tally {
     pub fn groups(&self) -> Vec<ProcessGroup> {
         let mut groups: BTreeMap<&str, BTreeMap<(String, Class), CallCount>> = BTreeMap::new();
         for (key, sum) in &self.sums {
-            let count = sum.count(&self.calls[key.call], key);
+            let known = &self.calls[key.call];
+            let count = CallCount { call: known.name.clone(), class: known.class(key), ..sum.clone() };
             let calls = groups.entry(&self.processes[key.process].name).or_default();
             let of = (count.call.clone(), count.class.clone());
             calls.entry(of).and_modify(|sum| sum.add(&count)).or_insert(count);
@@ -179,36 +182,6 @@ impl Known {
         let class = self.drives.map(|drives| drives.class(key.descriptor, key.measure)).unwrap_or_default();
         let operation = self.selector.zip(key.selected).and_then(|(selector, value)| selector.operation(value));
         Class { operation, ..class }
-    }
-}
-
-impl Sum {
-    fn add(&mut self, outcome: Outcome, blocked_ns: Option<u64>, bytes: Option<u64>) {
-        self.calls += 1;
-        match outcome {
-            Outcome::Failed(number) => *self.errors.entry(number).or_insert(0) += 1,
-            Outcome::Unfinished => self.unfinished += 1,
-            Outcome::Returned(_) | Outcome::Unseen => {}
-        }
-        if let Some(ns) = blocked_ns {
-            self.blocked_ns = Some(self.blocked_ns.unwrap_or(0).saturating_add(ns));
-        }
-        if let Some(bytes) = bytes {
-            self.bytes = Some(self.bytes.unwrap_or(0) + bytes);
-        }
-    }
-
-    fn count(&self, known: &Known, key: &Key) -> CallCount {
-        CallCount {
-            call: known.name.clone(),
-            class: known.class(key),
-            calls: self.calls,
-            unfinished: self.unfinished,
-            errors: self.errors.iter().map(|(number, count)| (errno::name(*number), *count)).collect(),
-            blocked_ns: self.blocked_ns,
-            bytes: self.bytes,
-            ..CallCount::default()
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::account::{Ended, TreeAccount};
 use super::blocked::Stop;
-use super::descriptors::Descriptors;
+use super::descriptors::{Descriptors, kind};
 use super::tally::{Key, Tally};
 use super::waited::{Other, Waited};
 use crate::kernel::clock::{ThreadClock, ThreadTime};
@@ -44,7 +44,6 @@ struct Process {
     architecture: u32,
     parent: Option<i32>,
     threads: u32,
-    descriptors: Descriptors,
 }
 
 /// All traced tasks, and what they have done.
@@ -55,11 +54,10 @@ pub struct Tree {
     account: TreeAccount,
     processes_seen: u64,
     threads_seen: u64,
+    descriptors: Descriptors,
     waited: Waited,
     /// The names of processes that have ended.
     ended: HashMap<i32, usize>,
-    /// Some processes share descriptors: a call of one may change those of another.
-    shared_descriptors: bool,
     pub tally: Tally,
     /// Reports of unknown threads.
     pub lost: u64,
@@ -104,9 +102,7 @@ impl Tree {
             Some(parent) => (parent.name, parent.architecture),
             None => (self.tally.process(None, &name_of(pid)), executable_architecture(pid)),
         };
-        let process =
-            Process { name, fresh: true, architecture, parent, threads: 1, descriptors: Descriptors::default() };
-        self.processes.insert(pid, process);
+        self.processes.insert(pid, Process { name, fresh: true, architecture, parent, threads: 1 });
         self.processes_seen += 1;
         self.account.started(pid);
     }
@@ -122,7 +118,7 @@ impl Tree {
     /// A task enters a call. The call is timed if `stops`, the task's number of stops so far, is given.
     pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
         let task = self.tasks.get_mut(&tid);
-        let process = task.as_ref().and_then(|task| self.processes.get_mut(&task.process));
+        let process = task.as_ref().and_then(|task| self.processes.get(&task.process));
         let (Some(task), Some(process)) = (task, process) else {
             self.lost += 1;
             return;
@@ -130,14 +126,10 @@ impl Tree {
         let number = self.tally.call(call.architecture, call.number, process.architecture);
         let known = &self.tally.calls[number];
         let argument = call.arguments[0] as i32;
-        if known.name.starts_with("clone") || known.name.starts_with("unshare") {
-            self.shared_descriptors |= shares_descriptors(tid, &known.name, call);
+        if !known.leaves_descriptors {
+            self.descriptors.clear();
         }
-        process.descriptors.note(known.effect, argument, None);
-        if self.shared_descriptors {
-            process.descriptors = Descriptors::default();
-        }
-        let (descriptor, measure) = measure(known.drives, tid, call, &mut process.descriptors);
+        let (descriptor, measure) = measure(known.drives, (task.process, tid), call, &mut self.descriptors);
         let selected =
             known.selector.map(|selector| call.arguments[usize::from(selector.argument)] as u32 & selector.mask());
         let key = Key { process: process.name, call: number, descriptor, measure, selected };
@@ -168,14 +160,15 @@ impl Tree {
         time
     }
 
-    /// A task leaves its call, with `result` if it did not fail. Returns the call; `None` if it was in none that
-    /// counts.
-    pub fn leave(&mut self, tid: i32, result: Option<i64>) -> Option<Inside> {
+    /// A task leaves its call, which is returned; `None` if it was in none that counts.
+    pub fn leave(&mut self, tid: i32) -> Option<Inside> {
         let task = self.tasks.get_mut(&tid)?;
         let inside = task.inside.take()?;
         let process = self.processes.get_mut(&task.process)?;
         let known = &self.tally.calls[inside.key.call];
-        process.descriptors.note(known.effect, inside.argument, result);
+        if !known.leaves_descriptors {
+            self.descriptors.clear();
+        }
         if known.name.starts_with("prctl") && inside.argument == libc::PR_SET_NAME && task.process == tid {
             process.name = self.tally.process(Some(process.name), &name_of(tid));
         }
@@ -219,7 +212,6 @@ impl Tree {
             process.fresh &= process.name == name;
             process.name = name;
             process.architecture = executable_architecture(tid);
-            process.descriptors = Descriptors::default();
             process.threads -= u32::from(stray.is_some() && process.threads > 1);
             note_program(tid, process.architecture, warnings);
         }
@@ -286,34 +278,19 @@ fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
     }
 }
 
-/// The relevant flags of clone(2).
-const CLONE_FILES: u64 = libc::CLONE_FILES as u64;
-const CLONE_THREAD: u64 = libc::CLONE_THREAD as u64;
-
-/// Whether a call starts a process that shares descriptors with its parent.
-fn shares_descriptors(tid: i32, name: &str, call: &Call) -> bool {
-    let mut word = [0u8; 8];
-    let flags = match name.starts_with("clone3") {
-        true if read_page(tid, call.arguments[0], &mut word).is_ok() => u64::from_ne_bytes(word),
-        true => CLONE_FILES,
-        false => call.arguments[0],
-    };
-    flags & CLONE_FILES != 0 && flags & CLONE_THREAD == 0
-}
-
 /// The class of a call, as far as its entry shows: the kind of its descriptor, and what else drives its cost.
 fn measure(
     drives: Option<Drives>,
-    tid: i32,
+    thread: (i32, i32),
     call: &Call,
     descriptors: &mut Descriptors,
 ) -> (Option<DescriptorKind>, Option<u64>) {
     let value = |argument: u8| call.arguments.get(usize::from(argument)).copied().unwrap_or(0);
     match drives {
         Some(Drives::Bytes { descriptor: argument } | Drives::Descriptor { argument }) => {
-            (Some(descriptors.kind(tid, value(argument) as i32)), None)
+            (Some(kind(descriptors, thread, value(argument) as i32)), None)
         }
-        Some(Drives::Path { argument }) => (None, names_at(tid, value(argument))),
+        Some(Drives::Path { argument }) => (None, names_at(thread.1, value(argument))),
         Some(drives @ (Drives::Length { argument } | Drives::Set { argument })) => {
             (None, Some(drives.rounded(value(argument))))
         }
@@ -347,13 +324,5 @@ mod tests {
         let path = c"/usr/lib/x";
         assert_eq!(names_at(pid, path.as_ptr() as u64), Some(3));
         assert_eq!(names_at(pid, 0), None);
-    }
-
-    #[test]
-    fn only_processes_that_share_descriptors_count_as_sharing() {
-        let clone = |flags| Call { architecture: 0, number: 0, arguments: [flags, 0, 0, 0, 0, 0] };
-        assert!(shares_descriptors(0, "clone", &clone(CLONE_FILES)));
-        assert!(!shares_descriptors(0, "clone", &clone(CLONE_FILES | CLONE_THREAD)));
-        assert!(!shares_descriptors(0, "clone", &clone(17)));
     }
 }

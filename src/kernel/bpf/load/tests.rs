@@ -32,7 +32,7 @@ fn the_verifier_takes_every_variant() {
     }
     let calls = Rows::new_box_zeroed().unwrap();
     let numbers = Numbers::default();
-    let all = Wanted { paths: true, descriptors: true, stacks: true, slowest: true };
+    let all = Wanted { paths: true, descriptors: true, stacks: true, slowest: true, waits: true };
     for (record, scope, registers, casts) in [
         (Record::Times, Scope::Command, true, true),
         (Record::Counts, Scope::Command, true, true),
@@ -66,7 +66,7 @@ fn the_verifier_takes_every_variant() {
 fn the_object_leaves_nothing_to_its_loader_that_libbpf_does_not_do() {
     let object = Object::parse(object::BYTES).unwrap();
     let of = |target: &str| object.programs.iter().filter(|program| program.target == target).count();
-    assert_eq!((of("task"), of(""), of("sys_enter"), object.programs.len()), (2, 2, 1, 12));
+    assert_eq!((of("task"), of(""), of("sys_enter"), object.programs.len()), (2, 2, 1, 13));
     const EXIT: u64 = 0x95;
     assert!(object.programs.iter().all(|program| program.code.contains(&EXIT)), "each has its own part of a section");
     for name in ["tasks", "windows", "details"] {
