@@ -1,12 +1,11 @@
 //! What the programs report through the ring of events, as in `bpf/`.
 
-use super::layout::StackKey;
+use super::layout::{StackKey, shared};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Bytes of the ring of events.
 pub const RING_BYTES: usize = 32 << 20;
 pub const MAPPED_BYTES: usize = 2048;
-pub const STACK_BYTES: usize = 32768;
 pub const AUXV_WORDS: usize = 32;
 
 /// Kinds of events: `enum event_kind`.
@@ -17,81 +16,70 @@ pub mod event {
     pub const EXECUTED: u32 = 4;
 }
 
-/// What each event begins with.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Event {
-    pub kind: u32,
-    pub process: u32,
-    pub space: u64,
-}
+shared! {
+    EVENTS:
+    /// What each event begins with.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Event "event" {
+        kind: u32,
+        process: u32,
+        space: u64,
+    }
 
-/// A file as the kernel knows it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct MappedFile {
-    pub inode: u64,
-    pub size: u64,
-    pub device: u32,
-    pub generation: u32,
-}
+    /// A file as the kernel knows it.
+    #[derive(Debug, Default, PartialEq, Eq, Hash)]
+    MappedFile "mapped_file" {
+        inode: u64,
+        size: u64,
+        device: u32,
+        generation: u32,
+    }
 
-/// A process has mapped a file as code.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Mapped {
-    pub event: Event,
-    pub file: MappedFile,
-    pub start: u64,
-    pub end: u64,
-    pub offset: u64,
-    pub length: u64,
-    pub path: [u8; MAPPED_BYTES],
-}
+    /// A process has mapped a file as code.
+    #[derive(Debug, PartialEq, Eq)]
+    Mapped "mapped" {
+        event: Event,
+        file: MappedFile,
+        start: u64,
+        end: u64,
+        offset: u64,
+        length: u64,
+        path: [u8; MAPPED_BYTES],
+    }
 
-/// A process has executed a program.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Executed {
-    pub event: Event,
-    pub file: MappedFile,
-    pub auxv: [u64; AUXV_WORDS],
-    pub root_device: u32,
-    pub mounts: u32,
-    pub length: u64,
-    pub root_length: u64,
-    pub path: [u8; MAPPED_BYTES],
-    pub root: [u8; MAPPED_BYTES],
-}
+    /// A process has executed a program.
+    #[derive(Debug, PartialEq, Eq)]
+    Executed "executed" {
+        event: Event,
+        file: MappedFile,
+        auxv: [u64; AUXV_WORDS],
+        root_device: u32,
+        mounts: u32,
+        length: u64,
+        root_length: u64,
+        path: [u8; MAPPED_BYTES],
+        root: [u8; MAPPED_BYTES],
+    }
 
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Forked {
-    pub event: Event,
-    pub parent: u32,
-    pub unused: u32,
-}
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Forked "forked" {
+        event: Event,
+        parent: u32,
+        unused: u32,
+    }
 
-/// A call was made. The bytes of its stack that were copied, from `sp` on, follow.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub struct Sample {
-    pub event: Event,
-    pub key: StackKey,
-    pub weight: u64,
-    pub ip: u64,
-    pub sp: u64,
-    pub fp: u64,
-    pub lr: u64,
-    pub vdso: u64,
-    pub slow: u32,
-    pub unused: u32,
-}
-
-/// The same with room for the stack, as it is made.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct Sampled {
-    pub sample: Sample,
-    pub stack: [u8; STACK_BYTES],
+    /// A call was made. The bytes of its stack that were copied, from `sp` on, follow.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Sample "sample" {
+        event: Event,
+        key: StackKey,
+        weight: u64,
+        ip: u64,
+        sp: u64,
+        fp: u64,
+        lr: u64,
+        vdso: u64,
+        slow: u32,
+        unused: u32,
+    }
 }

@@ -2,7 +2,7 @@
 //! and constants; a test compares them with the types in the compiled object.
 
 use crate::kernel::usage::Used;
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 /// Call numbers in `Config::calls`, per gate.
 pub const NUMBERS: usize = 512;
@@ -82,290 +82,260 @@ pub mod what {
     pub const CLOSE: u8 = 8;
 }
 
-/// What a call's class is made of.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct Row {
-    pub what: u8,
-    pub argument: u8,
-    pub operation: u8,
-    pub directory: u8,
-    pub mask: u32,
-}
-
-/// What calls are counted by.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, FromBytes, IntoBytes, Immutable)]
-pub struct Key {
-    pub group: u32,
-    pub number: u16,
-    pub error: u16,
-    pub operation: u32,
-    pub gate: u8,
-    pub kind: u8,
-    pub value: u8,
-    pub unused: u8,
-}
-
-/// Sums over the calls of one key.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct Counted {
-    pub calls: u64,
-    pub unfinished: u64,
-    pub on_cpu: u64,
-    pub blocked: u64,
-    pub woken: u64,
-    pub preempted: u64,
-    pub stalled: u64,
-    pub bytes: u64,
-}
-
-/// An entry of a window; empty if both sums of calls are 0.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
-pub struct Entry {
-    pub key: Key,
-    pub counted: Counted,
-}
-
-/// A traced task.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
-pub struct Task {
-    pub owner: u64,
-    pub group: u32,
-    pub state: u8,
-    pub inside: u8,
-    pub off: u8,
-    pub restarts: u8,
-    pub number: u32,
-    pub kind: u8,
-    pub value: u8,
-    pub run: u8,
-    pub gate: u8,
-    pub start: u64,
-    pub off_since: u64,
-    pub blocked: u64,
-    pub woken: u64,
-    pub preempted: u64,
-    pub stalled: u64,
-    pub ran: u64,
-    pub on_since: u64,
-    pub object: u64,
-    pub from: u32,
-    pub fresh: u16,
-    pub depth: u16,
-    pub again: Key,
-    pub base: [u64; 6],
-    pub waker: u64,
-    pub waker_name: [u64; 2],
-}
-
-/// What one CPU counted and has not handed to the shared maps.
-#[repr(C)]
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
-pub struct Window {
-    pub flushes: u64,
-    pub peak_pages: u64,
-    pub histogram_of: [u8; 2 * NUMBERS],
-    pub histograms_used: u64,
-    pub scratch: u64,
-    pub stranger: u64,
-    pub entries: [Entry; ENTRIES],
-    pub histograms: [[u32; BUCKETS]; HISTOGRAMS],
-    pub path: [u8; PATH_BYTES + PIECE_BYTES],
-    pub frames: [u64; FRAMES],
-}
-
-/// A count of durations that found no place in a window.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct DurationKey {
-    pub number: u16,
-    pub gate: u16,
-    pub bucket: u32,
-}
-
-/// What makes a group.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct GroupKey {
-    /// Ends with a 0.
-    pub name: [u8; NAME_BYTES],
-    pub id: u64,
-}
-
-/// What calls are counted by if they are counted by path or descriptor.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct ObjectKey {
-    pub object: u64,
-    pub key: Key,
-}
-
-/// What blocked time is counted by if it is wanted what calls waited for.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct WaitKey {
-    pub key: Key,
-    pub object: u64,
-    pub waker: u64,
-}
-
-/// The address of a socket's peer, or its own if it has no peer.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct Address {
-    pub family: u16,
-    /// In network order.
-    pub port: u16,
-    pub own: u16,
-    pub length: u16,
-    pub bytes: [u8; 112],
-}
-
-/// What calls are counted by if stacks are wanted: the call, and a number for where it was made.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, FromBytes, IntoBytes, Immutable)]
-pub struct StackKey {
-    pub key: Key,
-    pub site: u64,
-}
-
-/// What is known of a path or descriptor.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct Name {
-    pub inode: u64,
-    pub directory: u64,
-    pub device: u32,
-    pub kind: u16,
-    pub length: u16,
-    pub text: [u8; 512],
-}
-
 /// Bytes of each name in the text of a descriptor's file, and how many there are at most.
 pub const PART_BYTES: usize = 64;
 pub const PARTS: usize = 512 / PART_BYTES;
 
-/// A call that took long.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct Slow {
-    pub key: Key,
-    pub start: u64,
-    pub elapsed: u64,
-    pub blocked: u64,
-    pub woken: u64,
-    pub process: u32,
-    pub stack: u32,
-}
-
 /// How many of the slowest calls are kept for each CPU.
 pub const SLOWEST: usize = 64;
-
-/// What one CPU needs for details.
-#[repr(C)]
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
-pub struct Details {
-    pub floor: u64,
-    pub slowest: [Slow; SLOWEST],
-    pub name: Name,
-}
 
 /// Threads on a CPU that are distinguished; the last level is that many or more.
 pub const LEVELS: usize = 64;
 
-/// Counters of all CPUs.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct Globals {
-    pub lost: u64,
-    pub live: i64,
-    pub processes: u64,
-    pub threads: u64,
-    pub nameless: u64,
-    pub unseen: u64,
-    pub unseen_ns: u64,
-    pub groups: u64,
-    pub begun: u64,
-    pub running: u64,
-    pub changed: u64,
-    pub peak: u64,
-    pub on_cpu: [u64; LEVELS],
-    pub waiting: u64,
-    pub blocked: u64,
-    pub objects_dropped: u64,
-    pub stacks_dropped: u64,
-    pub waits_dropped_ns: u64,
-    pub sites: u64,
-    pub slow_stacks: u64,
-    pub samples_lost: u64,
-    pub mappings_lost: u64,
-    pub samples_user: u64,
-    pub samples_calls: u64,
-    pub samples_kernel: u64,
-}
+/// Structs that the programs have too: laid out as in C, with the name there, any bytes valid, all fields public.
+macro_rules! shared {
+    ($table:ident: $($(#[$about:meta])* $ours:ident $theirs:literal { $($(#[$field_about:meta])* $field:ident: $of:ty,)* })*) => {
+        $(
+            $(#[$about])*
+            #[repr(C)]
+            #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+            pub struct $ours {
+                $($(#[$field_about])* pub $field: $of,)*
+            }
+        )*
 
-/// Where samples beside the counting of calls found a CPU.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, FromBytes, IntoBytes, Immutable)]
-pub struct Place {
-    pub address: u64,
-    pub process: u32,
-    pub unused: u32,
+        /// The names of these structs there, their sizes, and the names and offsets of their fields.
+        #[cfg(test)]
+        pub(super) const $table: &[(&str, usize, &[(&str, usize)])] = &[$(
+            ($theirs, size_of::<$ours>(), &[$((stringify!($field), std::mem::offset_of!($ours, $field))),*])
+        ),*];
+    };
+}
+pub(super) use shared;
+
+shared! {
+    LAYOUT:
+    /// What a call's class is made of.
+    #[derive(Debug, PartialEq, Eq)]
+    Row "row" {
+        what: u8,
+        argument: u8,
+        operation: u8,
+        directory: u8,
+        mask: u32,
+    }
+
+    /// What calls are counted by.
+    #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    Key "key" {
+        group: u32,
+        number: u16,
+        error: u16,
+        operation: u32,
+        gate: u8,
+        kind: u8,
+        value: u8,
+        unused: u8,
+    }
+
+    /// Sums over the calls of one key.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Counted "counted" {
+        calls: u64,
+        unfinished: u64,
+        on_cpu: u64,
+        blocked: u64,
+        woken: u64,
+        preempted: u64,
+        stalled: u64,
+        bytes: u64,
+    }
+
+    /// An entry of a window; empty if both sums of calls are 0.
+    #[derive(Debug)]
+    Entry "entry" {
+        key: Key,
+        counted: Counted,
+    }
+
+    /// What one CPU counted and has not handed to the shared maps.
+    Window "window" {
+        flushes: u64,
+        peak_pages: u64,
+        histogram_of: [u8; 2 * NUMBERS],
+        histograms_used: u64,
+        scratch: u64,
+        stranger: u64,
+        entries: [Entry; ENTRIES],
+        histograms: [[u32; BUCKETS]; HISTOGRAMS],
+        path: [u8; PATH_BYTES + PIECE_BYTES],
+        frames: [u64; FRAMES],
+    }
+
+    /// A count of durations that found no place in a window.
+    #[derive(Debug, PartialEq, Eq)]
+    DurationKey "duration_key" {
+        number: u16,
+        gate: u16,
+        bucket: u32,
+    }
+
+    /// What makes a group.
+    #[derive(Debug, PartialEq, Eq)]
+    GroupKey "group_key" {
+        /// Ends with a 0.
+        name: [u8; NAME_BYTES],
+        id: u64,
+    }
+
+    /// What calls are counted by if they are counted by path or descriptor.
+    #[derive(Debug, PartialEq, Eq)]
+    ObjectKey "object_key" {
+        object: u64,
+        key: Key,
+    }
+
+    /// What blocked time is counted by if it is wanted what calls waited for.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    WaitKey "wait_key" {
+        key: Key,
+        object: u64,
+        waker: u64,
+    }
+
+    /// The address of a socket's peer, or its own if it has no peer.
+    #[derive(Debug, PartialEq, Eq)]
+    Address "address" {
+        family: u16,
+        /// In network order.
+        port: u16,
+        own: u16,
+        length: u16,
+        bytes: [u8; 112],
+    }
+
+    /// What calls are counted by if stacks are wanted: the call, and a number for where it was made.
+    #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    StackKey "stack_key" {
+        key: Key,
+        site: u64,
+    }
+
+    /// What is known of a path or descriptor.
+    #[derive(Debug, PartialEq, Eq)]
+    Name "name" {
+        inode: u64,
+        directory: u64,
+        device: u32,
+        kind: u16,
+        length: u16,
+        text: [u8; 512],
+    }
+
+    /// A call that took long.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Slow "slow" {
+        key: Key,
+        start: u64,
+        elapsed: u64,
+        blocked: u64,
+        woken: u64,
+        process: u32,
+        stack: u32,
+    }
+
+    /// What one CPU needs for details.
+    Details "details" {
+        floor: u64,
+        slowest: [Slow; SLOWEST],
+        name: Name,
+    }
+
+    /// Counters of all CPUs.
+    #[derive(Debug, PartialEq, Eq)]
+    Globals "globals" {
+        lost: u64,
+        live: i64,
+        processes: u64,
+        threads: u64,
+        nameless: u64,
+        unseen: u64,
+        unseen_ns: u64,
+        groups: u64,
+        begun: u64,
+        running: u64,
+        changed: u64,
+        peak: u64,
+        on_cpu: [u64; LEVELS],
+        waiting: u64,
+        blocked: u64,
+        objects_dropped: u64,
+        stacks_dropped: u64,
+        waits_dropped_ns: u64,
+        sites: u64,
+        slow_stacks: u64,
+        samples_lost: u64,
+        mappings_lost: u64,
+        samples_user: u64,
+        samples_calls: u64,
+        samples_kernel: u64,
+    }
+
+    /// Where samples beside the counting of calls found a CPU.
+    #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    Place "place" {
+        address: u64,
+        process: u32,
+        unused: u32,
+    }
+
+    /// A traced task, as it is listed.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Live "live" {
+        key: Key,
+        elapsed: u64,
+        blocked: u64,
+        woken: u64,
+        preempted: u64,
+        stalled: u64,
+        used: Used,
+        pid: u32,
+        process: u32,
+        inside: u32,
+        unused: u32,
+    }
+
+    /// What the programs are loaded for.
+    Settings "config" {
+        times: u8,
+        enters: u8,
+        scope: u8,
+        switch_has_state: u8,
+        has_cast: u8,
+        group_by: u8,
+        concurrency: u8,
+        has_registers: u8,
+        exec: [[u16; 2]; 2],
+        exit: [[u16; 2]; 2],
+        sigreturn: [u16; 2],
+        close: [u16; 2],
+        mmap: [u16; 2],
+        sampled: u16,
+        waits: u16,
+        task_mask: u32,
+        paths: u8,
+        descriptors: u8,
+        stacks: u8,
+        slowest: u8,
+        cgroup: u64,
+        calls: Rows,
+    }
 }
 
 impl Default for Globals {
     fn default() -> Globals {
         Globals::new_zeroed()
     }
-}
-
-/// A traced task, as it is listed.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-pub struct Live {
-    pub key: Key,
-    pub elapsed: u64,
-    pub blocked: u64,
-    pub woken: u64,
-    pub preempted: u64,
-    pub stalled: u64,
-    pub used: Used,
-    pub pid: u32,
-    pub process: u32,
-    pub inside: u32,
-    pub unused: u32,
-}
-
-/// What the programs are loaded for.
-#[repr(C)]
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
-pub struct Settings {
-    pub times: u8,
-    pub enters: u8,
-    pub scope: u8,
-    pub switch_has_state: u8,
-    pub has_cast: u8,
-    pub group_by: u8,
-    pub concurrency: u8,
-    pub has_registers: u8,
-    pub exec: [[u16; 2]; 2],
-    pub exit: [[u16; 2]; 2],
-    pub sigreturn: [u16; 2],
-    pub close: [u16; 2],
-    pub mmap: [u16; 2],
-    pub sampled: u16,
-    pub waits: u16,
-    pub task_mask: u32,
-    pub paths: u8,
-    pub descriptors: u8,
-    pub stacks: u8,
-    pub slowest: u8,
-    pub cgroup: u64,
-    pub calls: Rows,
 }
 
 /// A row per call: the native ones first, then those of 32-bit programs.

@@ -1,10 +1,9 @@
 //! The maps of the programs.
 
 use super::config::GroupBy;
-use super::events::{RING_BYTES, Sampled};
+use super::events::RING_BYTES;
 use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, Settings, StackKey, Task, WaitKey,
-    Window,
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, Settings, StackKey, WaitKey, Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;
@@ -14,7 +13,7 @@ use super::sys;
 use crate::kernel::Sources;
 use crate::kernel::usage::Used;
 use anyhow::{Context, Result, ensure};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 const PAGE: usize = 4096;
 /// The key of an array with one value.
@@ -23,7 +22,9 @@ pub const ONLY: u32 = 0;
 /// The maps that the programs share with this process.
 pub struct Tables {
     pub windows: Map<u32, Window>,
-    pub tasks: Map<u32, Task>,
+    /// What only programs read.
+    tasks: OwnedFd,
+    samples: OwnedFd,
     /// By process file descriptor.
     pub marks: Map<i32, u64>,
     pub calls: Map<Key, Counted>,
@@ -37,7 +38,6 @@ pub struct Tables {
     /// By hash.
     pub names: Map<u64, Name>,
     pub stack_counts: Map<StackKey, Counted>,
-    pub samples: Map<u32, Sampled>,
     pub events: Ring,
     pub details: Map<u32, Details>,
     pub places: Map<Place, u64>,
@@ -63,7 +63,7 @@ impl Tables {
         let samples = MapSpec { max_entries: samplers, ..defined(object, "samples")? };
         let tables = Tables {
             windows: create(object, &windows)?,
-            tasks: create(object, &tasks)?,
+            tasks: unread(object, &tasks)?,
             marks: create(object, &marks)?,
             calls: create(object, &defined(object, "calls")?)?,
             durations: create(object, &defined(object, "durations")?)?,
@@ -74,7 +74,7 @@ impl Tables {
             waits: create(object, &sized("waits", settings.waits > 0)?)?,
             names: create(object, &sized("names", with_objects || settings.waits > 0)?)?,
             stack_counts: create(object, &sized("stack_counts", settings.stacks > 0)?)?,
-            samples: create(object, &samples)?,
+            samples: unread(object, &samples)?,
             events: Ring::create("events", if settings.stacks > 0 { RING_BYTES } else { PAGE })?,
             details: create(object, &details)?,
             places: create(object, &sized("places", settings.times > 0)?)?,
@@ -93,12 +93,14 @@ impl Tables {
                 match name {
                     $(stringify!($map) => self.$map.descriptor(),)*
                     "config" => self.settings.descriptor(),
+                    "tasks" => self.tasks.as_raw_fd(),
+                    "samples" => self.samples.as_raw_fd(),
                     _ => return None,
                 }
             };
         }
         let descriptor = descriptor_of!(
-            windows tasks marks calls durations groups usage started objects waits names stack_counts samples events details places globals
+            windows marks calls durations groups usage started objects waits names stack_counts events details places globals
         );
         Some(MapReference { descriptor, value: matches!(name, "globals" | "config") })
     }
@@ -115,6 +117,13 @@ fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, 
     let defined = object.map(spec.name).map(|map| (map.key_bytes as usize, map.value_bytes as usize));
     ensure!(defined == Some((size_of::<K>(), size_of::<V>())), "BPF map '{}' has other types", spec.name);
     Map::create(spec)
+}
+
+/// Creates a map that this process does not read, with the lengths that the programs define.
+fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
+    let map = object.map(spec.name).with_context(|| format!("there is no BPF map '{}'", spec.name))?;
+    maps::create(spec, map.key_bytes, map.value_bytes)
+        .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))
 }
 
 /// One more than the highest number of a CPU that could ever be plugged in.
