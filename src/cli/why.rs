@@ -15,7 +15,7 @@ use crate::kernel::null_call::null_call_ns;
 use crate::model::{By, Ending, Profile};
 use crate::report::{Format, ProfileDocument, Screen, profile_table, why_document, write_answer};
 use crate::store;
-use crate::trace::{Detail, Grouping, More, TraceOptions};
+use crate::trace::{Detail, More, TraceOptions};
 use anyhow::{Result, anyhow};
 use std::ffi::OsString;
 use std::io::Write;
@@ -132,9 +132,8 @@ impl WhyArgs {
     }
 
     fn options(&self) -> Result<TraceOptions> {
-        let more = More { grouping: Grouping::Name, tree: true, waits: true, ..More::default() };
-        let options = TraceOptions { target: self.target.resolve()?, tracer: None, detail: Detail::Times, more };
-        Ok(options.with_paths_if_possible())
+        let more = More { tree: true, paths_if_possible: true, waits: true, ..More::default() };
+        Ok(TraceOptions { target: self.target.resolve()?, tracer: None, detail: Detail::Times, more })
     }
 }
 

@@ -161,6 +161,22 @@ pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }
 }
 
+/// The string at an address of a stopped process, up to its zero byte, as long as a path may be; `None` if it cannot be read.
+pub fn read_text(pid: i32, address: u64) -> Option<Vec<u8>> {
+    let mut text = [0u8; 4096];
+    let mut length = 0;
+    while length < text.len() {
+        let from = address.checked_add(length as u64)?;
+        let read = read_page(pid, from, &mut text[length..]).ok().filter(|read| *read > 0)?;
+        let new = &text[length..length + read];
+        if let Some(end) = new.iter().position(|byte| *byte == 0) {
+            return Some(text[..length + end].to_vec());
+        }
+        length += read;
+    }
+    None
+}
+
 /// Reads the memory of `pid` from `address` to the end of its page, at most as much as `buffer` holds; returns the
 /// number of bytes.
 ///

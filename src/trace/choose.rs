@@ -18,14 +18,6 @@ impl ValueEnum for TracerKind {
     }
 }
 
-impl TraceOptions {
-    /// With the paths that calls are made on, where the bpf tracer may be used.
-    pub fn with_paths_if_possible(mut self) -> TraceOptions {
-        self.more.paths_if_possible = true;
-        self
-    }
-}
-
 /// Opens a tracer; also returns the line that introduces it.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ use super::{Root, Tracer, Until};
 use crate::kernel::follow::{Event, Follower, Notice, Stops};
 use crate::kernel::launch::Launch;
 use crate::kernel::syscall_stop::Call;
-use crate::kernel::tracee::read_page;
+use crate::kernel::tracee::{read_page, read_text};
 use crate::kernel::wake::Waker;
 use crate::model::{Ending, Failure, Profile};
 use crate::runner::Interrupt;
@@ -215,7 +215,7 @@ impl Tracer for Gatherer {
 
 /// The path of a call's argument, absolute; `None` if it is empty or cannot be read.
 fn path(tid: i32, call: &Call, at: Option<u8>, argument: u8) -> Option<PathBuf> {
-    let bytes = text(tid, call.arguments[usize::from(argument)])?;
+    let bytes = read_text(tid, call.arguments[usize::from(argument)])?;
     let path = PathBuf::from(OsStr::from_bytes(&bytes));
     if path.as_os_str().is_empty() || path.is_absolute() {
         return Some(path).filter(|path| path.is_absolute());
@@ -230,28 +230,10 @@ fn directory(tid: i32, descriptor: Option<i32>) -> Option<PathBuf> {
     std::fs::read_link(link).ok().filter(|path| path.is_absolute())
 }
 
-const MOST_OF_PATH: usize = 4096;
-
-/// A string that ends with a zero byte, without it.
-fn text(tid: i32, address: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    while bytes.len() < MOST_OF_PATH {
-        let some = memory(tid, address.checked_add(bytes.len() as u64)?, MOST_OF_PATH - bytes.len());
-        match some.iter().position(|byte| *byte == 0) {
-            Some(end) => {
-                bytes.extend_from_slice(&some[..end]);
-                return Some(bytes);
-            }
-            None if some.is_empty() => return None,
-            None => bytes.extend_from_slice(&some),
-        }
-    }
-    None
-}
-
 /// What can be read of `length` bytes, to the end of their page.
 fn memory(tid: i32, address: u64, length: usize) -> Vec<u8> {
-    let mut bytes = vec![0; length.min(MOST_OF_PATH)];
+    const MOST: usize = 4096;
+    let mut bytes = vec![0; length.min(MOST)];
     let read = read_page(tid, address, &mut bytes).unwrap_or(0);
     bytes.truncate(read);
     bytes
@@ -302,29 +284,5 @@ mod tests {
         let code = format!("{0}; exec 3<>{0}; echo x >{0}; setsid sleep 3600 & sleep 3600 & exit 4", pipe.display());
         let Some(gathered) = gathered(&["sh", "-c", &code], directory.path()) else { return };
         assert_eq!(gathered.ending, Ending::Exited(4));
-    }
-
-    #[test]
-    fn the_files_of_git_status_are_found() {
-        let directory = tempfile::tempdir().unwrap();
-        let here = directory.path().canonicalize().unwrap();
-        let (repository, keep) = (here.join("repository"), here.join("keep"));
-        std::fs::create_dir(&keep).unwrap();
-        let git = |arguments: &[&str]| {
-            let mut git = std::process::Command::new("git");
-            git.arg("-C").arg(&here).args(arguments).output().is_ok_and(|output| output.status.success())
-        };
-        if !git(&["init", "-q", "repository"]) {
-            return println!("SKIPPED: git is not installed");
-        }
-        std::fs::write(repository.join("file"), "text").unwrap();
-        assert!(git(&["-C", "repository", "add", "file"]));
-        let path = repository.to_str().unwrap();
-        let Some(gathered) = gathered(&["git", "-C", path, "status", "--short"], &keep) else { return };
-        assert_eq!(gathered.ending, Ending::Exited(0));
-        for file in [".git/index", ".git/HEAD", ".git/config", "file"] {
-            let entry = gathered.entries.get(&repository.join(file));
-            assert!(entry.is_some_and(|entry| entry.kind == Kind::File && !entry.only_listed), "{file}: {entry:?}");
-        }
     }
 }

@@ -65,7 +65,7 @@ impl Programs {
 
     /// `registers`: whether to read those of tasks that end; `casts`: whether to use casts if the kernel has them.
     fn load_with(config: &Config, registers: bool, casts: bool) -> Result<Programs> {
-        let object = Object::parse(object::BYTES).map_err(|why| anyhow!("the BPF programs are damaged: {why}"))?;
+        let object = Object::parse(object::BYTES).context("the BPF programs in this binary are damaged")?;
         let targets: Vec<_> = object.programs.iter().filter_map(object::Program::kernel_type).collect();
         let bytes = std::fs::read(TYPES).with_context(|| format!("{TYPES}; use --tracer ptrace"))?;
         let kernel = Btf::parse(&bytes, &relocate::wanted(&object, &targets))

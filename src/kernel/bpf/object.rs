@@ -73,20 +73,14 @@ impl Program {
 }
 
 impl Object {
-    /// Reads an image.
-    ///
-    /// # Errors
-    /// What is malformed or missing.
-    pub fn parse(image: &[u8]) -> Result<Object, String> {
-        let elf = Elf::parse(image).map_err(|error| format!("the image is no ELF file: {error}"))?;
-        let data = |name| section(&elf, name);
-        let (types, extensions) = (data(".BTF")?, data(".BTF.ext")?);
-        let btf = Btf::parse(types, &[(TypeKind::Section, ".maps")])?;
-        let maps = maps(&btf).ok_or("the definition of a map is malformed")?;
-        let accesses = accesses(&btf, extensions).ok_or("the relocations by types are malformed")?;
+    /// Reads an image; `None` if it is damaged.
+    pub fn parse(image: &[u8]) -> Option<Object> {
+        let elf = Elf::parse(image).ok()?;
+        let btf = Btf::parse(section(&elf, ".BTF")?, &[(TypeKind::Section, ".maps")]).ok()?;
+        let (maps, accesses) = (maps(&btf)?, accesses(&btf, section(&elf, ".BTF.ext")?)?);
         let programs = elf.symbols().filter(|symbol| symbol.is_global() && symbol.kind() == SymbolKind::Text);
         let programs = programs.map(|symbol| program(&elf, &symbol, &accesses));
-        Ok(Object { programs: programs.collect::<Result<_, _>>()?, maps })
+        Some(Object { programs: programs.collect::<Option<_>>()?, maps })
     }
 
     pub fn map(&self, name: &str) -> Option<&MapDefinition> {
@@ -94,22 +88,16 @@ impl Object {
     }
 }
 
-pub(super) fn section<'a>(elf: &Elf<'a>, name: &str) -> Result<&'a [u8], String> {
-    let section = elf.section_by_name(name).ok_or_else(|| format!("the image has no section {name}"))?;
-    section.data().map_err(|error| format!("section {name}: {error}"))
+pub(super) fn section<'a>(elf: &Elf<'a>, name: &str) -> Option<&'a [u8]> {
+    elf.section_by_name(name)?.data().ok()
 }
 
 /// The program of a symbol: a part of its section, as are the relocations.
-fn program<'a>(elf: &Elf<'a>, symbol: &impl ObjectSymbol<'a>, all: &[(&str, Access)]) -> Result<Program, String> {
-    let name = symbol.name().map_err(|error| format!("the name of a program: {error}"))?.to_string();
-    let broken = |why: &str| format!("program {name}: {why}");
-    let section = symbol.section_index().and_then(|index| elf.section_by_index(index).ok());
-    let section = section.ok_or_else(|| broken("it is in no section"))?;
-    let place = section.name().unwrap_or_default();
-    let kind = SECTIONS.iter().find_map(|(start, kind)| Some((*kind, place.strip_prefix(start)?.to_string())));
-    let (attachment, target) = kind.ok_or_else(|| broken(&format!("section {place} is of an unknown kind")))?;
-    let bytes = section.data_range(symbol.address(), symbol.size()).map_err(|error| broken(&error.to_string()))?;
-    let bytes = bytes.ok_or_else(|| broken("it is not in its section"))?;
+fn program<'a>(elf: &Elf<'a>, symbol: &impl ObjectSymbol<'a>, all: &[(&str, Access)]) -> Option<Program> {
+    let section = elf.section_by_index(symbol.section_index()?).ok()?;
+    let place = section.name().ok()?;
+    let (attachment, target) = SECTIONS.iter().find_map(|(start, kind)| Some((*kind, place.strip_prefix(start)?)))?;
+    let bytes = section.data_range(symbol.address(), symbol.size()).ok()??;
     let code: Vec<_> =
         bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
     let first = symbol.address() as usize / 8;
@@ -120,18 +108,16 @@ fn program<'a>(elf: &Elf<'a>, symbol: &impl ObjectSymbol<'a>, all: &[(&str, Acce
     let (mut addresses, mut calls) = (Vec::new(), Vec::new());
     for (offset, relocation) in section.relocations() {
         let Some(at) = own(offset as usize / 8) else { continue };
-        let RelocationTarget::Symbol(index) = relocation.target() else {
-            return Err(broken("a relocation by section"));
-        };
-        let symbol = elf.symbol_by_index(index).and_then(|symbol| symbol.name().map(str::to_string));
-        let entry = (at, symbol.map_err(|error| broken(&error.to_string()))?);
+        let RelocationTarget::Symbol(index) = relocation.target() else { return None };
+        let entry = (at, elf.symbol_by_index(index).ok()?.name().ok()?.to_string());
         match relocation.flags() {
             RelocationFlags::Elf { r_type: R_BPF_64_64 } => addresses.push(entry),
             RelocationFlags::Elf { r_type: R_BPF_64_32 } => calls.push(entry),
-            _ => return Err(broken("an unknown relocation")),
+            _ => return None,
         }
     }
-    Ok(Program { name, attachment, target, code, addresses, calls, accesses })
+    let name = symbol.name().ok()?.to_string();
+    Some(Program { name, attachment, target: target.to_string(), code, addresses, calls, accesses })
 }
 
 /// The maps in section `.maps`: structs whose members are pointers to arrays, whose length is a number, or to types.

@@ -85,7 +85,8 @@ fn side_by_side(found: &Attribution) -> Option<String> {
     let whole_s = found.time.wall_s.unwrap_or(0.0);
     let hidden = |wait: &&Wait| wait.blocked_s - wait.stalled_s.unwrap_or(0.0) > LEAST_HIDDEN * whole_s;
     let own = found.waits.iter().filter(is_meant).filter(hidden).take(MOST_WAITS);
-    let own: Vec<String> = own.map(|wait| format!("{} {} s", notes::wait(wait), notes::seconds(wait.blocked_s))).collect();
+    let own: Vec<String> =
+        own.map(|wait| format!("{} {} s", notes::wait(wait), notes::seconds(wait.blocked_s))).collect();
     (!own.is_empty()).then(|| format!("Waiting, summed over threads: {}.", own.join(", ")))
 }
 

@@ -27,8 +27,8 @@ pub fn decode(raw: &Raw, detail: Detail, grouping: Grouping, paths: &BTreeMap<u6
         let calls = groups.entry(known(raw, key.group)).or_default();
         let call = call_name(&key, plain.contains(&key.group));
         let class = class(&key, &counted);
-        let count = calls.entry((call.clone(), class.clone())).or_insert_with(|| empty(call, class, &key, detail));
-        add(count, &key, &counted);
+        let empty = || CallCount { call: call.clone(), class: class.clone(), ..CallCount::default() };
+        calls.entry((call.clone(), class.clone())).or_insert_with(empty).add(&count(&key, &counted, detail));
     }
     into.groups =
         groups.into_iter().map(|(number, calls)| group(raw, number, calls.into_values(), grouping, paths)).collect();
@@ -63,7 +63,7 @@ pub(super) fn known(raw: &Raw, number: u32) -> u32 {
 }
 
 /// The calls that tasks are in.
-fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
+pub(super) fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
     raw.live.iter().filter(|task| task.inside != 0).map(|task| {
         let Live { elapsed, blocked, woken, preempted, stalled, .. } = *task;
         let on_cpu = elapsed.saturating_sub(blocked + woken + preempted);
@@ -71,13 +71,29 @@ fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
     })
 }
 
-pub(super) fn process_name(groups: &BTreeMap<u32, Group>, number: u32) -> String {
+/// The names of a key's process and call.
+pub(super) struct Callers<'a> {
+    raw: &'a Raw,
+    plain: BTreeSet<u32>,
+}
+
+impl<'a> Callers<'a> {
+    pub fn new(raw: &'a Raw) -> Callers<'a> {
+        Callers { raw, plain: wholly_compat(raw) }
+    }
+
+    pub fn of(&self, key: &Key) -> (String, String) {
+        (process_name(&self.raw.groups, key.group), call_name(key, self.plain.contains(&key.group)))
+    }
+}
+
+fn process_name(groups: &BTreeMap<u32, Group>, number: u32) -> String {
     groups.get(&number).map_or_else(|| NAMELESS.to_string(), |group| group.name.clone())
 }
 
 /// Names whose processes made only 32-bit calls: these are their native ones, and carry no gate. The execve that
 /// started them was made by another program.
-pub(super) fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
+fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
     let keys = || raw.calls.iter().map(|(key, _)| key);
     let own = |key: &&Key| key.gate == gate::OWN && !is_exec(key);
     let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.group).collect();
@@ -93,7 +109,7 @@ fn is_compat(key: &Key) -> bool {
     key.gate == gate::COMPAT && !is_exec(key)
 }
 
-pub(super) fn call_name(key: &Key, plain: bool) -> String {
+fn call_name(key: &Key, plain: bool) -> String {
     let name = names::name(key.number, key.gate);
     match name.strip_suffix(names::COMPAT) {
         Some(bare) if key.gate == gate::COMPAT && (plain || is_exec(key)) => bare.to_string(),
@@ -136,35 +152,23 @@ pub(super) fn descriptor(code: u8) -> Option<DescriptorKind> {
     }
 }
 
-pub(super) fn empty(call: String, class: Class, key: &Key, detail: Detail) -> CallCount {
-    let timed = (detail == Detail::Times).then_some(0);
+/// What was counted of a key, without the names of call and class.
+pub(super) fn count(key: &Key, counted: &Counted, detail: Detail) -> CallCount {
+    let timed = |ns| (detail == Detail::Times).then_some(ns);
     let moves = matches!(names::drives_of(key.number, key.gate), Some(Drives::Bytes { .. }));
+    let failed = (key.error != 0).then(|| (errno::name(key.error.into()), counted.calls));
     CallCount {
-        call,
-        class,
-        on_cpu_ns: timed,
-        blocked_ns: timed,
-        woken_ns: timed,
-        runnable_ns: timed,
-        stalled_ns: timed,
-        bytes: moves.then_some(0),
+        calls: counted.calls,
+        unfinished: counted.unfinished,
+        errors: failed.into_iter().collect(),
+        on_cpu_ns: timed(counted.on_cpu),
+        blocked_ns: timed(counted.blocked),
+        woken_ns: timed(counted.woken),
+        runnable_ns: timed(counted.woken + counted.preempted),
+        stalled_ns: timed(counted.stalled),
+        bytes: moves.then_some(counted.bytes),
         ..CallCount::default()
     }
-}
-
-pub(super) fn add(count: &mut CallCount, key: &Key, counted: &Counted) {
-    count.calls += counted.calls;
-    count.unfinished += counted.unfinished;
-    if key.error != 0 {
-        *count.errors.entry(errno::name(key.error.into())).or_insert(0) += counted.calls;
-    }
-    let add = |sum: &mut Option<u64>, more: u64| *sum = sum.map(|sum| sum + more);
-    add(&mut count.on_cpu_ns, counted.on_cpu);
-    add(&mut count.blocked_ns, counted.blocked);
-    add(&mut count.woken_ns, counted.woken);
-    add(&mut count.runnable_ns, counted.woken + counted.preempted);
-    add(&mut count.stalled_ns, counted.stalled);
-    add(&mut count.bytes, counted.bytes);
 }
 
 /// Subtracts the tracer's own share of each call, `ns`, from the calls' time on the CPU.
@@ -235,114 +239,34 @@ fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Profile) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::bpf::Durations;
 
-    fn key(number: i64, gate: u8, error: i32, kind: u8, value: u8, group: u32) -> Key {
-        Key { group, number: number as u16, gate, error: error as u16, kind, value, ..Key::default() }
-    }
-
-    fn counted(calls: u64, on_cpu: u64, bytes: u64) -> Counted {
-        Counted { calls, on_cpu, bytes, ..Counted::default() }
-    }
-
-    fn decoded(raw: &Raw, detail: Detail) -> Profile {
+    fn decoded(calls: &[(i64, Counted)]) -> Profile {
+        let key = |number: i64| Key { number: number as u16, ..Key::default() };
+        let mut raw =
+            Raw { calls: calls.iter().map(|(call, counted)| (key(*call), *counted)).collect(), ..Raw::default() };
+        (raw.globals.lost, raw.globals.nameless, raw.torn) = (3, 1, true);
         let mut into = Profile::default();
-        decode(raw, detail, Grouping::Name, &BTreeMap::new(), &mut into);
+        decode(&raw, Detail::Times, Grouping::Name, &BTreeMap::new(), &mut into);
         into
     }
 
-    fn named(names: &[(u32, &str)]) -> BTreeMap<u32, Group> {
-        names.iter().map(|(number, name)| (*number, Group { name: name.to_string(), id: 0 })).collect()
+    fn counted(calls: u64, on_cpu: u64) -> Counted {
+        Counted { calls, on_cpu, ..Counted::default() }
     }
 
     #[test]
     fn the_tracers_share_is_subtracted_and_no_time_is_negative() {
-        let calls = vec![
-            (key(libc::SYS_getpid, gate::OWN, 0, 0, 0, 7), counted(10, 2000, 0)),
-            (key(libc::SYS_getuid, gate::OWN, 0, 0, 0, 7), counted(1, 30, 0)),
-        ];
-        let mut collected = decoded(&Raw { calls, ..Raw::default() }, Detail::Times);
+        let mut collected = decoded(&[(libc::SYS_getpid, counted(10, 2000)), (libc::SYS_getuid, counted(1, 30))]);
         subtract(50.0, &mut collected);
         let times: Vec<Option<u64>> = collected.groups[0].calls.iter().map(|count| count.on_cpu_ns).collect();
         assert_eq!(times, [Some(1500), Some(0)]);
     }
 
     #[test]
-    fn a_key_that_occurs_twice_is_one_row_and_errors_are_separate() {
-        let ok = key(libc::SYS_read, gate::OWN, 0, kind::FIFO, 1 + 12, 7);
-        let none = key(libc::SYS_read, gate::OWN, 0, kind::FIFO, 0, 7);
-        let failed = key(libc::SYS_read, gate::OWN, libc::EAGAIN, kind::FIFO, 0, 7);
-        let calls = vec![
-            (ok, counted(2, 10, 9000)),
-            (ok, counted(1, 3, 4096)),
-            (none, counted(1, 1, 0)),
-            (failed, counted(4, 8, 0)),
-        ];
-        let raw = Raw { calls, groups: named(&[(7, "cat")]), ..Raw::default() };
-        let groups = decoded(&raw, Detail::Times).groups;
-        assert_eq!((groups.len(), groups[0].name.as_str(), groups[0].calls.len()), (1, "cat", 2));
-        let (nothing, moved) = (&groups[0].calls[0], &groups[0].calls[1]);
-        assert_eq!(
-            (nothing.calls, nothing.class.size, &nothing.errors),
-            (5, Some(0), &BTreeMap::from([("EAGAIN".into(), 4)]))
-        );
-        assert_eq!((moved.calls, moved.class.size, moved.bytes), (3, Some(4096), Some(13096)));
-        assert_eq!((moved.class.descriptor, moved.on_cpu_ns), (Some(DescriptorKind::Pipe), Some(13)));
-        assert_eq!(decoded(&raw, Detail::Counts).groups[0].calls[0].on_cpu_ns, None);
-    }
-
-    #[test]
-    fn classes_are_those_of_the_call() {
-        let class_of = |number, kind, value| class(&key(number, gate::OWN, 0, kind, value, 1), &counted(1, 0, 0));
-        assert_eq!(class_of(libc::SYS_openat, 0, 3).depth, Some(3));
-        assert_eq!(class_of(libc::SYS_openat, 0, 127).depth, None);
-        let wake = Key { operation: 1, ..key(libc::SYS_futex, gate::OWN, 0, 0, 0, 1) };
-        assert_eq!(class(&wake, &counted(1, 0, 0)).operation.as_deref(), Some("wake"));
-        assert_eq!(class_of(libc::SYS_munmap, 0, 13).size, Some(4096));
-        assert_eq!(class_of(libc::SYS_ppoll, 0, 0).set, Some(0));
-        assert_eq!(class_of(libc::SYS_close, kind::CLOSED, 0).descriptor, Some(DescriptorKind::None));
-        assert_eq!(class_of(libc::SYS_getppid, 0, 0), Class::default());
-    }
-
-    #[test]
-    fn wholly_32_bit_programs_have_plain_names() {
-        if cfg!(not(target_arch = "x86_64")) {
-            return eprintln!("SKIPPED: numbers of x86_64");
-        }
-        let once = counted(1, 0, 0);
-        let calls = vec![
-            (key(20, gate::COMPAT, 0, 0, 0, 1), once),
-            (key(libc::SYS_execve, gate::OWN, 0, 0, 2, 1), once),
-            (key(20, gate::COMPAT, 0, 0, 0, 2), once),
-            (key(libc::SYS_getppid, gate::OWN, 0, 0, 0, 2), once),
-            (key(11, gate::COMPAT, 0, 0, 2, 2), once),
-        ];
-        let raw = Raw { calls, groups: named(&[(1, "old"), (2, "mixed")]), ..Raw::default() };
-        let collected = decoded(&raw, Detail::Times);
-        let names =
-            |group: usize| -> Vec<&str> { collected.groups[group].calls.iter().map(|c| c.call.as_str()).collect() };
-        assert_eq!((names(1), names(0)), (vec!["execve", "getpid(i386)", "getppid"], vec!["execve", "getpid"]));
-        let warning = &collected.warnings[0];
-        assert!(warning.contains("i386") && warning.contains("old"), "{warning}");
-    }
-
-    #[test]
     fn what_is_missing_is_reported() {
-        let ring = (key(425, gate::OWN, 0, 0, 0, 0), counted(1, 0, 0));
-        let mut raw = Raw { calls: vec![ring], ..Raw::default() };
-        (raw.globals.lost, raw.globals.nameless, raw.torn) = (3, 1, true);
-        let warnings = decoded(&raw, Detail::Times).warnings.join("\n");
+        let warnings = decoded(&[(425, counted(1, 0))]).warnings.join("\n");
         for words in ["io_uring", "(others)", "3 events", "twice or not at all"] {
             assert!(warnings.contains(words), "{warnings}");
         }
-    }
-
-    #[test]
-    fn durations_are_by_call() {
-        let row = |bucket, calls| Durations { number: libc::SYS_read as u16, gate: gate::OWN, bucket, calls };
-        let raw = Raw { durations: vec![row(40, 4), row(40, 1), row(100, 2)], ..Raw::default() };
-        let latencies = decoded(&raw, Detail::Times).latencies;
-        let of = |ns| Histogram::default().bucket(ns);
-        assert_eq!(latencies["read"].counts, BTreeMap::from([(of(40), 5), (of(144), 2)]));
     }
 }

@@ -1,10 +1,10 @@
 //! What is recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones. Pure but
 //! for the mounts, by which files are named.
 
-use super::decode;
+use super::decode::{self, Callers};
 use crate::kernel::bpf::layout::{Address, PART_BYTES, PARTS, SLOWEST, kind};
 use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
-use crate::model::{Class, DescriptorKind, ObjectCount, ObjectKind, Profile, SlowCall, StackCount, WaitCount};
+use crate::model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, Profile, SlowCall, StackCount, WaitCount};
 use crate::trace::mounts;
 use crate::trace::stacks::{Stacks, UNKNOWN};
 use crate::trace::{Detail, More, TraceOptions};
@@ -47,12 +47,11 @@ pub fn fill(raw: &Raw, detail: Detail, more: More, (sent, begun_ns): (&Stacks, u
 
 /// Calls by user stack, most first. Those of one site are divided among its stacks as the sample has them.
 fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Profile) {
-    let plain = decode::wholly_compat(raw);
+    let callers = Callers::new(raw);
     let timed = |ns| (detail == Detail::Times).then_some(ns);
     let mut rows: BTreeMap<(String, String, Vec<Rc<str>>), Counted> = BTreeMap::new();
     for (of, counted) in &raw.stack_counts {
-        let process = decode::process_name(&raw.groups, of.key.group);
-        let call = decode::call_name(&of.key, plain.contains(&of.key.group));
+        let (process, call) = callers.of(&of.key);
         let mut found = sent.stacks_of_site(of);
         if found.is_empty() {
             found.push((vec![UNKNOWN.into()], 1));
@@ -114,26 +113,29 @@ fn divided(total: u64, weights: &[u64]) -> Vec<u64> {
 }
 
 fn slowest(raw: &Raw, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall> {
-    let plain = decode::wholly_compat(raw);
+    let callers = Callers::new(raw);
     let mut kept = raw.slowest.clone();
     kept.sort_by_key(|slow| std::cmp::Reverse(slow.elapsed));
-    let call = |slow: &Slow| SlowCall {
-        process: decode::process_name(&raw.groups, slow.key.group),
-        pid: Some(slow.process),
-        call: decode::call_name(&slow.key, plain.contains(&slow.key.group)),
-        class: decode::class(&slow.key, &Counted { calls: 1, ..Counted::default() }),
-        at_ns: slow.start.saturating_sub(begun_ns),
-        elapsed_ns: slow.elapsed,
-        blocked_ns: Some(slow.blocked),
-        woken_ns: Some(slow.woken),
-        frames: sent.stack_of_slow_call(slow.stack).iter().map(ToString::to_string).collect(),
+    let call = |slow: &Slow| {
+        let (process, call) = callers.of(&slow.key);
+        SlowCall {
+            process,
+            pid: Some(slow.process),
+            call,
+            class: decode::class(&slow.key, &Counted { calls: 1, ..Counted::default() }),
+            at_ns: slow.start.saturating_sub(begun_ns),
+            elapsed_ns: slow.elapsed,
+            blocked_ns: Some(slow.blocked),
+            woken_ns: Some(slow.woken),
+            frames: sent.stack_of_slow_call(slow.stack).iter().map(ToString::to_string).collect(),
+        }
     };
     kept.iter().take(most).map(call).collect()
 }
 
 /// Calls by object, most first.
 fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Profile) {
-    let plain = decode::wholly_compat(raw);
+    let callers = Callers::new(raw);
     let mut dropped = raw.globals.objects_dropped;
     // By the object itself: what is known of the names of two may be the same.
     let mut rows: BTreeMap<(u64, String, String), ObjectCount> = BTreeMap::new();
@@ -142,14 +144,12 @@ fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Profile) {
             dropped += counted.calls;
             continue;
         };
-        let call = decode::call_name(&of.key, plain.contains(&of.key.group));
-        let process = decode::process_name(&raw.groups, of.key.group);
+        let (process, call) = callers.of(&of.key);
         let row = rows.entry((of.object, process.clone(), call.clone())).or_insert_with(|| {
             let (kind, name, directory) = object_name(name, &raw.names, mounts);
-            let count = decode::empty(call, Class::default(), &of.key, detail);
-            ObjectCount { kind, name, process, directory, count }
+            ObjectCount { kind, name, process, directory, count: CallCount { call, ..CallCount::default() } }
         });
-        decode::add(&mut row.count, &of.key, counted);
+        row.count.add(&decode::count(&of.key, counted, detail));
     }
     into.objects = rows.into_values().collect();
     into.objects.sort_by(|a, b| b.count.calls.cmp(&a.count.calls).then_with(|| a.name.cmp(&b.name)));
@@ -158,11 +158,10 @@ fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Profile) {
 
 /// Blocked time by what calls waited for, the longest first.
 fn waits(raw: &Raw, mounts: &Mounts) -> Vec<WaitCount> {
-    let plain = decode::wholly_compat(raw);
+    let callers = Callers::new(raw);
     let mut rows: BTreeMap<_, WaitCount> = BTreeMap::new();
     for (of, counted) in &raw.waits {
-        let process = decode::process_name(&raw.groups, of.key.group);
-        let call = decode::call_name(&of.key, plain.contains(&of.key.group));
+        let (process, call) = callers.of(&of.key);
         let descriptor = decode::descriptor(of.key.kind).filter(|kind| *kind != DescriptorKind::None);
         let row = rows.entry((of.object, of.waker, process.clone(), call.clone(), descriptor)).or_insert_with(|| {
             let on = raw.names.get(&of.object).and_then(|name| waited_on(name, &raw.names, mounts));
@@ -262,7 +261,6 @@ fn path(name: &Name) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::bpf::{Counted, Group, Key, ObjectKey};
 
     fn named(text: &str, length: u16) -> Name {
         let mut name = Name { inode: 0, directory: 0, device: 0, kind: 0, length, text: [0; 512] };
@@ -307,64 +305,9 @@ mod tests {
     }
 
     #[test]
-    fn descriptors_are_named_as_in_proc() {
-        let of = |kind, parts: &[&str]| descriptor(&file(kind, parts), &Mounts::from([(3, "/dev".to_string())]));
-        assert_eq!([of(kind::SOCKET, &["TCP"]), of(kind::FIFO, &[""])], ["socket:[7]", "pipe:[7]"]);
-        assert_eq!(of(kind::ANONYMOUS, &["[eventfd]"]), "anon_inode:[eventfd]");
-        assert_eq!(of(kind::CHARACTER, &["1", "pts", "/"]), "/dev/pts/1");
-        assert_eq!([of(kind::DIRECTORY, &["/"]), of(kind::REGULAR, &["memfd:x"])], ["/dev", "memfd:x"]);
-        assert_eq!(of(kind::REGULAR, &["h", "g", "f", "e", "d", "c", "b", "a"]), ".../a/b/c/d/e/f/g/h");
-        assert_eq!(of(kind::REGULAR, &[""]), "inode:[7]");
-    }
-
-    #[test]
     fn calls_are_divided_without_remainder() {
         assert_eq!(divided(10, &[1, 1, 1]), [3, 3, 4]);
         assert_eq!(divided(u64::MAX, &[u64::MAX / 2, u64::MAX / 2]), [u64::MAX / 2, u64::MAX / 2 + 1]);
         assert_eq!((divided(7, &[5]), divided(1, &[0, 3]), divided(1, &[])), (vec![7], vec![0, 1], vec![]));
-    }
-
-    #[test]
-    fn the_slowest_of_all_processors_come_first() {
-        let key = Key { number: libc::SYS_read as u16, value: 13, ..Key::default() };
-        let slow = |elapsed| Slow { key, start: 1_000, elapsed, blocked: 4, woken: 2, process: 9, stack: 0 };
-        let raw = Raw { slowest: vec![slow(10), slow(30), slow(20)], ..Raw::default() };
-        let found = slowest(&raw, 2, &Stacks::default(), 900);
-        assert_eq!(found.iter().map(|call| call.elapsed_ns).collect::<Vec<_>>(), [30, 20]);
-        let first = &found[0];
-        assert_eq!(
-            (first.call.as_str(), first.pid, first.at_ns, first.blocked_ns, first.woken_ns),
-            ("read", Some(9), 100, Some(4), Some(2))
-        );
-        assert_eq!(first.class.size, Some(4096));
-        assert!(slowest(&raw, 0, &Stacks::default(), 900).is_empty());
-    }
-
-    #[test]
-    fn objects_are_added_by_process_and_call() {
-        let counted = |calls| Counted { calls, on_cpu: 10, ..Counted::default() };
-        let key = |error, group| Key { group, number: libc::SYS_newfstatat as u16, error, ..Key::default() };
-        let of = |object, key| ObjectKey { object, key };
-        let group = |name: &str| Group { name: name.to_string(), id: 0 };
-        let mut raw = Raw {
-            objects: vec![
-                (of(1, key(0, 1)), counted(2)),
-                (of(1, key(2, 2)), counted(3)),
-                (of(2, key(0, 1)), counted(9)),
-                (of(3, key(0, 1)), counted(4)),
-                (of(4, key(0, 1)), counted(1)),
-            ],
-            names: BTreeMap::from([(1, named("/a", 3)), (2, named("/b", 3)), (4, named("/b", 3))]),
-            groups: BTreeMap::from([(1, group("sh")), (2, group("sh"))]),
-            ..Raw::default()
-        };
-        raw.globals.objects_dropped = 5;
-        let mut into = Profile::default();
-        objects(&raw, Detail::Times, &Mounts::new(), &mut into);
-        let rows: Vec<_> = into.objects.iter().map(|row| (row.name.as_str(), row.count.calls)).collect();
-        assert_eq!(rows, [("/b", 9), ("/a", 5), ("/b", 1)]);
-        let count = &into.objects[1].count;
-        assert_eq!((count.errors["ENOENT"], count.on_cpu_ns), (3, Some(20)));
-        assert_eq!(into.objects_dropped, Some(9));
     }
 }

@@ -4,7 +4,7 @@
 use super::decode;
 use super::names;
 use crate::kernel::bpf::layout::outside;
-use crate::kernel::bpf::{Counted, Key, Live, Raw};
+use crate::kernel::bpf::{Counted, Key, Raw};
 use crate::kernel::functions::Functions;
 use crate::model::{CALL_RETURN, CallCount, ENTERED_KERNEL, INTERRUPT, KERNEL_THREAD, PAGE_FAULT, Profile, USER_MODE};
 use crate::trace::Grouping;
@@ -18,7 +18,9 @@ pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into
     let each_ns = ran_ns(raw) as f64 / all.max(1) as f64;
     let mut groups: BTreeMap<u32, BTreeMap<String, CallCount>> = BTreeMap::new();
     groups.extend(decode::numbers(raw).into_iter().map(|number| (number, BTreeMap::new())));
-    for (key, counted) in raw.calls.iter().copied().chain(waits(raw)) {
+    // What tasks wait in at this moment is no sample.
+    let waits = decode::open_calls(raw).map(|(key, counted)| (key, Counted { calls: 0, ..counted }));
+    for (key, counted) in raw.calls.iter().copied().chain(waits) {
         let name = place(&key, &functions);
         let calls = groups.entry(decode::known(raw, key.group)).or_default();
         let empty = || CallCount { call: name.clone(), ..CallCount::default() };
@@ -33,14 +35,6 @@ pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into
 /// The CPU time of all tasks in nanoseconds.
 pub(super) fn ran_ns(raw: &Raw) -> u64 {
     raw.usage.iter().map(|(_, used)| used.ran_ns).chain(raw.live.iter().map(|task| task.used.ran_ns)).sum()
-}
-
-/// What tasks wait in at this moment.
-fn waits(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
-    raw.live.iter().filter(|task| task.inside != 0).map(|task| {
-        let Live { blocked, woken, preempted, stalled, .. } = *task;
-        (task.key, Counted { blocked, woken, preempted, stalled, ..Counted::default() })
-    })
 }
 
 /// `each_ns` is the CPU time that one sample stands for.
@@ -84,38 +78,15 @@ pub(super) fn entry(function: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::bpf::layout::gate;
-    use crate::kernel::usage::Used;
-
-    fn key(number: u16, operation: u32) -> Key {
-        Key { number, operation, gate: gate::OWN, ..Key::default() }
-    }
 
     #[test]
     fn places_are_calls_or_ways_into_the_kernel() {
         let text = "ffffffff81000000 T asm_exc_page_fault\nffffffff81000040 T asm_sysvec_call_function\nffffffff81000080 t other\n";
         let functions = Functions::parse(text);
-        let name = |number, operation| place(&key(number, operation), &functions);
+        let name = |number, operation| place(&Key { number, operation, ..Key::default() }, &functions);
         assert_eq!(name(libc::SYS_getppid as u16, 0), "getppid");
         assert_eq!([name(outside::USER, 0), name(outside::FAULT, 0)], [USER_MODE, PAGE_FAULT]);
         let entered = [0x8100_0022, 0x8100_0041, 0x8100_0090, 0x1000].map(|at| name(outside::ENTERED, at));
         assert_eq!(entered, [PAGE_FAULT, INTERRUPT, ENTERED_KERNEL, ENTERED_KERNEL]);
-    }
-
-    #[test]
-    fn samples_divide_the_cpu_time() {
-        let samples = |calls, blocked| Counted { calls, blocked, unfinished: 1, ..Counted::default() };
-        let calls = vec![
-            (key(libc::SYS_getppid as u16, 0), samples(1, 0)),
-            (key(outside::USER, 0), samples(2, 0)),
-            (key(libc::SYS_getppid as u16, 0), samples(1, 70)),
-        ];
-        let raw = Raw { calls, usage: vec![(0, Used { ran_ns: 4_000, ..Used::default() })], ..Raw::default() };
-        let mut into = Profile::default();
-        decode(&raw, Grouping::Name, &BTreeMap::new(), &mut into);
-        let found =
-            into.groups[0].calls.iter().map(|c| (c.call.as_str(), c.calls, c.samples, c.on_cpu_ns, c.blocked_ns));
-        let expected = [(USER_MODE, 0, Some(2), Some(2_000), Some(0)), ("getppid", 0, Some(2), Some(2_000), Some(70))];
-        assert_eq!(found.collect::<Vec<_>>(), expected);
     }
 }

@@ -84,40 +84,12 @@ fn page_kib() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::bpf::{Counted, Globals, Group, Key, Live};
-    use crate::model::ProcessGroup;
 
     #[test]
     fn time_is_split_in_the_ratio_of_the_ticks() {
         let sums = Used { user_ns: 4_000_000, system_ns: 12_000_000, ran_ns: 10_000_001, ..Used::default() };
         assert_eq!(split(&sums), Some((2_500_001, 7_500_000)));
         assert_eq!(split(&Used { ran_ns: 5, ..Used::default() }), None);
-    }
-
-    #[test]
-    fn ended_and_running_tasks_are_added() {
-        let globals = Globals { live: 3, processes: 3, threads: 1, ..Globals::default() };
-        let used =
-            Used { user_ns: 8, system_ns: 8, minor_faults: 10, voluntary_switches: 5, ran_ns: 100, ..Used::default() };
-        let key = Key { group: 7, ..Key::default() };
-        let live = Live { key, used: Used { ran_ns: 30, minor_faults: 6, ..Used::default() }, ..Live::default() };
-        let raw = Raw {
-            groups: BTreeMap::from([(7, Group { name: "sh".to_string(), id: 0 })]),
-            calls: vec![(key, Counted { calls: 1, ..Counted::default() })],
-            usage: vec![(7, used)],
-            live: vec![live],
-            peak_pages: 10,
-            globals,
-            ..Raw::default()
-        };
-        let sh = ProcessGroup { name: "sh".into(), ..ProcessGroup::default() };
-        let mut into = Profile { groups: vec![sh], ..Profile::default() };
-        fill(&raw, 0, &mut into);
-        assert_eq!((into.groups[0].user_ns, into.groups[0].system_ns), (Some(65), Some(65)));
-        assert_eq!((into.usage.minor_faults, into.usage.voluntary_switches), (Some(16), Some(5)));
-        assert_eq!((into.usage.processes, into.usage.threads), (Some(3), Some(1)));
-        assert_eq!(into.usage.peak_rss_kib, Some(10 * page_kib()));
-        assert_eq!(into.usage.concurrency, None);
     }
 
     #[test]

@@ -190,36 +190,6 @@ mod tests {
     use super::*;
     const X86_64: u32 = 0xC000_003E;
 
-    fn key(call: usize) -> Key {
-        Key { process: 0, call, descriptor: Some(DescriptorKind::Pipe), measure: None, selected: None }
-    }
-
-    #[test]
-    fn calls_are_summed_by_class() {
-        let mut tally = Tally::default();
-        tally.process(None, "a");
-        let read = tally.call(X86_64, 0, X86_64);
-        assert_eq!(read, tally.call(X86_64, 0, X86_64));
-        for outcome in [Outcome::Returned(5000), Outcome::Returned(4096), Outcome::Failed(11)] {
-            tally.add(key(read), outcome, Some(20));
-        }
-        let groups = tally.groups();
-        let calls: Vec<_> = groups[0].calls.iter().map(|c| (c.class.size, c.calls, c.bytes, c.blocked_ns)).collect();
-        assert_eq!(calls, [(Some(0), 1, Some(0), Some(20)), (Some(4096), 2, Some(9096), Some(40))]);
-        assert_eq!(groups[0].calls[0].errors, BTreeMap::from([("EAGAIN".to_string(), 1)]));
-    }
-
-    #[test]
-    fn unfinished_calls_have_no_bytes_and_no_size() {
-        let mut tally = Tally::default();
-        tally.process(None, "a");
-        let read = tally.call(X86_64, 0, X86_64);
-        tally.add(key(read), Outcome::Unfinished, None);
-        let count = &tally.groups()[0].calls[0];
-        assert_eq!((count.calls, count.unfinished, count.bytes, count.class.size), (1, 1, None, None));
-        assert_eq!((count.on_cpu_ns, count.blocked_ns), (None, None));
-    }
-
     #[test]
     fn foreign_gates_have_their_own_names_and_the_same_classes() {
         let mut tally = Tally::default();

@@ -10,7 +10,7 @@ use crate::kernel::follow::End;
 use crate::kernel::process::{gains_privileges, name_of};
 use crate::kernel::status::Status;
 use crate::kernel::syscall_stop::Call;
-use crate::kernel::tracee::{executable_architecture, is_thread_of, read_page};
+use crate::kernel::tracee::{executable_architecture, is_thread_of, read_text};
 use crate::kernel::usage::Used;
 use crate::model::{DescriptorKind, Drives, ProcessPath, Usage, depth};
 use crate::syscall_names::bare_name;
@@ -300,18 +300,7 @@ fn measure(
 
 /// How many names the path at `address` has; `None` if it cannot be read.
 fn names_at(tid: i32, address: u64) -> Option<u64> {
-    let mut path = [0u8; 4096];
-    let mut length = 0;
-    while length < path.len() {
-        let read =
-            read_page(tid, address.wrapping_add(length as u64), &mut path[length..]).ok().filter(|read| *read > 0)?;
-        let new = &path[length..length + read];
-        if let Some(end) = new.iter().position(|byte| *byte == 0) {
-            return Some(depth(&path[..length + end]));
-        }
-        length += read;
-    }
-    None
+    read_text(tid, address).map(|path| depth(&path))
 }
 
 #[cfg(test)]
