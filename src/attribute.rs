@@ -4,13 +4,12 @@
 //!
 //! What happened in the program is as the tracer measured it: `spent` divides its time, `calls` ranks the calls, `advice` says what could
 //! be saved. Unit costs serve only where nothing can be run: `elsewhere` multiplies calls by the difference of two of them (`costs`,
-//! `prices` and the table of `units`).
+//! by the table of `units`).
 
 pub mod advice;
 pub mod calls;
 pub mod costs;
 pub mod elsewhere;
-mod prices;
 pub mod seconds;
 pub mod spent;
 pub mod units;

@@ -6,12 +6,15 @@ open(my $o, '>', $file) or die $!;
 print $o "$_=", $_ % 17, "\n" for 1 .. 20;
 close $o;
 
+my %kept;
 sub discount {
     my ($customer) = @_;
+    return $kept{$customer} if %kept;
     open(my $f, '<', $file) or die $!;
     local $/;
     my %table = map { split /=/ } split /\n/, <$f>;
     close $f;
+    %kept = %table if $ARGV[0] eq 'fixed';
     return $table{$customer};
 }
 

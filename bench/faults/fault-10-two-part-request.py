@@ -1,6 +1,7 @@
 """A client asks a loopback server 15 questions, sending header and body apart."""
 import os
 import socket
+import sys
 
 def take(sock, n):
     data = b""
@@ -24,8 +25,9 @@ client = socket.create_connection(address)
 total = 0
 for i in range(15):
     body = b"question %d" % i * 3
-    client.send(len(body).to_bytes(4, "big"))
-    client.send(body)
+    head = len(body).to_bytes(4, "big")
+    for part in [head + body] if sys.argv[1] == "fixed" else [head, body]:
+        client.send(part)
     total += int.from_bytes(take(client, 4), "big")
 client.close()
 os.waitpid(child, 0)

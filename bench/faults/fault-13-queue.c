@@ -4,7 +4,11 @@
 #include <sched.h>
 #include <stdio.h>
 #define ITEMS 60000
+#ifdef FIXED
+#define ROOM 4096
+#else
 #define ROOM 1
+#endif
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

@@ -20,6 +20,9 @@ int main(void)
     }
     unsigned long sum = 0;
     for (int i = 0; i < 15000; i++) {
+#ifdef FIXED
+        if (i == 0)
+#endif
         if (!realpath(dir, real))
             return 1;
         snprintf(path, sizeof path, "%s/item%d", real, i);

@@ -8,12 +8,17 @@ int main(void)
 {
     mallopt(M_MMAP_THRESHOLD, 64 * 1024);
     size_t size = 512 * 1024;
+    unsigned char *frame = malloc(size);
     unsigned long sum = 0;
     for (int i = 0; i < 1200; i++) {
-        unsigned char *frame = malloc(size);
+#ifndef FIXED
+        frame = malloc(size);
+#endif
         memset(frame, i, size);
         sum += frame[i % size] + frame[size - 1];
+#ifndef FIXED
         free(frame);
+#endif
     }
     printf("%lu\n", sum);
     return 0;

@@ -19,8 +19,12 @@ int main(void)
             return 1;
     unsigned long sum = 0;
     for (long rec = 0; rec < 4000L * 64; rec++) {
+#ifdef FIXED
+        if (pread(fd, key, sizeof key, rec * 64 + 8) != sizeof key)
+#else
         lseek(fd, rec * 64 + 8, SEEK_SET);
         if (read(fd, key, sizeof key) != sizeof key)
+#endif
             return 1;
         sum = sum * 31 + (unsigned char)key[rec % 16];
     }

@@ -7,7 +7,7 @@
 
 use super::costs::{Basis, Costs, Price};
 use super::seconds::s;
-use super::units::{CREATION, FAMILIES, bare_name};
+use super::units::{CREATION, FAMILIES, bare_name, has};
 use super::waits;
 use crate::model::{By, CallCount, Profile};
 use indexmap::IndexMap;
@@ -101,7 +101,7 @@ fn change(name: &str, calls: u64, (here_ns, there_ns): (f64, f64)) -> Change {
 /// What one of these calls costs on both sides; `None` where that cannot be known.
 fn prices(count: &CallCount, here: &Costs, there: &Costs) -> Option<(Price, Price)> {
     let prices = here.prices(there, count).filter(|(price, _)| !waits::waits(&price.basis.operation))?;
-    (!CREATION.contains(&bare_name(&count.call))).then_some(prices)
+    (!has(CREATION, bare_name(&count.call))).then_some(prices)
 }
 
 /// Adds the calls of a class to those of their name.
@@ -127,8 +127,8 @@ fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Chan
     change(name, calls, (mean(here), mean(there)))
 }
 
-fn of_family((name, names): (&str, &[&str]), calls: &[Change]) -> Option<Change> {
-    let own: Vec<&Change> = calls.iter().filter(|change| names.contains(&bare_name(&change.name))).collect();
+fn of_family((name, names): (&str, &str), calls: &[Change]) -> Option<Change> {
+    let own: Vec<&Change> = calls.iter().filter(|change| has(names, bare_name(&change.name))).collect();
     (!own.is_empty()).then(|| merged(name, own))
 }
 
@@ -147,7 +147,7 @@ fn left_out(profile: &Profile, unpriced: IndexMap<String, CallCount>) -> Vec<Lef
     });
     let mut found: Vec<LeftOut> = waits.filter(|out| out.seconds > Some(0.0)).collect();
     found.extend(unpriced.iter().map(|(name, count)| {
-        let creates = CREATION.contains(&bare_name(name));
+        let creates = has(CREATION, bare_name(name));
         of(name, count, if creates { Unpredicted::Creates } else { Unpredicted::Unpriced }, count.on_cpu_ns)
     }));
     found.sort_by(|a, b| b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0)).then(b.calls.cmp(&a.calls)));

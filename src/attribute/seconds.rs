@@ -15,3 +15,15 @@ pub struct Seconds {
     pub low: f64,
     pub high: f64,
 }
+
+impl Seconds {
+    /// Without what takes the place of it, which is known within a factor of two.
+    pub fn less(self, place_s: f64) -> Seconds {
+        let without = |time: f64, place_s: f64| (time - place_s).max(0.0);
+        Seconds {
+            value: without(self.value, place_s),
+            low: without(self.low, 2.0 * place_s),
+            high: without(self.high, place_s / 2.0),
+        }
+    }
+}

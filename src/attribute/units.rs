@@ -58,70 +58,88 @@ impl Per {
     }
 }
 
-/// What a class must be for a row of the table to apply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// One of these kinds of descriptor.
-    On(&'static [DescriptorKind]),
-    /// None of these kinds, or not known.
-    NotOn(&'static [DescriptorKind]),
-    /// The path is empty: the call acts on a descriptor.
-    NoPath,
-    /// What the call does begins with one of these names.
-    Does(&'static [&'static str]),
-    /// What the call does is not known, or needs no name.
-    DoesUsual,
-    /// It fails with one of these.
-    Fails(&'static [&'static str]),
-}
-
-impl When {
-    fn matches(self, class: &Class, errno: Option<&str>) -> bool {
-        let on = |kinds: &[DescriptorKind]| class.descriptor.is_some_and(|kind| kinds.contains(&kind));
-        match self {
-            When::On(kinds) => on(kinds),
-            When::NotOn(kinds) => !on(kinds),
-            When::NoPath => class.depth == Some(0),
-            When::Does(names) => {
-                class.operation.as_deref().is_some_and(|own| names.iter().any(|name| own.starts_with(name)))
-            }
-            When::DoesUsual => class.operation.is_none(),
-            When::Fails(with) => errno.is_some_and(|errno| with.contains(&errno)),
-        }
-    }
-}
-
-/// How a call of a class is priced.
+/// How a call of a class is priced. Lists of names have spaces between them.
 #[derive(Clone, Copy, Debug)]
 pub struct Unit {
-    pub calls: &'static [&'static str],
-    /// All of these hold.
-    pub when: &'static [When],
-    /// The first that the run has prices the call.
-    pub operations: &'static [&'static str],
-    /// Operations whose cost is subtracted.
-    pub less: &'static [&'static str],
+    calls: &'static str,
+    /// One of these kinds of descriptor, if there are any.
+    on: &'static [DescriptorKind],
+    /// None of these kinds, or not known.
+    not_on: &'static [DescriptorKind],
+    /// The path is empty: the call acts on a descriptor.
+    no_path: bool,
+    /// What the call does begins with one of these names; where there are none, it is not known, or needs no name.
+    does: Option<&'static str>,
+    /// It fails with one of these, if there are any.
+    fails: &'static str,
+    operations: &'static str,
+    less: &'static str,
     /// Calls of this kind per iteration.
     pub count: f64,
     pub per: Per,
 }
 
-const fn unit(calls: &'static [&'static str], operations: &'static [&'static str], per: Per) -> Unit {
-    Unit { calls, when: &[], operations, less: &[], count: 1.0, per }
+const fn unit(calls: &'static str, operations: &'static str, per: Per) -> Unit {
+    let (on, not_on): (&[DescriptorKind], &[DescriptorKind]) = (&[], &[]);
+    Unit { calls, on, not_on, no_path: false, does: None, fails: "", operations, less: "", count: 1.0, per }
 }
 
 impl Unit {
-    const fn when(self, when: &'static [When]) -> Unit {
-        Unit { when, ..self }
+    const fn on(self, on: &'static [DescriptorKind]) -> Unit {
+        Unit { on, ..self }
     }
 
-    const fn less(self, less: &'static [&'static str]) -> Unit {
+    const fn not_on(self, not_on: &'static [DescriptorKind]) -> Unit {
+        Unit { not_on, ..self }
+    }
+
+    const fn no_path(self) -> Unit {
+        Unit { no_path: true, ..self }
+    }
+
+    const fn does(self, does: &'static str) -> Unit {
+        Unit { does: Some(does), ..self }
+    }
+
+    const fn fails(self, fails: &'static str) -> Unit {
+        Unit { fails, ..self }
+    }
+
+    const fn less(self, less: &'static str) -> Unit {
         Unit { less, ..self }
     }
 
     const fn count(self, count: f64) -> Unit {
         Unit { count, ..self }
     }
+
+    /// The first that the run has prices the call.
+    pub fn operations(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.operations.split_whitespace()
+    }
+
+    /// Operations whose cost is subtracted.
+    pub fn less_operations(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.less.split_whitespace()
+    }
+
+    fn applies(&self, class: &Class, errno: Option<&str>) -> bool {
+        let on = |kinds: &[DescriptorKind]| class.descriptor.is_some_and(|kind| kinds.contains(&kind));
+        let does = |names: &str| match &class.operation {
+            Some(own) => names.split_whitespace().any(|name| own.starts_with(name)),
+            None => names.is_empty(),
+        };
+        (self.on.is_empty() || on(self.on))
+            && !on(self.not_on)
+            && (!self.no_path || class.depth == Some(0))
+            && self.does.is_none_or(does)
+            && (self.fails.is_empty() || errno.is_some_and(|errno| has(self.fails, errno)))
+    }
+}
+
+/// Whether `name` stands in a list.
+pub fn has(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|own| own == name)
 }
 
 /// How calls ended: `None` for success, or an errno. Failures have prices of their own only where the table has a row for them.
@@ -143,8 +161,7 @@ pub fn units_of<'a>(
     ending: Ending<'a>,
 ) -> impl Iterator<Item = &'static Unit> + use<'a> {
     let name = bare_name(call);
-    let applies = move |when: &When| when.matches(class, ending);
-    UNITS.iter().filter(move |unit| unit.calls.contains(&name) && unit.when.iter().all(applies))
+    UNITS.iter().filter(move |unit| has(unit.calls, name) && unit.applies(class, ending))
 }
 
 #[cfg(test)]

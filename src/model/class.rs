@@ -99,7 +99,7 @@ const TABLE: &[(Drives, &str)] = &[
          renameat2 linkat fchmodat fchmodat2 fchownat utimensat execveat mknodat inotify_add_watch",
     ),
     (Path { argument: 2 }, "symlinkat"),
-    (Length { argument: 1 }, "mmap mmap2 munmap mremap mprotect madvise msync mlock munlock"),
+    (Length { argument: 1 }, "mmap mmap2 munmap mremap mprotect madvise msync mlock munlock getrandom"),
     (Set { argument: 1 }, "poll ppoll ppoll_time64"),
     (Set { argument: 0 }, "select pselect6 _newselect"),
     (Set { argument: 2 }, "epoll_wait epoll_pwait epoll_pwait2"),

@@ -3,7 +3,7 @@
  *
  *     faults FAULT faulty|fixed N     does the work N times, in the current directory
  *
- * tests/advice.rs traces both; bench/advice compares the time that the advice promises with the difference of the two.
+ * tests/tracers/advice.rs traces both; bench/faults/check compares the time that the advice promises with the difference of the two.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,4 @@
-//! What the processes of one name did, as rules look at it. The rules call it.
+//! What the processes of one name did, as rules look at it, and what their calls take. The rules call it.
 
 use super::rule::{Advice, Rule, Time};
 use crate::attribute::calls::function;
@@ -11,16 +11,20 @@ use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 /// Calls that take what has arrived.
-pub const INPUTS: &[&str] = &["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "recv", "accept", "accept4"];
+pub const INPUTS: &str = "read readv recvfrom recvmsg recvmmsg recv accept accept4";
 /// Calls that wait for one of several descriptors.
-pub const POLLS: &[&str] =
-    &["poll", "ppoll", "select", "pselect6", "_newselect", "epoll_wait", "epoll_pwait", "epoll_pwait2"];
-pub const OPENS: &[&str] = &["open", "openat", "openat2", "creat"];
-pub const UNLINKS: &[&str] = &["unlink", "unlinkat"];
-pub const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
-pub const SYNCS: &[&str] = &["fsync", "fdatasync", "sync_file_range", "msync", "syncfs", "sync"];
-pub const FORKS: &[&str] = &["fork", "vfork", "clone", "clone3"];
-pub const FUTEX: &[&str] = &["futex", "futex_time64"];
+pub const POLLS: &str = "poll ppoll select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2";
+pub const STATS: &str = "stat lstat stat64 lstat64 newfstatat fstatat64 statx";
+pub const OPENS: &str = "open openat openat2 creat";
+pub const UNLINKS: &str = "unlink unlinkat";
+pub const RENAMES: &str = "rename renameat renameat2 link linkat";
+pub const READS: &str = "read pread64 readv";
+pub const WRITES: &str = "write pwrite64 writev pwritev pwritev2";
+pub const SYNCS: &str = "fsync fdatasync sync_file_range msync syncfs sync";
+pub const SEEKS: &str = "lseek _llseek";
+pub const FORKS: &str = "fork vfork clone clone3";
+pub const FUTEX: &str = "futex futex_time64";
+pub const LISTS: &str = "getdents64 getdents";
 
 /// The processes of one name.
 pub struct Caller<'a> {
@@ -70,17 +74,47 @@ fn by_class(groups: &[&ProcessGroup]) -> Vec<CallCount> {
     counts.into_values().collect()
 }
 
+/// Seconds of user mode that go with what is left out, at least and at most.
+pub type Around = [(f64, f64); 2];
+/// Programs whose lines are interpreted, by the beginning of their names.
+const INTERPRETERS: &str = "python perl ruby node php lua tclsh Rscript sh dash bash zsh";
+/// With a call: a wrapper and a loop; an interpreter's line, or several.
+const CALL_S: Around = [(0.0, 0.15e-6), (0.05e-6, 0.6e-6)];
+/// With a file that is opened, or made: a buffer, and what is read; objects and modules for it.
+pub const FILE_S: Around = [(0.0, 5e-6), (2e-6, 30e-6)];
+
 impl<'a> Caller<'a> {
     /// By the tree of processes; else each ends with an exit, and those that were not forked begin with an exec.
     fn count_processes(&self) -> u64 {
         let own = self.profile.tree.iter().filter(|path| path.names.last().is_some_and(|name| name == self.name));
-        let counted = self.named(&["exit_group"]).calls.max(self.succeeded(&["execve", "execveat"]));
+        let counted = self.named("exit_group").calls.max(self.succeeded("execve execveat"));
         added(own.map(|path| path.processes)).max(counted).max(1)
     }
 
+    /// What tracing adds to this many calls, at least and most likely: CPU time that the program does not have otherwise.
+    pub fn traced_s(&self, calls: u64) -> (f64, f64) {
+        let facts = &self.profile.tracer;
+        let known = facts.added_per_call_ns.unwrap_or(0.0);
+        let (least, middle) = facts.added_range_ns.map_or((known, known), |[low, high]| (low, (low + high) / 2.0));
+        let all_s = |ns: f64| calls as f64 * ns.max(0.0) / 1e9;
+        (all_s(least), all_s(middle))
+    }
+
     /// CPU time outside of calls: in user mode, and in page faults.
-    pub fn outside_s(&self) -> f64 {
-        (self.cpu_s - s(total(&self.counts).on_cpu_ns.unwrap_or(0))).max(0.0)
+    fn outside_s(&self) -> f64 {
+        let calls = total(&self.counts);
+        (self.cpu_s - s(calls.on_cpu_ns.unwrap_or(0)) - self.traced_s(calls.calls).0).max(0.0)
+    }
+
+    /// The part of it that goes with `items`, for which `calls` are made: at least, and at most.
+    pub fn around_s(&self, items: u64, calls: u64, each: Around) -> (f64, f64) {
+        let outside_s = self.outside_s() * share(calls, total(&self.counts).calls);
+        let is_interpreter = INTERPRETERS.split(' ').any(|name| self.name.starts_with(name));
+        let (low, high) = each[usize::from(is_interpreter)];
+        let [low_s, high_s] = [low, high].map(|each_s| items as f64 * each_s);
+        // What is known of the tracer is not known to the nanosecond.
+        let wrappers_s = calls as f64 * CALL_S[usize::from(is_interpreter)].1 / 3.0;
+        (low_s.min(outside_s), high_s.min(outside_s.max(wrappers_s)))
     }
 
     /// The sum of all classes that `keep`.
@@ -88,12 +122,12 @@ impl<'a> Caller<'a> {
         total(self.counts.iter().filter(|count| keep(count)))
     }
 
-    pub fn named(&self, names: &[&str]) -> CallCount {
+    pub fn named(&self, names: &str) -> CallCount {
         self.sum(|count| is_one_of(count, names))
     }
 
     /// The calls of these names that succeeded.
-    pub fn succeeded(&self, names: &[&str]) -> u64 {
+    pub fn succeeded(&self, names: &str) -> u64 {
         done(&self.named(names))
     }
 
@@ -138,12 +172,23 @@ pub fn done(count: &CallCount) -> u64 {
     count.calls.saturating_sub(count.failures())
 }
 
-pub fn is_one_of(count: &CallCount, names: &[&str]) -> bool {
-    names.contains(&bare_name(&count.call))
+/// Whether its name is one of `names`, which stand with spaces between them.
+pub fn is_one_of(count: &CallCount, names: &str) -> bool {
+    let own = bare_name(&count.call);
+    names.split(' ').any(|name| name == own)
 }
 
 pub fn does(count: &CallCount, operation: &str) -> bool {
     count.class.operation.as_deref() == Some(operation)
+}
+
+pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
+    count.class.descriptor == Some(kind)
+}
+
+/// Whether the calls waited for longer than they ran.
+pub fn waited(count: &CallCount) -> bool {
+    count.blocked_ns > count.on_cpu_ns
 }
 
 pub fn share(part: u64, whole: u64) -> f64 {
@@ -153,7 +198,7 @@ pub fn share(part: u64, whole: u64) -> f64 {
 /// Some of a process's calls, and what they took.
 #[derive(Clone)]
 pub struct Part<'a> {
-    caller: &'a Caller<'a>,
+    pub caller: &'a Caller<'a>,
     names: BTreeSet<&'a str>,
     pub calls: u64,
     on_cpu_s: Option<f64>,
@@ -184,12 +229,13 @@ impl<'a> Part<'a> {
         self.untimed += if count.elapsed_ns().is_none() { calls } else { 0 };
     }
 
-    /// Calls that are made once for each of `items`, if there are as many.
+    /// Calls that are made once or more for each of `items`, if there are as many.
     pub fn with_each(mut self, items: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
         let calls = self.caller.sum(&keep).calls;
         if calls.saturating_mul(5) >= items.saturating_mul(4) {
+            let each = calls.saturating_add(items / 2) / items.max(1);
             let own = self.caller.counts.iter().filter(|count| keep(count));
-            own.for_each(|count| self.add(count, share(items, calls)));
+            own.for_each(|count| self.add(count, share(items.saturating_mul(each), calls)));
         }
         self
     }
@@ -199,23 +245,37 @@ impl<'a> Part<'a> {
         self.elapsed_s.unwrap_or(0.0)
     }
 
-    /// What is saved if the calls are left out. At least a bare crossing each; at most what the program does around them too.
-    /// What is not measured is said to be one crossing, to ten.
+    /// Time on a CPU, or at least a bare crossing for each call.
+    pub fn takes_s(&self) -> f64 {
+        let bare_s = self.calls as f64 * self.caller.null_call_ns / 1e9;
+        self.on_cpu_s.or(self.elapsed_s).unwrap_or(0.0).max(bare_s)
+    }
+
+    /// What is saved if the calls are left out: their time, and some of the user mode around each of them.
     pub fn left_out(&self) -> Seconds {
+        self.with_around(self.calls, CALL_S)
+    }
+
+    /// The same for calls that serve `items`, with user mode for each of these. Times on a CPU vary by a sixth from one run to the
+    /// next; what is not measured is said to be one crossing, to ten.
+    pub fn with_around(&self, items: u64, each: Around) -> Seconds {
+        let takes_s = self.takes_s();
+        let (least, most) = self.caller.around_s(items, self.calls, each);
         let crossing_s = self.caller.null_call_ns / 1e9;
-        let bare_s = self.calls as f64 * crossing_s;
-        let value = self.on_cpu_s.or(self.elapsed_s).unwrap_or(0.0).max(bare_s);
-        let low = if self.on_cpu_s.is_some() { value * 0.8 } else { bare_s };
-        let around_s = self.caller.outside_s() * share(self.calls, total(&self.caller.counts).calls);
-        let high = value * 1.2 + bare_s + around_s + self.untimed as f64 * crossing_s * 9.0;
-        Seconds { value, low, high }
+        let measured = if self.on_cpu_s.is_some() { takes_s * 0.85 } else { self.calls as f64 * crossing_s };
+        Seconds {
+            value: takes_s + least + (most - least) / 4.0,
+            low: measured + least,
+            high: takes_s * 1.2 + most + self.untimed as f64 * crossing_s * 9.0,
+        }
     }
 
     /// Advice about these calls.
-    pub fn advice(self, rule: Rule, saved: Seconds) -> Advice {
-        let time = if rule == Rule::SyncPerRecord { Time::Elapsed } else { Time::Cpu };
+    pub fn advice(self, rule: &'static Rule, saved: Seconds) -> Advice {
         Advice {
-            rule,
+            rule: rule.name,
+            phrase: rule.phrase,
+            change: rule.change,
             process: self.caller.name.to_string(),
             function: function(self.caller.profile, self.caller.name, &self.names),
             names: self.names.iter().map(ToString::to_string).collect(),
@@ -223,14 +283,20 @@ impl<'a> Part<'a> {
             items: 0,
             of: None,
             paths: Vec::new(),
-            measured_s: if time == Time::Cpu { self.on_cpu_s } else { self.elapsed_s },
-            time,
+            measured_s: self.on_cpu_s,
+            time: Time::Cpu,
             saved,
         }
     }
 
+    /// The same, of time with waiting.
+    pub fn advice_with_waiting(self, rule: &'static Rule, saved: Seconds) -> Advice {
+        let measured_s = self.elapsed_s;
+        Advice { time: Time::Elapsed, measured_s, ..self.advice(rule, saved) }
+    }
+
     /// Advice that leaves these calls out.
-    pub fn avoid(self, rule: Rule) -> Advice {
+    pub fn avoid(self, rule: &'static Rule) -> Advice {
         let saved = self.left_out();
         self.advice(rule, saved)
     }

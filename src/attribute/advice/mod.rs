@@ -2,49 +2,76 @@
 //!
 //! Each kind of repetition is looked for by its item: the path that is opened again, the process or sync for each record, the
 //! question that is asked again. A rule applies only where that takes a share of the wall time that matters (`Rule::least`), and
-//! claims no more than the profile shows: costs are the program's own. The low end of a range is what these calls took less what
-//! may take their place; the high end has the user mode around them as well. Rules overlap, so savings do not add up.
+//! claims no more than the profile shows: costs are the program's own (`Part::left_out`). Rules overlap, so savings do not add up.
+//!
+//! A rule is a file: its facts and words, and the function that finds it. `caller` is what they look at.
 
 mod caller;
+mod connection_per_item;
+mod delayed_acks;
+mod descriptor_sweep;
+mod empty_polls;
+mod empty_reads;
+mod failures;
+mod fork_for_exec;
+mod futex_traffic;
 mod groups;
-mod objects;
-mod processes;
+mod large_poll_sets;
+mod locks;
+mod look_up_again;
+mod open_again;
+mod paths;
+mod process_per_item;
+mod real_clock_calls;
 mod repeats;
 mod rule;
-mod storage;
-mod transfers;
-mod waits;
+mod same_answer;
+mod search;
+mod seeks;
+mod small_file_maps;
+mod small_maps;
+mod small_transfers;
+mod spin;
+mod sync_per_record;
+mod temporary_files;
+mod thread_per_item;
+mod wake_ups;
+mod wakes_of_nobody;
 
 pub use groups::{Group, largest};
-pub use rule::{Advice, PathUse, Rule, Time};
+pub use rule::{Advice, PathUse, Time};
 
 use crate::model::Profile;
-use caller::{Caller, s};
+use caller::s;
+use rule::Rule;
 
-/// The rules: what each finds in one process.
-const RULES: &[fn(&Caller) -> Vec<Advice>] = &[
-    objects::opened_again,
-    objects::looked_up_again,
-    objects::search,
-    repeats::repeats,
-    repeats::failures,
-    processes::process_per_item,
-    processes::subshells,
-    processes::fork_for_exec,
-    processes::thread_per_item,
-    processes::connection_per_item,
-    storage::sync_per_record,
-    storage::temporary_files,
-    storage::locks,
-    storage::small_file_maps,
-    storage::small_maps,
-    transfers::small_transfers,
-    transfers::empty_reads,
-    waits::empty_polls,
-    waits::large_poll_sets,
-    waits::wake_ups,
-    waits::wakes_of_nobody,
-    waits::futex_traffic,
+const RULES: &[&Rule] = &[
+    &open_again::RULE,
+    &look_up_again::RULE,
+    &search::RULE,
+    &real_clock_calls::RULE,
+    &same_answer::RULE,
+    &seeks::RULE,
+    &spin::RULE,
+    &descriptor_sweep::RULE,
+    &failures::RULE,
+    &process_per_item::RULE,
+    &fork_for_exec::RULE,
+    &thread_per_item::RULE,
+    &connection_per_item::RULE,
+    &sync_per_record::RULE,
+    &temporary_files::RULE,
+    &locks::RULE,
+    &small_file_maps::RULE,
+    &small_maps::RULE,
+    &small_transfers::RULE,
+    &empty_reads::RULE,
+    &empty_polls::RULE,
+    &large_poll_sets::RULE,
+    &delayed_acks::RULE,
+    &wake_ups::RULE,
+    &wakes_of_nobody::RULE,
+    &futex_traffic::RULE,
 ];
 
 /// All advice, the greatest saving first. `null_call_ns` is what entering the kernel takes, if that is known.
@@ -54,14 +81,17 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
     // Not the time in which the machine ran other programs.
     let elsewhere_ns = usage.concurrency.as_ref().map_or(0, |told| told.waiting_ns);
     let wall_s = usage.wall_ns.map_or(cpu_s, |wall| s(wall.saturating_sub(elsewhere_ns)));
-    let matters = |advice: &Advice| {
-        // An idle process wastes CPU time, not wall time.
-        let whole_s = if advice.rule == Rule::WakeUps { cpu_s } else { wall_s };
-        advice.saved.value > 0.0 && advice.saved.value >= whole_s * advice.rule.least()
-    };
     let callers = caller::callers(profile, null_call_ns);
-    let mut found: Vec<Advice> = callers.iter().flat_map(|caller| RULES.iter().flat_map(|rule| rule(caller))).collect();
-    found.retain(matters);
+    let mut found = Vec::new();
+    for rule in RULES {
+        let own = callers.iter().flat_map(|caller| (rule.find)(caller));
+        found.extend(own.filter(|advice| {
+            // An idle process wastes CPU time, not wall time.
+            let idle = rule.name == wake_ups::RULE.name && advice.time == Time::Cpu;
+            let least_s = rule.least * if idle { cpu_s } else { wall_s };
+            advice.saved.value > 0.0 && advice.saved.value >= least_s
+        }));
+    }
     found.sort_by(|a, b| b.saved.value.total_cmp(&a.saved.value));
     found
 }

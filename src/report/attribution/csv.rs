@@ -92,7 +92,7 @@ fn elsewhere(found: &Attribution) -> Vec<CsvLine> {
 fn advice(found: &Attribution) -> Vec<CsvLine> {
     let lines = found.advice.iter().map(|advice| CsvLine {
         section: "advice",
-        name: advice.rule.name().to_string(),
+        name: advice.rule.to_string(),
         figure: "saved",
         calls: Some(advice.calls),
         time: advice.saved,

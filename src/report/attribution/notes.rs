@@ -108,7 +108,8 @@ mod tests {
 
     #[test]
     fn a_basis_names_operation_parameter_and_what_is_subtracted() {
-        let of = |at, less| basis(&Basis { operation: "io.read_zero".into(), at, less });
+        let of =
+            |at, less: &[&'static str]| basis(&Basis { operation: "io.read_zero".into(), at, less: less.to_vec() });
         assert_eq!(of(None, &["fd.close", "fd.lseek"]), "io.read_zero less fd.close, fd.lseek");
         let at = |value, low, high| of(Some(Interpolation { parameter: "size", value, low, high }), &[]);
         assert_eq!(at(4096, 4096, 4096), "io.read_zero size=4K");

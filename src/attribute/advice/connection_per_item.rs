@@ -1,0 +1,36 @@
+//! Connections that are made for each item, and used for a few messages.
+
+use super::caller::{Caller, done, errors, is_on, is_one_of};
+use super::rule::{Advice, Rule};
+use crate::model::CallCount;
+use crate::model::DescriptorKind::Socket;
+
+pub static RULE: Rule = Rule {
+    name: "connection-per-item",
+    least: 0.1,
+    phrase: "{calls} for {items} connections",
+    change: "keep the connection open for the next item",
+    find,
+};
+
+/// Fewer are no loop.
+const LOOP: u64 = 20;
+/// Sends on a connection beyond which it was worth making.
+const FEW: u64 = 4;
+
+fn find(caller: &Caller) -> Vec<Advice> {
+    let connects = |count: &CallCount| is_one_of(count, "connect");
+    let made = caller.sum(connects);
+    let made = done(&made).saturating_add(errors(&made, "EINPROGRESS"));
+    let sends = |count: &CallCount| {
+        is_one_of(count, "sendto sendmsg send") || (is_on(count, Socket) && is_one_of(count, "write writev"))
+    };
+    if made < caller.processes.saturating_mul(LOOP) || caller.sum(sends).calls > made.saturating_mul(FEW) {
+        return Vec::new();
+    }
+    let closes = |count: &CallCount| is_one_of(count, "close") && is_on(count, Socket);
+    let part = ["socket", "setsockopt", "shutdown", "getsockopt"]
+        .iter()
+        .fold(caller.whole(connects), |part, names| part.with_each(made, |count| is_one_of(count, names)));
+    vec![Advice { items: made, ..part.with_each(made, closes).avoid(&RULE) }]
+}

@@ -1,0 +1,12 @@
+//! Calls on descriptors that are not open, one after the other.
+
+use super::failures::failing;
+use super::rule::Rule;
+
+pub static RULE: Rule = Rule {
+    name: "descriptor-sweep",
+    least: 0.01,
+    phrase: "{calls} of descriptors that are not open",
+    change: "close_range closes or marks all of them at once; /proc/self/fd lists the open ones",
+    find: |caller| failing(caller, "EBADF", &RULE).into_iter().collect(),
+};

@@ -1,0 +1,35 @@
+//! Polls that find nothing.
+
+use super::caller::{Caller, INPUTS, POLLS, is_one_of, share, waited};
+use super::rule::{Advice, Rule};
+use super::spin::spun;
+use crate::attribute::seconds::Seconds;
+
+pub static RULE: Rule = Rule {
+    name: "empty-polls",
+    least: 0.05,
+    phrase: "{calls} with nothing ready, beyond the {items} reads",
+    change: "let one poll wait (timeout -1) instead of asking again",
+    find,
+};
+
+/// Calls that a poll may have announced besides reads.
+const OUTPUTS: &str = "write writev sendto sendmsg sendmmsg send connect sendfile splice getsockopt ioctl wait4";
+
+/// Fewer calls than this do not matter.
+const MANY: u64 = 1000;
+
+/// Profiles have no results of polls. But each that announces something is followed by a call on that descriptor, so those
+/// beyond the number of such calls found nothing. Polls that waited are left alone: a timer may be meant.
+fn find(caller: &Caller) -> Vec<Advice> {
+    let polls = caller.named(POLLS);
+    let [inputs, outputs] = [INPUTS, OUTPUTS].map(|names| caller.named(names).calls);
+    let empty = polls.calls.saturating_sub(inputs);
+    if polls.blocked_ns.is_none() || waited(&polls) || empty < MANY || empty < inputs.saturating_add(outputs) {
+        return Vec::new();
+    }
+    let part = caller.part(|count| if is_one_of(count, POLLS) { share(empty, polls.calls) } else { 0.0 });
+    let Seconds { value, low, high } = spun(&part);
+    let surely = share(empty.saturating_sub(outputs), empty);
+    vec![Advice { items: inputs, ..part.advice(&RULE, Seconds { value, low: low * surely, high }) }]
+}

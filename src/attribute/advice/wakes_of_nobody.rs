@@ -1,0 +1,28 @@
+//! Futex wakes beyond the waits that slept: each of them woke nobody, for one that wakes somebody ends a wait.
+
+use super::caller::{Caller, FUTEX, does, errors, is_one_of, share};
+use super::futex_traffic::futexes;
+use super::rule::{Advice, Rule};
+
+pub static RULE: Rule = Rule {
+    name: "wakes-of-nobody",
+    least: 0.05,
+    phrase: "{calls} that wake nobody",
+    change: "count who waits, and wake only if somebody does",
+    find,
+};
+
+/// Fewer calls than this do not matter.
+const MANY: u64 = 1000;
+
+fn find(caller: &Caller) -> Vec<Advice> {
+    let (waits, wakes) = (futexes(caller, "wait"), futexes(caller, "wake"));
+    let slept = waits.calls.saturating_sub(errors(&waits, "EAGAIN"));
+    let surplus = wakes.calls.saturating_sub(slept);
+    if surplus < MANY || caller.processes > 1 {
+        return Vec::new();
+    }
+    let part = caller
+        .part(|count| if is_one_of(count, FUTEX) && does(count, "wake") { share(surplus, wakes.calls) } else { 0.0 });
+    vec![Advice { items: slept, ..part.avoid(&RULE) }]
+}
