@@ -175,11 +175,11 @@ fn timed(name: &str, call: &str, calls: u64) -> ObjectCount {
 
 #[test]
 fn files_are_opened_again_unless_they_change() {
-    let close = || class(|class| class.descriptor = Some(File), call("close", 40_000, 20_000));
+    let close = || class(|class| class.descriptor = Some(File), call("close", 40_000, 60_000));
     let opens = || vec![call("openat", 40_000, 40_000), close()];
     let one = only(&with_paths(opens(), vec![timed("/data", "openat", 40_000)]));
     assert_eq!((one.rule, one.calls, one.items), ("open-again", 39_999, 1));
-    near(one.saved.value, (0.040 + 0.020) * 39_999.0 / 40_000.0);
+    near(one.saved.value, (0.040 + 0.060) * 39_999.0 / 40_000.0);
     assert_eq!(one.paths[0].path, "/data");
     let quiet = |calls, objects| assert_eq!(found(&with_paths(calls, objects)), []);
     quiet(opens(), (0..20_000).map(|n| timed(&format!("/{n}"), "openat", 2)).collect());
@@ -332,6 +332,23 @@ fn an_idle_process_that_wakes_up_for_nothing_is_told() {
     assert_eq!(all.iter().map(|one| (one.rule, one.items)).collect::<Vec<_>>(), [("wake-ups", 1000)]);
     assert_eq!(idle(vec![sleeps(10)]), []);
     assert_eq!(idle(vec![sleeps(1000), sized(File, 64, call("pread64", 1500, 9))]), [], "it works each time");
+}
+
+#[test]
+fn waits_of_forty_milliseconds_behind_small_sends_are_delayed_acknowledgements() {
+    let waits = |ms: u64| {
+        let received =
+            CallCount { call: "recvfrom".into(), ..sized(Socket, 4, blocked(15_000 * ms, call("", 15, 900))) };
+        let mut profile = profile(vec![received, sized(Socket, 4, call("sendto", 30, 900))]);
+        let mut durations = Histogram::with_resolution(32);
+        (0..15).for_each(|_| durations.record(ms * 1_000_000));
+        profile.latencies.insert("recvfrom".into(), durations);
+        found(&profile)
+    };
+    let all = waits(43);
+    assert_eq!(all.iter().map(|one| (one.rule, one.items)).collect::<Vec<_>>(), [("delayed-acks", 15)]);
+    near(all[0].saved.value, 0.645);
+    assert_eq!([waits(33), waits(60)], [[], []], "a beat, or a slow server");
 }
 
 #[test]

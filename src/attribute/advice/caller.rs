@@ -1,6 +1,6 @@
 //! What the processes of one name did, as rules look at it, and what their calls take. The rules call it.
 
-use super::rule::{Advice, Rule, Time};
+use super::found::{Advice, Time};
 use crate::attribute::calls::function;
 use crate::attribute::seconds::Seconds;
 pub use crate::attribute::seconds::s;
@@ -25,6 +25,22 @@ pub const SEEKS: &str = "lseek _llseek";
 pub const FORKS: &str = "fork vfork clone clone3";
 pub const FUTEX: &str = "futex futex_time64";
 pub const LISTS: &str = "getdents64 getdents";
+
+/// A kind of advice: a file of its own, and a line in `RULES`.
+pub struct Rule {
+    /// For programs.
+    pub name: &'static str,
+    /// The least share of the wall time that is worth a line. What is certain from the calls alone is worth a hundredth; what rests on
+    /// more than that may be meant, so it must matter.
+    pub least: f64,
+    /// The calls that are meant, as a phrase: `{calls}` stands for their number and names, the other words in braces for fields of
+    /// the advice (`report::attribution::advice`).
+    pub phrase: &'static str,
+    /// What to change.
+    pub change: &'static str,
+    /// What it finds in the processes of one name.
+    pub find: fn(&Caller) -> Vec<Advice>,
+}
 
 /// The processes of one name.
 pub struct Caller<'a> {

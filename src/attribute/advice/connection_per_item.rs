@@ -1,7 +1,8 @@
 //! Connections that are made for each item, and used for a few messages.
 
-use super::caller::{Caller, done, errors, is_on, is_one_of};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, Rule, done, errors, is_on, is_one_of};
+use super::found::Advice;
+use crate::attribute::seconds::Seconds;
 use crate::model::CallCount;
 use crate::model::DescriptorKind::Socket;
 
@@ -32,5 +33,9 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let part = ["socket", "setsockopt", "shutdown", "getsockopt"]
         .iter()
         .fold(caller.whole(connects), |part, names| part.with_each(made, |count| is_one_of(count, names)));
-    vec![Advice { items: made, ..part.with_each(made, closes).avoid(&RULE) }]
+    let part = part.with_each(made, closes);
+    // The other end's work, and switches to it, may be part of the wait for it.
+    let saved = part.left_out();
+    let saved = Seconds { value: saved.value * 1.2, high: saved.high * 1.6, ..saved };
+    vec![Advice { items: made, ..part.advice(&RULE, saved) }]
 }

@@ -1,7 +1,7 @@
 //! Small sends in a row over TCP: the second waits for the acknowledgement of the first (Nagle's algorithm), which the other end delays.
 
-use super::caller::{Caller, INPUTS, POLLS, is_on, is_one_of, s};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, INPUTS, POLLS, Rule, is_on, is_one_of, s};
+use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind::Socket};
 

@@ -1,7 +1,7 @@
 //! Calls on descriptors that are not open, one after the other.
 
+use super::caller::Rule;
 use super::failures::failing;
-use super::rule::Rule;
 
 pub static RULE: Rule = Rule {
     name: "descriptor-sweep",

@@ -1,7 +1,7 @@
 //! Polls that find nothing.
 
-use super::caller::{Caller, INPUTS, POLLS, is_one_of, share, waited};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, INPUTS, POLLS, Rule, is_one_of, share, waited};
+use super::found::Advice;
 use super::spin::spun;
 use crate::attribute::seconds::Seconds;
 

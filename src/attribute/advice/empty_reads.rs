@@ -1,7 +1,7 @@
 //! Reads that find nothing (EAGAIN).
 
-use super::caller::{Caller, INPUTS, POLLS, done, errors, is_one_of, share};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, INPUTS, POLLS, Rule, done, errors, is_one_of, share};
+use super::found::Advice;
 use super::spin::spun;
 use crate::model::CallCount;
 

@@ -1,8 +1,8 @@
 //! Calls that fail with the same error again and again: what is not supported, or not there.
 
-use super::caller::{Caller, POLLS, Part, done, errors, is_on, is_one_of, share};
+use super::caller::{Caller, POLLS, Part, Rule, done, errors, is_on, is_one_of, share};
+use super::found::Advice;
 use super::repeats::AGAIN;
-use super::rule::{Advice, Rule};
 use crate::model::{CallCount, DescriptorKind};
 
 pub static RULE: Rule = Rule {

@@ -1,7 +1,7 @@
 //! Children of a large process that execute a program: they need no copy of its address space.
 
-use super::caller::{Caller, does, done, is_one_of, share, total, waited};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, Rule, does, done, is_one_of, share, total, waited};
+use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use crate::model::CallCount;
 

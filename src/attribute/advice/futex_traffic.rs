@@ -1,7 +1,7 @@
 //! Locks and conditions that sleep and wake.
 
-use super::caller::{Caller, FUTEX, done, is_one_of};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, FUTEX, Rule, done, is_one_of};
+use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use crate::model::CallCount;
 

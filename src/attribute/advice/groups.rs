@@ -28,6 +28,10 @@ const KINDS: &[(&str, &[&str])] = &[
     ("writes", &[WRITES, "ftruncate fallocate"]),
     ("messages", &["sendto recvfrom sendmsg recvmsg sendmmsg recvmmsg connect accept accept4 socket"]),
     ("mappings of memory", &["mmap munmap mprotect brk madvise mremap"]),
+    (
+        "questions about itself",
+        &["getrusage times getpid gettid getppid clock_gettime gettimeofday sysinfo prlimit64 getcwd"],
+    ),
     ("polls and sleeps", &[POLLS, "nanosleep clock_nanosleep sched_yield"]),
 ];
 

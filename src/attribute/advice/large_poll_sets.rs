@@ -1,7 +1,6 @@
 //! Polls of many descriptors, which the kernel visits one by one.
 
-use super::caller::{Caller, is_one_of};
-use super::rule::Rule;
+use super::caller::{Caller, Rule, is_one_of};
 use crate::model::CallCount;
 
 pub static RULE: Rule = Rule {

@@ -1,7 +1,7 @@
 //! Locks on files that one process takes, again and again, and never had to wait for.
 
-use super::caller::{Caller, STATS, errors, is_one_of, share, total, waited};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, Rule, STATS, errors, is_one_of, share, total, waited};
+use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use crate::model::CallCount;
 

@@ -1,8 +1,8 @@
 //! Paths that are looked up again: all lookups of a path but the first of each process.
 
-use super::caller::{Caller, STATS, added, done, is_one_of};
+use super::caller::{Caller, Rule, STATS, added, done, is_one_of};
+use super::found::Advice;
 use super::paths::{LOCKS, QUESTIONS, about, again, repeated};
-use super::rule::{Advice, Rule};
 use super::search::searched;
 use crate::model::ObjectCount;
 

@@ -14,6 +14,7 @@ mod empty_polls;
 mod empty_reads;
 mod failures;
 mod fork_for_exec;
+mod found;
 mod futex_traffic;
 mod groups;
 mod large_poll_sets;
@@ -24,7 +25,6 @@ mod paths;
 mod process_per_item;
 mod real_clock_calls;
 mod repeats;
-mod rule;
 mod same_answer;
 mod search;
 mod seeks;
@@ -38,12 +38,11 @@ mod thread_per_item;
 mod wake_ups;
 mod wakes_of_nobody;
 
+pub use found::{Advice, PathUse, Time};
 pub use groups::{Group, largest};
-pub use rule::{Advice, PathUse, Time};
 
 use crate::model::Profile;
-use caller::s;
-use rule::Rule;
+use caller::{Rule, s};
 
 const RULES: &[&Rule] = &[
     &open_again::RULE,

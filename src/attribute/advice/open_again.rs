@@ -1,8 +1,8 @@
 //! Files that are opened again: all opens of a path but the first of each process.
 
-use super::caller::{Caller, FILE_S, LISTS, OPENS, READS, STATS, does, done, is_one_of, share};
+use super::caller::{Caller, FILE_S, LISTS, OPENS, READS, Rule, STATS, does, done, is_one_of, share};
+use super::found::Advice;
 use super::paths::{LOCKS, about, again, repeated};
-use super::rule::{Advice, Rule};
 use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind, ObjectCount};
 

@@ -2,7 +2,7 @@
 //! derived from counts. Rules about opens and lookups call it.
 
 use super::caller::{Caller, OPENS, Part, RENAMES, STATS, UNLINKS, added, done, is_one_of, share};
-use super::rule::{Advice, PathUse};
+use super::found::{Advice, PathUse};
 use crate::model::{CallCount, ObjectCount, Profile};
 use indexmap::IndexMap;
 use std::cmp::Reverse;

@@ -1,10 +1,9 @@
 //! Processes that are started for each item, and mostly to start: programs, and copies of a shell that never execute one.
 
-use super::caller::{Caller, FORKS, Part, added, callers, does, done, is_one_of, share};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, FORKS, Part, Rule, added, callers, does, done, is_one_of, share};
+use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use crate::model::ProcessPath;
-use crate::prose::some;
 use indexmap::IndexMap;
 
 pub static RULE: Rule = Rule {
@@ -64,6 +63,8 @@ fn looped<'a>(caller: &'a Caller) -> IndexMap<&'a str, u64> {
     programs
 }
 
+/// Programs that are named.
+const MOST_NAMES: usize = 3;
 /// CPU seconds of a process that does little more than start.
 const SMALL_S: f64 = 0.003;
 /// What a program computes, it computes in one process too.
@@ -106,7 +107,8 @@ fn programs(caller: &Caller) -> Option<Advice> {
         let mut part = Part::new(caller);
         part.calls = processes;
         let advice = part.advice(&RULE, saved);
-        let of = Some(some(&names, 3));
+        names.truncate(MOST_NAMES);
+        let of = Some(names.join(", "));
         Advice { names: vec!["execve".to_string()], of, items: processes, measured_s: Some(whole_s), ..advice }
     })
 }

@@ -1,7 +1,7 @@
 //! Clock readings by system calls although the vDSO could answer.
 
+use super::caller::Rule;
 use super::repeats::{Repeat, repeat, repeats};
-use super::rule::Rule;
 
 pub static RULE: Rule = Rule {
     name: "real-clock-calls",

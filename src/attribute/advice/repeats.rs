@@ -1,8 +1,8 @@
 //! Calls that are made again and again although once, or none, would do: which, and which other calls are a reason for one each.
 //! Rules with such a table call it.
 
-use super::caller::{Caller, added, errors, is_one_of, share, waited};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, Rule, added, errors, is_one_of, share, waited};
+use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use crate::model::CallCount;
 

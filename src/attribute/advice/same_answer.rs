@@ -1,8 +1,7 @@
 //! Questions whose answer does not change, and settings that are made again.
 
-use super::caller::OPENS;
+use super::caller::{OPENS, Rule};
 use super::repeats::{CHILDREN, NEW, Repeat, repeat, repeats};
-use super::rule::Rule;
 
 pub static RULE: Rule = Rule {
     name: "same-answer",

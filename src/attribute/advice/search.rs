@@ -1,8 +1,8 @@
 //! Names that are searched for in directories that lack them: lookups that fail, of names that are found elsewhere.
 
-use super::caller::{Caller, Part, added, done, errors, share};
+use super::caller::{Caller, Part, Rule, added, done, errors, share};
+use super::found::{Advice, PathUse};
 use super::paths::{about, changes, is_lookup};
-use super::rule::{Advice, PathUse, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub static RULE: Rule = Rule {

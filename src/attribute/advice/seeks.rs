@@ -1,8 +1,7 @@
 //! Seeks before reads and writes.
 
-use super::caller::{OPENS, SEEKS};
+use super::caller::{OPENS, Rule, SEEKS};
 use super::repeats::{repeat, repeats};
-use super::rule::Rule;
 
 pub static RULE: Rule = Rule {
     name: "seeks",

@@ -1,8 +1,8 @@
 //! Small files that are mapped: a read copies less than a mapping, its page faults and its end take. Loaders map several parts of a file
 //! and keep them.
 
-use super::caller::{Caller, is_one_of};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, Rule, is_one_of};
+use super::found::Advice;
 use super::small_maps::{Pairs, is_sized, maps, pairs};
 use crate::attribute::seconds::Seconds;
 use crate::model::CallCount;

@@ -1,8 +1,8 @@
 //! Memory that is mapped or changed and given back again, with the page faults of each mapping.
 
-use super::caller::{Caller, Part, added, does, is_one_of, s, share};
+use super::caller::{Caller, Part, Rule, added, does, is_one_of, s, share};
+use super::found::Advice;
 use super::repeats::{Repeat, repeat, repeats};
-use super::rule::{Advice, Rule};
 use crate::attribute::seconds::Seconds;
 use crate::model::CallCount;
 

@@ -1,7 +1,7 @@
 //! Reads and writes of few bytes, which a buffer would turn into a few large ones.
 
-use super::caller::{Caller, OPENS, POLLS, SEEKS, SYNCS, added, is_one_of, share, waited};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, OPENS, POLLS, Rule, SEEKS, SYNCS, added, is_one_of, share, waited};
+use super::found::Advice;
 use crate::model::DescriptorKind::{Device, File, Pipe, Socket, Terminal};
 use crate::model::{CallCount, DescriptorKind};
 

@@ -1,9 +1,9 @@
 //! Asking again and again for what a waiting call would tell: yields, children, signals, locks on files and files that must be new.
 
-use super::caller::{Caller, OPENS, Part, is_one_of};
+use super::caller::{Caller, OPENS, Part, Rule, is_one_of};
 use super::failures::of_error;
+use super::found::Advice;
 use super::repeats::{AGAIN, CHILDREN, Repeat, repeat, repeats};
-use super::rule::{Advice, Rule};
 use crate::attribute::seconds::Seconds;
 use crate::model::CallCount;
 

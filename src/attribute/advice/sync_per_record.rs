@@ -1,7 +1,7 @@
 //! A sync for each record; one for many of them is enough.
 
-use super::caller::{Caller, OPENS, SYNCS, WRITES, added, done, is_on, is_one_of, waited};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, OPENS, Rule, SYNCS, WRITES, added, done, is_on, is_one_of, waited};
+use super::found::Advice;
 use super::temporary_files::{creates, unlinked_again, unlinks};
 use crate::attribute::seconds::Seconds;
 use crate::model::{CallCount, DescriptorKind};

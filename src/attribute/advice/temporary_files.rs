@@ -1,10 +1,10 @@
 //! Files that are created, used and unlinked, one after the other.
 
 use super::caller::{
-    Caller, FILE_S, LISTS, OPENS, READS, RENAMES, SEEKS, SYNCS, UNLINKS, WRITES, added, does, done, is_on, is_one_of,
-    share,
+    Caller, FILE_S, LISTS, OPENS, READS, RENAMES, Rule, SEEKS, SYNCS, UNLINKS, WRITES, added, does, done, is_on,
+    is_one_of, share,
 };
-use super::rule::{Advice, Rule};
+use super::found::Advice;
 use crate::attribute::seconds::{Seconds, s};
 use crate::model::{CallCount, DescriptorKind};
 use std::collections::BTreeMap;

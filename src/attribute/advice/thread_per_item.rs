@@ -1,7 +1,7 @@
 //! Threads that are started for each item: their stacks are mapped and unmapped too.
 
-use super::caller::{Caller, does, done, is_one_of, share};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, Rule, does, done, is_one_of, share};
+use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use crate::model::CallCount;
 

@@ -1,7 +1,7 @@
 //! A process that does nothing but wake up by its own time-outs.
 
-use super::caller::{Caller, FUTEX, POLLS, done, errors, is_one_of, s, share, waited};
-use super::rule::{Advice, Rule};
+use super::caller::{Caller, FUTEX, POLLS, Rule, done, errors, is_one_of, s, share, waited};
+use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use crate::model::CallCount;
 

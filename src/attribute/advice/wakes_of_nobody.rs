@@ -1,8 +1,8 @@
 //! Futex wakes beyond the waits that slept: each of them woke nobody, for one that wakes somebody ends a wait.
 
-use super::caller::{Caller, FUTEX, does, errors, is_one_of, share};
+use super::caller::{Caller, FUTEX, Rule, does, errors, is_one_of, share};
+use super::found::Advice;
 use super::futex_traffic::futexes;
-use super::rule::{Advice, Rule};
 
 pub static RULE: Rule = Rule {
     name: "wakes-of-nobody",

@@ -1,25 +1,8 @@
-//! What a rule is, and what it finds: plain data. Reports print it.
+//! What a rule finds: plain data. Rules make it, reports print it.
 
-use super::caller::Caller;
 use crate::attribute::seconds::Seconds;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// A kind of advice: a file of its own, and a line in `RULES`.
-pub struct Rule {
-    /// For programs.
-    pub name: &'static str,
-    /// The least share of the wall time that is worth a line. What is certain from the calls alone is worth a hundredth; what rests on
-    /// more than that may be meant, so it must matter.
-    pub least: f64,
-    /// The calls that are meant, as a phrase: `{calls}` stands for their number and names, the other words in braces for fields of
-    /// the advice (`report::attribution::advice`).
-    pub phrase: &'static str,
-    /// What to change.
-    pub change: &'static str,
-    /// What it finds in the processes of one name.
-    pub find: fn(&Caller) -> Vec<Advice>,
-}
 
 /// One piece of advice.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
