@@ -18,7 +18,7 @@ use crate::model::{COLD, Operation, Planned, Role, SHARED, THREADS};
 use crate::plan::{self, Choices, Code, Setting, Subject, Surroundings};
 use crate::report::{self, Format, Screen, write_answer, write_document};
 use crate::session::{Job, Keep, RunOptions, Session};
-use crate::summary::{Row, RowFigure, summarize};
+use crate::summary::{Row, summarize};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::io::Write;
@@ -238,7 +238,7 @@ fn one(
     let explanation = explain::explain(session.workers(), &planned[0], operation);
     let explanation = explanation.with_context(|| operation.id.clone())?;
     let row = rows(session, planned)?.remove(0);
-    let explained = Explained { cost: cost(row).ok(), explanation };
+    let explained = Explained { cost: cost(row), explanation };
     write_answer(&explained, || report::explanation_document(&explained), (args.format, screen), out)
 }
 
@@ -254,9 +254,10 @@ fn variants(
     let planned = usage(plan::select(catalogue, &subjects, &choices(args)))?;
     let asked = planned.iter().filter(|planned| planned.role == Role::Asked);
     let explained: Vec<Variant> = asked.filter_map(|planned| explained(&session, operations, planned)).collect();
-    let costs = costs(session, planned)?;
-    let with_cost = explained.into_iter().zip(costs);
-    let variants: Vec<Variant> = with_cost.map(|(variant, cost)| Variant { cost: cost.ok(), ..variant }).collect();
+    // All against the empty call of the same run.
+    let costs = rows(session, planned)?.into_iter().map(cost);
+    let variants: Vec<Variant> =
+        explained.into_iter().zip(costs).map(|(variant, cost)| Variant { cost, ..variant }).collect();
     let answer = report::variants_answer(&variants);
     let table = report::variant_table(heading, &variants, &answer);
     write_document(&table.into(), args.format, screen, out)
@@ -288,17 +289,9 @@ fn family<'a>(catalogue: &'a [Operation], operation: &'a Operation) -> Result<(&
     bail!("{} has no variants; operations that have some: {}", operation.id, some.join(", "))
 }
 
-/// The time of each case that was asked for, or why there is none; all against the empty call of the same run.
-fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Result<Cost, String>>> {
-    Ok(rows(session, planned)?.into_iter().map(cost).collect())
-}
-
-fn cost(row: Row) -> Result<Cost, String> {
-    match row.figure {
-        Ok(RowFigure::Time(cost)) => Ok(Cost { time: cost.median, times_empty_call: cost.times_empty_call }),
-        Ok(RowFigure::Instructions(_)) => Err("counted in instructions, which are no time".to_string()),
-        Err(failure) => Err(failure.message),
-    }
+/// The time of a case; `None` if it failed or was counted in instructions.
+fn cost(row: Row) -> Option<Cost> {
+    row.cost().map(|cost| Cost { time: cost.median, times_empty_call: cost.times_empty_call })
 }
 
 fn rows(session: Session, planned: Vec<Planned>) -> Result<Vec<Row>> {

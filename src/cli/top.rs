@@ -5,7 +5,6 @@
 
 mod arguments;
 mod live;
-mod metrics;
 mod plain;
 mod serve;
 mod session;
@@ -19,8 +18,8 @@ use crate::top::{By, Sort, View};
 use crate::trace::{Detail, Grouping, More, TraceOptions};
 use anyhow::{Result, anyhow};
 use live::Live;
-use metrics::Metrics;
 use plain::Plain;
+use serve::Metrics;
 use session::{Session, Show, grouping};
 use std::cell::RefCell;
 use std::io::IsTerminal;

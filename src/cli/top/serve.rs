@@ -4,6 +4,8 @@
 
 use crate::cli::error::usage;
 use crate::kernel::threads;
+use crate::report::top::Series;
+use crate::top::Counts;
 use anyhow::{Result, anyhow};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io::{ErrorKind, Read, Write};
@@ -22,22 +24,39 @@ const TICK: u16 = 250;
 
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-#[derive(Clone, Default)]
-pub struct Served(Arc<Mutex<Arc<Vec<u8>>>>);
+/// The text that clients get.
+type Text = Arc<Mutex<Arc<Vec<u8>>>>;
 
-impl Served {
-    pub fn replace(&self, text: Vec<u8>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(text);
+fn current(text: &Text) -> Arc<Vec<u8>> {
+    Arc::clone(&text.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// All counts as OpenMetrics, for a collector.
+pub struct Metrics {
+    text: Text,
+    series: Series,
+}
+
+impl Metrics {
+    /// Listens. Errors: what cannot be listened on.
+    pub fn open(address: &str) -> Result<Metrics> {
+        let mut metrics = Metrics { text: serve(address)?, series: Series::default() };
+        metrics.publish(&Counts::default(), "")?;
+        Ok(metrics)
     }
 
-    fn text(&self) -> Arc<Vec<u8>> {
-        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Replaces what was published.
+    pub fn publish(&mut self, counts: &Counts, scope: &str) -> Result<()> {
+        let mut text = Vec::new();
+        self.series.write(counts, scope, &mut text)?;
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(text);
+        Ok(())
     }
 }
 
 /// Serves what is put into the result, from a thread that ends with the process. Errors: if that is no address, or
 /// cannot be listened on.
-pub fn serve(address: &str) -> Result<Served> {
+fn serve(address: &str) -> Result<Text> {
     let whole = if address.contains(':') { address.to_string() } else { format!("127.0.0.1:{address}") };
     let wrong = |error: &dyn std::fmt::Display| {
         anyhow!("--listen {address}: {error}; it takes [ADDRESS:]PORT, e.g. 127.0.0.1:9099")
@@ -45,7 +64,7 @@ pub fn serve(address: &str) -> Result<Served> {
     let parsed: SocketAddr = usage(whole.parse().map_err(|error| wrong(&error)))?;
     let listener = TcpListener::bind(parsed).map_err(|error| anyhow!("--listen {address}: {error}"))?;
     listener.set_nonblocking(true).map_err(|error| anyhow!("--listen {address}: {error}"))?;
-    let served = Served::default();
+    let served = Text::default();
     let text = served.clone();
     threads::start(move || {
         let mut clients = Vec::new();
@@ -58,7 +77,7 @@ pub fn serve(address: &str) -> Result<Served> {
 }
 
 /// Waits until somebody can go on, and goes on with everybody who can.
-fn turn(listener: &TcpListener, clients: &mut Vec<Client>, text: &Served) {
+fn turn(listener: &TcpListener, clients: &mut Vec<Client>, text: &Text) {
     let first = PollFd::new(listener.as_fd(), PollFlags::POLLIN);
     let mut fds: Vec<PollFd> = std::iter::once(first).chain(clients.iter().map(Client::wants)).collect();
     let _ = poll(&mut fds, PollTimeout::from(TICK));
@@ -118,7 +137,7 @@ impl Client {
     }
 
     /// Reads or writes as much as can be done at once. False if it has its answer, or will not get one.
-    fn go_on(&mut self, text: &Served) -> std::io::Result<bool> {
+    fn go_on(&mut self, text: &Text) -> std::io::Result<bool> {
         while self.answer.is_none() {
             let mut buffer = [0; 1024];
             let read = match self.stream.read(&mut buffer) {
@@ -138,10 +157,10 @@ impl Client {
 }
 
 impl Answer {
-    fn to(request: &[u8], text: &Served) -> Answer {
+    fn to(request: &[u8], text: &Text) -> Answer {
         let (status, kind, body) = match request.split(|byte| *byte == b'\r').next() {
             Some(line) if line.starts_with(b"GET /metrics ") || line.starts_with(b"GET /metrics?") => {
-                ("200 OK", METRICS, text.text())
+                ("200 OK", METRICS, current(text))
             }
             Some(line) if line.starts_with(b"GET ") => {
                 ("404 Not Found", "text/plain", Arc::new(b"try /metrics\n".to_vec()))
@@ -178,12 +197,12 @@ impl Answer {
 mod tests {
     use super::*;
 
-    const TEXT: usize = 4 << 20;
+    const LENGTH: usize = 4 << 20;
 
-    fn started() -> (Served, SocketAddr) {
+    fn started() -> (Text, SocketAddr) {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let served = serve(&free.to_string()).unwrap();
-        served.replace(vec![b'x'; TEXT]);
+        *served.lock().unwrap() = Arc::new(vec![b'x'; LENGTH]);
         (served, free)
     }
 
@@ -220,7 +239,7 @@ mod tests {
         }
         let text = answer(asked(address, "/metrics"));
         assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("xxxx"), "{}", &text[..100]);
-        assert!(text.len() > TEXT);
+        assert!(text.len() > LENGTH);
         assert!(answer(asked(address, "/other")).starts_with("HTTP/1.1 404 "));
         drop((slow, silent));
     }

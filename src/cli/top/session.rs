@@ -1,8 +1,8 @@
 //! One session: takes counts at the end of each interval, and hands them to what shows them.
 
 use super::live::Live;
-use super::metrics::Metrics;
 use super::plain::Plain;
+use super::serve::Metrics;
 use crate::kernel::usage::own_cpu_ns;
 use crate::model::Profile;
 use crate::top::{By, Counts};
