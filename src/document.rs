@@ -26,8 +26,22 @@ pub enum Block {
     Pages(Table),
     /// Lines of code or of drawings, which do not wrap.
     Code { title: String, language: &'static str, lines: Vec<String> },
+    /// Names in each other, each with a number for every title.
+    Tree { titles: Vec<&'static str>, branches: Vec<Branch> },
     /// Lines below the tables: what they mean, what was left out.
     Notes(Vec<String>),
+}
+
+/// A name with its numbers, and what it is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Branch {
+    pub name: String,
+    /// Stands behind the name, which may be cut: ` x3`.
+    pub times: String,
+    pub numbers: Vec<String>,
+    /// Whether what is below is seen at once.
+    pub is_large: bool,
+    pub below: Vec<Branch>,
 }
 
 impl Block {

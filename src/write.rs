@@ -1,6 +1,5 @@
 //! Writes documents and tables in every format; knows no subject.
 
-pub mod controls;
 pub mod csv;
 pub mod html;
 mod json;
@@ -78,6 +77,10 @@ fn write_block(block: &Block, format: Format, screen: Screen, out: &mut dyn Writ
         Block::Heading { title, what } => text::write_heading(title, what, screen, out),
         Block::Facts(facts) if format == Format::Markdown => markdown::write_facts(facts, out),
         Block::Facts(facts) => text::write_facts(facts, screen, out),
+        Block::Tree { titles, branches } if format == Format::Markdown => {
+            markdown::write_code("", "text", &text::tree_lines(titles, branches, None), out)
+        }
+        Block::Tree { titles, branches } => write_lines(text::tree_lines(titles, branches, screen.width), out),
         Block::Code { title, language, lines } if format == Format::Markdown => {
             markdown::write_code(title, language, lines, out)
         }

@@ -26,7 +26,7 @@ fn answered(answer: &Answer) {
     for format in [Format::Text, Format::Markdown, Format::Csv] {
         let _ = report::write_document(&answer.document, format, screen, &mut std::io::sink());
     }
-    let _ = html::write_document_page(answer.title, &answer.document, &mut std::io::sink());
+    html::document_page(answer.title, answer.document.clone()).html();
 }
 
 pub fn shown(explained: Explained) {
@@ -43,7 +43,7 @@ pub fn shown(explained: Explained) {
     match &explained {
         Explained::Kernel(kernel) => {
             let views = [KernelView::Tree, KernelView::Functions];
-            views.into_iter().for_each(|view| write(report::kernel_document(kernel, (view, true), Some(60))));
+            views.into_iter().for_each(|view| write(report::kernel_document(kernel, view, 0.0)));
             let _ = report::write_lines(report::kernel_stacks(kernel), &mut std::io::sink());
             report::svg::document(&report::kernel_flame(kernel));
             store::write_to(kernel.as_ref(), &mut file).expect("what was read can be written");
@@ -54,5 +54,5 @@ pub fn shown(explained: Explained) {
         }
     }
     assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");
-    let _ = html::write_explained_page(&[explained], &mut std::io::sink());
+    html::explained_page(&[explained]).html();
 }

@@ -71,8 +71,7 @@ fn compared(run: &Run) {
     let _ = report::write_document(&document, Format::Csv, Screen::PLAIN, out);
     let _ = report::write_json(&comparison, out);
     let files = [Portrait::new("a", run, true), Portrait::new("b", run, true)];
-    let _ =
-        html::write_page(&html::Page { files: &files, comparison: Some(&comparison), explained: &[] }, &mut Vec::new());
+    html::runs_page(&html::RunsPage { files: &files, comparison: Some(&comparison), explained: &[] }).html();
     if let Ok(costs) = Costs::from_run(run, None) {
         let profile = super::profiles::example();
         let versus = std::slice::from_ref(&costs);

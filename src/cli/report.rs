@@ -19,15 +19,14 @@ use crate::report::Portrait;
 use crate::report::figure::Figure;
 use crate::report::figure::palette::SERIES;
 use crate::report::figures;
-use crate::report::html::{Explained, MOST_DETAILED, Page, write_document_page, write_page};
+use crate::report::html::{Explained, MOST_DETAILED, RunsPage, document_page, runs_page};
 use crate::report::latency_figure;
 use crate::store::{Stored, installed};
 use anyhow::{Result, anyhow, bail};
 use args::{FigureKind, Kind};
 use std::io::Write;
 use std::mem::take;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     if let [only] = &args.files[..]
@@ -41,7 +40,7 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     {
         usage(check(args))?;
         let none = || bail!("--format svg: {} has no figure: make a page of it", only.display());
-        return args.deliver(|html| write_document_page(answer.title, &answer.document, html), none, (notes, out));
+        return args.deliver(|| document_page(answer.title, answer.document), none, (notes, out));
     }
     let (explained, files) = explained::split(&args.files)?;
     if files.is_empty() {
@@ -88,8 +87,8 @@ fn of_runs(
     let baseline = usage(result_files::baseline(args.baseline.as_deref(), &args.files, labels))?;
     portraits.iter().try_for_each(|portrait| usage(has_rows(portrait, args)))?;
     let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, baseline, selection));
-    let page = Page { files: &portraits, comparison: comparison.as_ref(), explained };
-    args.deliver(|html| write_page(&page, html), || figure(args, &page), (notes, out))
+    let page = RunsPage { files: &portraits, comparison: comparison.as_ref(), explained };
+    args.deliver(|| runs_page(&page), || figure(args, &page), (notes, out))
 }
 
 /// Whether the parts of the question go together; asked before anything is read.
@@ -101,18 +100,7 @@ fn check(args: &ReportArgs) -> Result<()> {
     if args.figure == Some(FigureKind::Ratios) && args.files.len() < 2 {
         bail!("--figure ratios needs two files or more: name another one, or choose another figure");
     }
-    let output = args.destination();
-    let same = |file: &&PathBuf| output != Path::new("-") && is_same(file, &output);
-    match args.files.iter().find(same) {
-        Some(file) => bail!("--out {} would replace a result file: choose another name", file.display()),
-        None => Ok(()),
-    }
-}
-
-/// Whether both names are one existing file, be it by a link.
-fn is_same(a: &Path, b: &Path) -> bool {
-    let facts = |path: &Path| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
-    facts(a).zip(facts(b)).is_some_and(|(a, b)| (a.dev(), a.ino()) == (b.dev(), b.ino()))
+    args.check_output("a result file")
 }
 
 /// Of a file only what is shown.
@@ -158,10 +146,11 @@ fn compared(portraits: &mut [Portrait], baseline: usize, selection: Selection) -
     comparison
 }
 
-fn figure(args: &ReportArgs, page: &Page) -> Result<Figure> {
-    let main = page.files.get(page.comparison.map_or(0, |comparison| comparison.baseline));
-    let (main, detail) =
-        main.and_then(|main| Some((main, main.detail.as_ref()?))).ok_or_else(|| anyhow!("there is no file to show"))?;
+fn figure(args: &ReportArgs, page: &RunsPage) -> Result<Figure> {
+    let (main, detail) = page
+        .main()
+        .and_then(|main| Some((main, main.detail.as_ref()?)))
+        .ok_or_else(|| anyhow!("there is no file to show"))?;
     match (args.figure.unwrap_or(FigureKind::Bars), page.comparison) {
         (FigureKind::Ratios, Some(comparison)) => Ok(figures::ratios(comparison)),
         (FigureKind::Time | FigureKind::Stacks, _) => {

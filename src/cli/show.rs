@@ -13,8 +13,8 @@ use super::terminal;
 use crate::document::Document;
 use crate::model::{Role, Run};
 use crate::report::{
-    Format, KernelView, RunFormat, RunView, Screen, SummaryDocument, kernel_document, kernel_versus_document,
-    run_document, write_answer, write_document, write_go_benchmark, write_rows,
+    Format, KernelView, RunFormat, RunView, SMALL_CALLS, Screen, SummaryDocument, kernel_document,
+    kernel_versus_document, run_document, write_answer, write_document, write_go_benchmark, write_rows,
 };
 use crate::store::Stored;
 use crate::summary::summarize;
@@ -52,8 +52,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
             profile::write(&profile, args, screen, out)?;
         }
         Stored::Kernel(kernel) => {
-            let width = args.view.widths(screen).0;
-            return alone(&kernel_document(&kernel, (KernelView::Tree, false), width), out);
+            return alone(&kernel_document(&kernel, KernelView::Tree, SMALL_CALLS), out);
         }
         Stored::Versus(versus) => return alone(&kernel_versus_document(&versus, false), out),
     }

@@ -72,14 +72,6 @@ impl Table {
         self
     }
 
-    /// The same with other titles of columns, where `title` has one.
-    pub fn with_titles(mut self, title: impl Fn(&str) -> Option<String>) -> Table {
-        for column in &mut self.columns {
-            column.title = title(&column.title).unwrap_or_else(|| column.title.clone());
-        }
-        self
-    }
-
     /// The same with these columns in front, by title.
     pub fn with_first(&self, titles: &[&str]) -> Table {
         let place = |i: &usize| titles.iter().position(|title| self.columns[*i].title == *title);

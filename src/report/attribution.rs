@@ -8,5 +8,5 @@ mod time;
 mod why;
 
 pub use advice::advice_lines;
-pub use time::{RUNNABLE, time_figure};
+pub use time::time_figure;
 pub use why::why_document;

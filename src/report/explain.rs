@@ -7,8 +7,8 @@ mod text;
 mod variants;
 
 pub use kernel::{
-    COUNTS, KernelView, folded as kernel_stacks, heading, instructions, kernel_difference, kernel_document,
-    kernel_flame, kernel_functions, kernel_groups, kernel_versus_document, versus_functions, versus_groups,
+    KernelView, SMALL as SMALL_CALLS, folded as kernel_stacks, heading, kernel_difference, kernel_document,
+    kernel_flame, kernel_functions, kernel_versus_document,
 };
 pub use program::program_document;
 pub use text::explanation_document;

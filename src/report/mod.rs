@@ -26,7 +26,7 @@ pub mod top;
 pub use attribution::{time_figure, why_document};
 pub use comparison::{comparison_document, exceeded_line, findings, profile_findings, profiles_document};
 pub use explain::{
-    KernelView, kernel_difference, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document,
+    KernelView, SMALL_CALLS, kernel_difference, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document,
 };
 pub use explain::{explanation_document, program_document, variant_table, variants_answer};
 pub use export::{RunFormat, write_go_benchmark};

@@ -9,7 +9,6 @@ pub mod distribution;
 mod document;
 mod environments;
 pub mod figures;
-pub mod highlights;
 pub mod instructions;
 pub mod latency;
 pub mod portrait;
@@ -21,7 +20,6 @@ pub mod warnings;
 
 pub use cmpthese::{ViewKind, cmpthese_blocks};
 pub use document::SummaryDocument;
-pub use environments::{environment_table, overheads};
 pub use latency::{figure as latency_figure, latency_document, latency_table};
 pub use portrait::Portrait;
 pub use table::{Sort, first_run_note, summary_table, summary_tables};

@@ -14,8 +14,7 @@ mod marks;
 mod percentiles;
 mod shares;
 
-pub use distributions::{overlay, spark};
-pub use marks::class;
+pub use distributions::{key, overlay, spark};
 pub use shares::time_bar;
 
 use super::figure::palette;

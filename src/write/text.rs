@@ -1,7 +1,7 @@
 //! Aligned columns that fit the screen: narrow screens lose the most expendable columns, then wrap the last ones.
 
 use crate::clean;
-use crate::document::{Align, Style, Table};
+use crate::document::{Align, Branch, Style, Table};
 use crate::prose::wrapped;
 use crate::write::screen::Screen;
 use anyhow::Result;
@@ -82,6 +82,30 @@ pub fn write_facts(facts: &[(&str, String)], screen: Screen, out: &mut dyn Write
 /// If `out` cannot be written.
 pub fn write_lines(lines: impl IntoIterator<Item = impl AsRef<str>>, out: &mut dyn Write) -> Result<()> {
     lines.into_iter().try_for_each(|line| Ok(writeln!(out, "{}", clean::line(line.as_ref()))?))
+}
+
+/// Narrower than this no name of a tree could be read.
+const NARROWEST_TREE: usize = 40;
+/// Width of a number of a tree, and the most levels that are indented.
+const NUMBER: usize = 8;
+const DEEPEST: usize = 24;
+
+/// A tree as lines: the numbers, and the name indented below what it is part of. A name that is too long is cut, what stands
+/// behind it is not.
+pub fn tree_lines(titles: &[&str], branches: &[Branch], width: Option<u16>) -> Vec<String> {
+    let width = width.map_or(usize::MAX, |width| usize::from(width).max(NARROWEST_TREE));
+    let numbers: String = titles.iter().map(|title| format!("{title:>NUMBER$}")).collect();
+    let mut lines = vec![format!("{numbers}  name")];
+    branches.iter().for_each(|branch| add_lines(branch, 0, width, &mut lines));
+    lines
+}
+
+fn add_lines(branch: &Branch, depth: usize, width: usize, lines: &mut Vec<String>) {
+    let numbers: String = branch.numbers.iter().map(|number| format!("{number:>NUMBER$}")).collect();
+    let before = format!("{numbers}  {}", "  ".repeat(depth.min(DEEPEST)));
+    let room = width.saturating_sub(before.len() + branch.times.len()).max(NUMBER);
+    lines.push(format!("{before}{}{}", clean::cut(&clean::line(&branch.name), room), branch.times));
+    branch.below.iter().for_each(|below| add_lines(below, depth + 1, width, lines));
 }
 
 /// The table without the columns that must go for its rows to fit `width`: first expendable ones until wrapping columns
@@ -261,6 +285,22 @@ fn write_note(note: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_a_tree_fit_the_screen_and_keep_what_is_behind_the_name() {
+        let below = Branch {
+            name: "very_long_".repeat(12),
+            times: " x3".into(),
+            numbers: vec!["5".into()],
+            ..Branch::default()
+        };
+        let root = Branch { name: "run".into(), numbers: vec!["12".into()], below: vec![below], ..Branch::default() };
+        let lines = tree_lines(&["total"], &[root], Some(60));
+        assert_eq!(lines[..2], ["   total  name", "      12  run"]);
+        assert!(
+            lines[2].chars().count() <= 60 && lines[2].starts_with("       5    very_") && lines[2].ends_with(" x3")
+        );
+    }
 
     #[test]
     fn facts_wrap_below_their_text() {

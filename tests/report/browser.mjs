@@ -41,7 +41,7 @@ const open = async (options) => {
 
 const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 const names = (page) =>
-  page.locator(".sortable table").first().locator("tbody tr:visible th[scope=row]").allTextContents();
+  page.locator(".sortable table").first().locator("tbody tr[data-k]:visible th[scope=row]").allTextContents();
 
 // What of a page is wider than the room it has, in the browser: lists of what should not be, and how many tables there are
 // and scroll sideways.
@@ -97,7 +97,7 @@ try {
     const column = await head.evaluate((head) => head.cellIndex);
     const before = await names(page);
     const values = async () => {
-      const rows = page.locator(".sortable table").first().locator("tbody tr");
+      const rows = page.locator(".sortable table").first().locator("tbody tr[data-k]");
       const all = await rows.evaluateAll((rows, column) => rows.map((row) => row.cells[column].dataset.v), column);
       return all.filter((value) => value !== undefined).map(Number);
     };

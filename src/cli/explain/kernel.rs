@@ -6,7 +6,7 @@ use crate::guest;
 use crate::model::explained::KernelExplanation;
 use crate::model::{Case, Planned, Unit};
 use crate::report::{
-    Format, KernelView, Screen, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document, svg,
+    Format, KernelView, SMALL_CALLS, Screen, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document, svg,
     write_document, write_lines,
 };
 use crate::runner::Environment;
@@ -71,8 +71,8 @@ fn write(
             Ok(write!(out, "{}", svg::document(&kernel_flame(explanation)).as_str())?)
         }
         (format, view) => {
-            let width = screen.width.filter(|_| format == Format::Text);
-            write_document(&kernel_document(explanation, (view, kernels.all), width), format, screen, out)
+            let least = if kernels.all { 0.0 } else { SMALL_CALLS };
+            write_document(&kernel_document(explanation, view, least), format, screen, out)
         }
     }
 }

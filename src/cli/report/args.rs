@@ -7,10 +7,12 @@ use crate::cli::messages::Notes;
 use crate::cli::show::StackWeight;
 use crate::model::Profile;
 use crate::report::figure::Figure;
+use crate::report::html::Page;
 use crate::report::{svg, write_lines};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use std::io::{self, Write};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Make a self-contained HTML page from result files or a profile.
@@ -117,6 +119,12 @@ impl ProfileArgs {
     }
 }
 
+/// Whether both names are one existing file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let facts = |path: &Path| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+    facts(a).zip(facts(b)).is_some_and(|(a, b)| (a.dev(), a.ino()) == (b.dev(), b.ino()))
+}
+
 impl ReportArgs {
     /// Where the document goes.
     pub fn destination(&self) -> PathBuf {
@@ -128,29 +136,40 @@ impl ReportArgs {
         self.out.clone().unwrap_or_else(|| PathBuf::from(name))
     }
 
-    /// Makes the page or the figure, and writes it.
+    /// Checks that nothing is asked of result files. Errors: if it is.
+    pub fn check_no_runs(&self, this: &str) -> Result<()> {
+        if !self.labels.is_empty() || self.baseline.is_some() || !self.only.is_empty() {
+            bail!("--label, --baseline and --only are for result files, this is {this}: omit them");
+        }
+        Ok(())
+    }
+
+    /// Checks that what is written replaces none of the files, which are each `this`, be it by a link. Errors: if it would.
+    pub fn check_output(&self, this: &str) -> Result<()> {
+        let output = self.destination();
+        match self.files.iter().find(|file| output != Path::new("-") && is_same(file, &output)) {
+            Some(file) => bail!("--out {} would replace {this}: choose another name", file.display()),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the page or the figure, writes it whole or not at all, and prints where.
     pub fn deliver(
         &self,
-        page: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        page: impl FnOnce() -> Page,
         figure: impl FnOnce() -> Result<Figure>,
         (notes, out): (Notes, &mut dyn Write),
     ) -> Result<Exit> {
-        let mut made = Vec::new();
-        match self.format {
-            Kind::Html => page(&mut made)?,
-            Kind::Svg => made.extend(svg::document(&usage(figure())?).as_str().as_bytes()),
-        }
-        self.deliver_page(&made, notes, out)
-    }
-
-    /// Writes the document whole or not at all; says where, past a pipe. Errors: if it cannot be written.
-    pub fn deliver_page(&self, made: &[u8], notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+        let made = match self.format {
+            Kind::Html => page().html(),
+            Kind::Svg => svg::document(&usage(figure())?).as_str().as_bytes().to_vec(),
+        };
         let path = self.destination();
         if path == Path::new("-") {
-            out.write_all(made)?;
+            out.write_all(&made)?;
             return Ok(Exit::Success);
         }
-        crate::store::write_bytes(&path, made)?;
+        crate::store::write_bytes(&path, &made)?;
         if !notes.quiet {
             write_lines([format!("wrote {}", path.display())], out)?;
         }

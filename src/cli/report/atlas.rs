@@ -5,7 +5,7 @@ use super::super::messages::Notes;
 use super::args::{Kind, ReportArgs};
 use crate::atlas;
 use crate::cli::error::usage;
-use crate::report::html::write_atlas_page;
+use crate::report::html::atlas_page;
 use anyhow::{Result, bail};
 use std::io::Write;
 use std::path::Path;
@@ -13,19 +13,14 @@ use std::path::Path;
 /// Writes the page. Errors: if flags do not fit, or the directory cannot be read or is no atlas.
 pub fn run(directory: &Path, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
-    let mut html = Vec::new();
-    write_atlas_page(&usage(atlas::read(directory))?, &mut html)?;
-    args.deliver_page(&html, notes, out)
+    let atlas = usage(atlas::read(directory))?;
+    args.deliver(|| atlas_page(&atlas), || bail!("--format svg: an atlas has no figure"), (notes, out))
 }
 
 fn check(args: &ReportArgs) -> Result<()> {
     if args.format != Kind::Html || args.figure.is_some() {
         bail!("--figure and --format svg are for single files: a directory has a page, so omit them");
     }
-    if !args.labels.is_empty() || args.baseline.is_some() || !args.only.is_empty() {
-        bail!(
-            "--label, --baseline and --only are for result files: the page of an atlas has a search box, so omit them"
-        );
-    }
+    args.check_no_runs("an atlas")?;
     args.of_profile.check_for_runs()
 }

@@ -5,12 +5,12 @@ use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
 use crate::report::figure::Figure;
-use crate::report::html::{Explained, write_explained_page};
+use crate::report::html::{Explained, explained_page};
 use crate::report::{kernel_difference, kernel_flame};
 use crate::store::{StoreError, Stored, begins_as_explained, read_any};
 use anyhow::{Result, bail};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The explanation that a file was found to hold.
 pub fn of(stored: Stored) -> Result<Explained, Stored> {
@@ -35,16 +35,12 @@ pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreE
 /// written.
 pub fn run(explained: &[Explained], args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
-    args.deliver(|html| write_explained_page(explained, html), || flame(explained, args), (notes, out))
+    args.deliver(|| explained_page(explained), || flame(explained, args), (notes, out))
 }
 
 fn check(args: &ReportArgs) -> Result<()> {
-    if !args.labels.is_empty() || args.baseline.is_some() || !args.only.is_empty() {
-        bail!("--label, --baseline and --only are for result files, this is a kernel explanation: omit them");
-    }
-    if args.out.as_deref() != Some(Path::new("-")) && args.files.contains(&args.destination()) {
-        bail!("--out {} would replace a kernel explanation: choose another name", args.destination().display());
-    }
+    args.check_no_runs("a kernel explanation")?;
+    args.check_output("a kernel explanation")?;
     args.of_profile.check_for_runs()
 }
 

@@ -8,7 +8,7 @@ use crate::cli::result_files;
 use crate::compare::{ProfileColumn, compare_profiles};
 use crate::model::Profile;
 use crate::report::figure::Figure;
-use crate::report::html::{ProfilesPage, write_profile_page, write_profiles_page};
+use crate::report::html::{profile_page, profiles_page};
 use crate::report::{Weight, flame_difference, flame_figure, latency_histograms, time_figure};
 use anyhow::{Result, anyhow, bail};
 use std::io::Write;
@@ -17,7 +17,7 @@ use std::io::Write;
 pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let profile = args.of_profile.hide(profile);
-    args.deliver(|html| write_profile_page(&profile, html), || figure(&profile, args), (notes, out))
+    args.deliver(|| profile_page(&profile), || figure(&profile, args), (notes, out))
 }
 
 /// Makes the page or the figure of what changed from one profile to another. Errors: as above.
@@ -31,13 +31,12 @@ pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<E
         profiles.iter().zip(&labels).map(|(profile, label)| ProfileColumn::new(label, profile)).collect();
     let comparison = compare_profiles(&columns, 0, |_| true);
     let sides = [&profiles[0], &profiles[1]];
-    let page = ProfilesPage { profiles: sides, comparison: &comparison };
     let figure = || {
         flame_difference(sides, &weight(args)).ok_or_else(|| {
             anyhow!("--figure stacks: not both profiles have stacks of this weight; trace with --stacks")
         })
     };
-    args.deliver(|html| write_profiles_page(&page, html), figure, (notes, out))
+    args.deliver(|| profiles_page(sides, &comparison), figure, (notes, out))
 }
 
 fn check_two(args: &ReportArgs) -> Result<()> {
@@ -58,9 +57,7 @@ fn check_weight(args: &ReportArgs) -> Result<()> {
 }
 
 fn check(args: &ReportArgs) -> Result<()> {
-    if !args.labels.is_empty() || args.baseline.is_some() || !args.only.is_empty() {
-        bail!("--label, --baseline and --only are for result files, this is a profile: omit them");
-    }
+    args.check_no_runs("a profile")?;
     if args.format == Kind::Svg && args.figure.is_none() {
         bail!("--format svg: which figure of the profile? Add --figure time, latency or stacks");
     }

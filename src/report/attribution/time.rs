@@ -11,7 +11,7 @@ use crate::report::numbers::{TimeUnit, percent};
 use crate::report::{Cell, Spec, Table};
 
 /// Woken or preempted, and not on a CPU yet. Narrow tables and fields have the word in parentheses.
-pub const RUNNABLE: &str = "waiting for a CPU (runnable)";
+const RUNNABLE: &str = "waiting for a CPU (runnable)";
 
 /// Parts under this share of the time are in one row together.
 const LEAST: f64 = 0.005;

@@ -6,7 +6,7 @@ mod tree;
 mod versus;
 
 pub use flame::{folded, kernel_difference, kernel_flame};
-pub use versus::{kernel_versus_document, signed, versus_functions, versus_groups};
+pub use versus::{kernel_versus_document, signed};
 
 use crate::document::{Block, Document};
 use crate::model::explained::{FunctionSum, GroupSum, KernelExplanation};
@@ -29,12 +29,11 @@ pub enum KernelView {
     Flame,
 }
 
-/// The functions of an explanation or its call tree. `all` shows subtrees however small, `width` is that of the screen.
-pub fn kernel_document(
-    explanation: &KernelExplanation,
-    (view, all): (KernelView, bool),
-    width: Option<u16>,
-) -> Document {
+/// Subtrees below this share of all instructions are summed, unless all are wanted.
+pub const SMALL: f64 = 0.01;
+
+/// The functions of an explanation or its call tree, in which subtrees below the share `least` are summed.
+pub fn kernel_document(explanation: &KernelExplanation, view: KernelView, least: f64) -> Document {
     let heading =
         Block::Heading { title: heading(&explanation.operation, &explanation.params), what: explanation.what.clone() };
     let facts = Block::Facts(facts(explanation));
@@ -43,7 +42,7 @@ pub fn kernel_document(
     let blocks = if view == KernelView::Functions {
         vec![heading, facts, Block::Table(functions)]
     } else {
-        let tree = Block::drawn(tree::lines(&explanation.tree, all, width));
+        let tree = Block::Tree { titles: tree::TITLES.into(), branches: tree::branches(&explanation.tree, least) };
         vec![heading, facts, Block::Table(kernel_groups(explanation)), tree]
     };
     Document { blocks, records }
@@ -85,7 +84,7 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 /// What instructions are spent on.
-pub fn kernel_groups(explanation: &KernelExplanation) -> Table {
+fn kernel_groups(explanation: &KernelExplanation) -> Table {
     let whole = explanation.instructions;
     let share = move |sum: &GroupSum| percent(sum.instructions, whole);
     let specs = [

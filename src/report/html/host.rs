@@ -1,111 +1,36 @@
-//! The machine of each file, how it was measured, and the warnings of each run.
+//! The machines of result files and profiles, and how they were measured, as tables.
 
-use super::page::Page;
 use crate::compare::ColumnInfo;
-use crate::model::{EnvironmentFacts, Host, Unit};
-use crate::prose::few;
+use crate::document::{Cell, Spec, Table};
+use crate::model::{Host, Profile};
 use crate::report::conditions;
 use crate::report::numbers::{date, three_figures};
-use crate::report::run::instructions;
+use crate::report::profile::notes;
 use crate::report::run::portrait::Portrait;
-use crate::report::{Cell, Spec, Table};
-use crate::write::html as cells;
-use crate::write::markup::{Markup, cut};
-use indexmap::IndexMap;
 
-/// `AMD EPYC, Linux 6.18, kvm, measured on CPU 1`; without the CPU if instructions alone were counted.
-pub fn one_line(info: &ColumnInfo, is_counted: bool) -> String {
-    let host = &info.host;
-    let kernel: Vec<&str> = [&host.system, &host.kernel].into_iter().filter_map(|part| part.as_deref()).collect();
-    let cpu = host.measuring_cpu.filter(|_| !is_counted).map(|cpu| format!("measured on CPU {cpu}"));
-    let source = info.source.as_ref().map(|source| source.title.clone());
-    let kernel = Some(kernel.join(" ")).filter(|text| !text.is_empty());
-    let parts = [source, host.name.clone(), host.cpu.clone(), kernel, host.hypervisor.clone(), cpu];
-    cut(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "), 300)
+/// `vm, AMD EPYC, Linux 6.18, kvm`
+pub fn one_line(host: &Host) -> String {
+    let parts = [host.name.clone(), host.cpu.clone(), kernel(host), host.hypervisor.clone()];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-pub fn write(html: &mut Markup, page: &Page) {
-    html.raw("<section id=\"host\" aria-labelledby=\"host-h\"><h2 id=\"host-h\">");
-    html.raw(if page.files.len() == 1 { "The machine" } else { "The machines" }).raw("</h2>");
-    let table = facts_table(page.files);
-    cells::plain(html, &table, "What is known of each machine and run");
-    cells::notes(html, table.notes.iter());
-    environments(html, page);
-    html.raw("</section>");
+fn kernel(host: &Host) -> Option<String> {
+    let parts: Vec<&str> = [&host.system, &host.kernel].into_iter().filter_map(|part| part.as_deref()).collect();
+    Some(parts.join(" ")).filter(|text| !text.is_empty())
 }
 
-/// What is known of environments other than the native one, a row for each of each file.
-fn environments(html: &mut Markup, page: &Page) {
-    type Known<'a> = (&'a str, &'a EnvironmentFacts);
-    let of = |file: &'_ Portrait| file.column.info.environments.len();
-    if page.files.iter().map(of).sum::<usize>() == 0 {
-        return;
-    }
-    let all =
-        page.files.iter().flat_map(|file| file.column.info.environments.iter().map(|facts| (file.label(), facts)));
-    let rows: Vec<Known> = all.take(MOST_ENVIRONMENTS).collect();
-    let unit = |(_, facts): &Known| match facts.unit {
-        Unit::Nanoseconds => Cell::from("ns/op"),
-        Unit::Instructions => Cell::from("instr/op"),
-    };
-    let known = |text: &Option<String>| text.clone().map_or(Cell::default(), Cell::from);
-    let specs = [
-        Spec::left("environment", |(_, facts): &Known| facts.name.as_str().into()),
-        Spec::left("file", |(label, _): &Known| (*label).into()).shown_if(page.files.len() > 1),
-        Spec::left("figures", unit),
-        Spec::left("kernel", move |(_, facts): &Known| known(&facts.kernel)),
-        Spec::left("emulator", move |(_, facts): &Known| known(&facts.emulator)).wrapping(),
-        Spec::left("started with", |(_, facts): &Known| instructions::command(facts).into()).wrapping(),
-        Spec::left("what misleads", |(_, facts): &Known| facts.notes.join("; ").into()).wrapping(),
-    ];
-    html.raw("<h3>Environments</h3>");
-    cells::plain(html, &Table::of(&specs, &rows).without_empty(), "What is known of each environment");
+/// `2026-01-01 00:00 UTC`
+pub fn started(unix_s: u64) -> Option<String> {
+    (unix_s > 0).then(|| format!("{} UTC", date(unix_s)))
 }
 
-/// Environments that the page describes.
-const MOST_ENVIRONMENTS: usize = 200;
+type Fact<T> = (&'static str, fn(&T) -> Option<String>);
 
-/// Warnings that are shown at once.
-const MOST: usize = 6;
-
-/// What taxes every system call of a machine and what concerns whole runs: before the results, which it changes. What holds
-/// for several files is said once.
-pub fn warnings(html: &mut Markup, files: &[Portrait]) {
-    let mut labels: IndexMap<String, Vec<String>> = IndexMap::new();
-    for file in files {
-        let info = &file.column.info;
-        let taxes = info.host.taxes.iter().map(conditions::tax);
-        let incomplete = (!info.complete).then(|| "the run was interrupted: what is missing says so".to_string());
-        for warning in taxes.chain(info.warnings.iter().map(ToString::to_string)).chain(incomplete) {
-            labels.entry(warning).or_default().push(info.label.clone());
-        }
-    }
-    let line = |(text, labels): (String, Vec<String>)| match files.len() {
-        1 => text,
-        _ => format!("{text} ({})", few(&labels)),
-    };
-    let lines: Vec<String> = labels.into_iter().map(line).collect();
-    if lines.is_empty() {
-        return;
-    }
-    html.raw("<aside aria-label=\"Warnings\"><b class=\"warn\">Before you read the results</b>");
-    let (first, more) = lines.split_at(lines.len().min(MOST));
-    cells::notes(html, first.iter());
-    if !more.is_empty() {
-        html.raw("<details><summary>").text(&format!("{} more warnings", more.len())).raw("</summary>");
-        cells::notes(html, more.iter());
-        html.raw("</details>");
-    }
-    html.raw("</aside>");
-}
-
-type Fact = (&'static str, fn(&Portrait) -> Option<String>);
-
-/// What is shown, in this order.
-const FACTS: [Fact; 33] = [
+/// What is shown of a run, in this order; the machine stands below.
+const OF_RUN: [Fact<Portrait>; 7] = [
     ("labels", |p| conditions::labels(&p.column.info.labels)),
     ("measured by", |p| Some(measured_by(&p.column.info))),
-    ("at", |p| Some(p.column.info.started_unix_s).filter(|s| *s > 0).map(|s| format!("{} UTC", date(s)))),
+    ("at", |p| started(p.column.info.started_unix_s)),
     ("took", |p| {
         p.detail.as_ref().map(|d| format!("{} s of {} s", three_figures(d.elapsed_s), three_figures(d.budget_s)))
     }),
@@ -113,47 +38,57 @@ const FACTS: [Fact; 33] = [
     ("target precision", |p| {
         Some(format!("{}%", p.column.info.precision_percent)).filter(|_| p.column.info.source.is_none())
     }),
-    ("note", |p| Some(p.column.info.source.as_ref()?.note.clone()).filter(|note| !note.is_empty())),
-    ("host", |p| host(p).name.clone()),
-    ("kernel", |p| Some([host(p).system.clone()?, host(p).kernel.clone()?].join(" "))),
-    ("kernel build", |p| host(p).kernel_version.clone()),
-    ("kernel options", |p| host(p).command_line.clone()),
-    ("distribution", |p| host(p).distribution.clone()),
-    ("CPU", |p| host(p).cpu.clone()),
-    ("CPU revision", |p| host(p).cpu_revision.clone()),
-    ("architecture", |p| host(p).architecture.clone()),
-    ("processors", |p| host(p).cpus.map(|cpus| cpus.to_string())),
-    ("memory", |p| host(p).memory_mib.map(|mib| format!("{mib} MiB"))),
-    ("hypervisor", |p| host(p).hypervisor.clone()),
-    ("container", |p| host(p).container.clone()),
-    ("mitigations", |p| Some(host(p).mitigations.join("; ")).filter(|text| !text.is_empty())),
-    ("clock", |p| host(p).clock_source.clone()),
-    ("reading the clock", |p| host(p).clock_cost_ns.map(|ns| format!("{} ns", three_figures(ns)))),
-    ("frequency", |p| host(p).frequency_mhz.map(|mhz| format!("{} MHz", three_figures(mhz)))),
-    ("governor", |p| host(p).governor.clone()),
-    ("turbo", |p| host(p).turbo.map(on_off)),
-    ("SMT", |p| host(p).smt.map(on_off)),
-    ("C library", |p| host(p).libc.clone()),
-    ("compiler of the probe", |p| Some(p.column.info.tool.compiler.clone()).filter(|text| !text.is_empty())),
-    ("file system", |p| host(p).file_system.clone()),
-    ("load at the start", |p| timed(p)?.load_1min.map(three_figures)),
-    ("stolen by the hypervisor", |p| timed(p)?.steal_percent.map(|percent| format!("{}%", three_figures(percent)))),
-    ("measured on", |p| timed(p)?.measuring_cpu.map(|cpu| format!("CPU {cpu}{}", reason(host(p))))),
-    ("user", |p| host(p).user.clone()),
+    ("note", |p| filled(&p.column.info.source.as_ref()?.note)),
 ];
 
-fn host(file: &Portrait) -> &Host {
-    &file.column.info.host
-}
+const OF_PROFILE: [Fact<Profile>; 8] = [
+    ("command", |p| filled(&p.command.join(" "))),
+    ("followed", |p| p.scope.clone()),
+    ("source", |p| Some(p.source.as_ref()?.title.clone())),
+    ("traced by", |p| p.tool.as_ref().map(|tool| format!("{} {}", tool.name, tool.version))),
+    ("tracer", |p| filled(&p.tracer.kind)),
+    ("how", |p| filled(&p.tracer.detail)),
+    ("it added", notes::added),
+    ("began", |p| started(p.started_unix_s)),
+];
 
-/// The machine, if its other work changes figures: counted instructions are the same however busy it is.
-fn timed(file: &Portrait) -> Option<&Host> {
-    let is_counted = file.detail.as_ref().is_some_and(|detail| detail.summary.is_counted());
-    (!is_counted).then(|| host(file))
-}
+const OF_HOST: [Fact<Host>; 22] = [
+    ("host", |h| h.name.clone()),
+    ("kernel", kernel),
+    ("kernel build", |h| h.kernel_version.clone()),
+    ("kernel options", |h| h.command_line.clone()),
+    ("distribution", |h| h.distribution.clone()),
+    ("CPU", |h| h.cpu.clone()),
+    ("CPU revision", |h| h.cpu_revision.clone()),
+    ("architecture", |h| h.architecture.clone()),
+    ("processors", |h| h.cpus.map(|cpus| cpus.to_string())),
+    ("memory", |h| h.memory_mib.map(|mib| format!("{mib} MiB"))),
+    ("hypervisor", |h| h.hypervisor.clone()),
+    ("container", |h| h.container.clone()),
+    ("mitigations", |h| filled(&h.mitigations.join("; "))),
+    ("clock", |h| h.clock_source.clone()),
+    ("reading the clock", |h| h.clock_cost_ns.map(|ns| format!("{} ns", three_figures(ns)))),
+    ("frequency", |h| h.frequency_mhz.map(|mhz| format!("{} MHz", three_figures(mhz)))),
+    ("governor", |h| h.governor.clone()),
+    ("turbo", |h| h.turbo.map(on_off)),
+    ("SMT", |h| h.smt.map(on_off)),
+    ("C library", |h| h.libc.clone()),
+    ("file system", |h| h.file_system.clone()),
+    ("user", |h| h.user.clone()),
+];
 
-fn reason(host: &Host) -> String {
-    host.measuring_cpu_reason.as_ref().map_or(String::new(), |reason| format!(", {reason}"))
+/// What changes times; counted instructions are the same however busy a machine is.
+const OF_TIMES: [Fact<Host>; 3] = [
+    ("load at the start", |h| h.load_1min.map(three_figures)),
+    ("stolen by the hypervisor", |h| h.steal_percent.map(|percent| format!("{}%", three_figures(percent)))),
+    ("measured on", |h| {
+        let reason = h.measuring_cpu_reason.as_ref().map_or(String::new(), |reason| format!(", {reason}"));
+        h.measuring_cpu.map(|cpu| format!("CPU {cpu}{reason}"))
+    }),
+];
+
+fn filled(text: &str) -> Option<String> {
+    Some(text.to_string()).filter(|text| !text.is_empty())
 }
 
 fn on_off(on: bool) -> String {
@@ -161,23 +96,48 @@ fn on_off(on: bool) -> String {
 }
 
 fn measured_by(info: &ColumnInfo) -> String {
-    info.source
-        .as_ref()
-        .map_or_else(|| format!("{} {}", info.tool.name, info.tool.version), |source| source.title.clone())
+    let tool = || format!("{} {}", info.tool.name, info.tool.version);
+    info.source.as_ref().map_or_else(tool, |source| source.title.clone())
+}
+
+/// A fact by its name, with one value for each file.
+type Row = (&'static str, Vec<Option<String>>);
+
+fn rows<'a, T: 'a>(facts: &[Fact<T>], of: impl Iterator<Item = Option<&'a T>> + Clone) -> Vec<Row> {
+    facts.iter().map(|(name, fact)| (*name, of.clone().map(|one| fact(one?)).collect())).collect()
+}
+
+/// What is known of each run and of its machine, a column for each file.
+pub fn of_runs(files: &[Portrait]) -> Table {
+    let hosts = files.iter().map(|file| Some(&file.column.info.host));
+    let is_timed = |file: &Portrait| file.detail.as_ref().is_none_or(|detail| !detail.summary.is_counted());
+    let timed = files.iter().map(|file| Some(&file.column.info.host).filter(|_| is_timed(file)));
+    let compilers = files.iter().map(|file| filled(&file.column.info.tool.compiler)).collect();
+    let all = [
+        rows(&OF_RUN, files.iter().map(Some)),
+        vec![("compiler of the probe", compilers)],
+        rows(&OF_HOST, hosts),
+        rows(&OF_TIMES, timed),
+    ];
+    table("What is known of each machine and run", files.iter().map(Portrait::label).collect(), all.concat())
+}
+
+/// What is known of a trace and of its machine.
+pub fn of_profile(profile: &Profile) -> Table {
+    let host = || std::iter::once(Some(&profile.host));
+    let all = [rows(&OF_PROFILE, std::iter::once(Some(profile))), rows(&OF_HOST, host()), rows(&OF_TIMES, host())];
+    table("What is known of the machine and the trace", vec!["value"], all.concat()).noted(Vec::new())
 }
 
 /// Facts as rows and files as columns; what no file has is listed below.
-fn facts_table(files: &[Portrait]) -> Table {
-    let values = |fact: &Fact| -> Vec<Option<String>> { files.iter().map(fact.1).collect() };
-    let (known, unknown): (Vec<_>, Vec<_>) =
-        FACTS.iter().map(|fact| (fact.0, values(fact))).partition(|(_, values)| values.iter().any(Option::is_some));
-    let mut specs = vec![Spec::left("fact", |(name, _): &(&str, Vec<Option<String>>)| (*name).into())];
-    specs.extend(files.iter().enumerate().map(|(i, file)| {
-        Spec::left(file.label(), move |(_, values): &(&str, Vec<Option<String>>)| {
-            Cell::from(values[i].clone().unwrap_or("unknown".to_string()))
-        })
+fn table(title: &str, labels: Vec<&str>, facts: Vec<Row>) -> Table {
+    let (known, unknown): (Vec<Row>, Vec<Row>) =
+        facts.into_iter().partition(|(_, values)| values.iter().any(Option::is_some));
+    let mut specs = vec![Spec::left("fact", |(name, _): &Row| (*name).into())];
+    specs.extend(labels.iter().enumerate().map(|(i, label)| {
+        Spec::left(label, move |(_, values): &Row| Cell::from(values[i].clone().unwrap_or("unknown".to_string())))
     }));
     let unknown: Vec<&str> = unknown.into_iter().map(|(name, _)| name).collect();
     let notes = if unknown.is_empty() { vec![] } else { vec![format!("Not known: {}.", unknown.join(", "))] };
-    Table::of(&specs, &known).noted(notes)
+    Table::of(&specs, &known).titled(title).noted(notes)
 }

@@ -16,7 +16,9 @@
 
   const sortable = (table) => {
     const body = table.tBodies[0];
-    const asked = [...body.rows];
+    // Sums and derived rows stay last.
+    const asked = [...body.rows].filter((row) => row.dataset.k !== undefined);
+    const last = [...body.rows].filter((row) => row.dataset.k === undefined);
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
       const button = document.createElement("button");
@@ -33,38 +35,28 @@
         heads.forEach((other) => other.removeAttribute("aria-sort"));
         if (next) head.setAttribute("aria-sort", next);
         const sign = next === "descending" ? -1 : 1;
-        body.append(...(next ? [...asked].sort(compare(column, sign)) : asked));
+        body.append(...(next ? [...asked].sort(compare(column, sign)) : asked), ...last);
       });
     });
   };
 
-  // Rows that are too small to be looked at are one line until it is pressed; what is filtered is looked for in all.
+  // Of a long table the last rows are one line until it is pressed.
   const foldable = (table) => {
     const count = table.querySelectorAll("tbody tr[data-s]").length;
-    if (count < 3) return () => {};
+    if (!count) return;
     const button = document.createElement("button");
-    let folded = true;
-    let sought = false;
-    const show = () => {
-      table.classList.toggle("folded", folded && !sought);
-      button.textContent = folded ? `Show ${count} more rows below 0.1%` : `Fold ${count} rows below 0.1%`;
-      button.hidden = sought;
+    const show = (folded) => {
+      table.classList.toggle("folded", folded);
+      button.textContent = folded ? `Show ${count} more rows` : `Fold ${count} rows`;
     };
     button.type = "button";
     button.className = "fold";
-    button.addEventListener("click", () => {
-      folded = !folded;
-      show();
-    });
+    button.addEventListener("click", () => show(!table.classList.contains("folded")));
     table.closest(".box").after(button);
-    show();
-    return (any) => {
-      sought = any;
-      show();
-    };
+    show(true);
   };
 
-  const filterable = (block, table, seek) => {
+  const filterable = (block, table) => {
     const controls = block.querySelector(".controls");
     const [input, area, kind] = ["input", ".area", ".kind"].map((what) => controls.querySelector(what));
     const count = controls.querySelector(".count");
@@ -72,7 +64,6 @@
     const apply = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
-      seek(Boolean(words.length || area.value || kind.value));
       for (const [row, content] of rows) {
         const kinds = (row.dataset.k || "").split(" ");
         const fits =
@@ -92,7 +83,7 @@
   document.querySelectorAll(".sortable").forEach((block) => {
     const table = block.querySelector("table");
     sortable(table);
-    filterable(block, table, foldable(table));
+    filterable(block, table);
   });
   document.querySelectorAll("table.plain").forEach(foldable);
 

@@ -7,7 +7,7 @@ use crate::report::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, 
 use crate::report::numbers::{nanoseconds, with_unit};
 use crate::report::run::detail::Detail;
 use crate::stats::{Quantity, Ranged};
-use crate::summary::{Row, RowFigure, Summary};
+use crate::summary::{Row, RowCost, RowFigure, Summary};
 use indexmap::{IndexMap, IndexSet};
 use std::collections::{HashMap, HashSet};
 
@@ -138,9 +138,20 @@ fn grouped<'a, T>(rows: impl Iterator<Item = (&'a str, T)>) -> Vec<Group<T>> {
     groups.into_iter().map(|(name, rows)| Group { name: name.to_string(), rows }).collect()
 }
 
-/// A figure that can be on a logarithmic axis, with where the next run's will be or the range of its repeats.
+/// A figure that can be on a logarithmic axis, with where the next run's will be, not counting changes of the whole machine's
+/// speed (the `±` of tables), or the range of its repeats.
 fn drawn(figure: &RowFigure) -> Option<Quantity> {
-    Some(figure.next_run()).filter(|own| own.value > 0.0 && own.value.is_finite())
+    let next_run = figure.next_run();
+    let low_high = match figure {
+        RowFigure::Time(cost) => own_interval(cost),
+        RowFigure::Instructions(_) => next_run.low_high,
+    };
+    Some(Quantity { low_high, ..next_run }).filter(|own| own.value > 0.0 && own.value.is_finite())
+}
+
+fn own_interval(cost: &RowCost) -> Option<(f64, f64)> {
+    let factor = 1.0 + cost.own_percent()? / 100.0;
+    Some((cost.median.0 / factor, cost.median.0 * factor))
 }
 
 fn estimate(row: &Row) -> Option<Ranged> {

@@ -24,7 +24,7 @@ pub fn notes(summary: &Summary) -> Vec<String> {
 }
 
 /// One line for each environment that is started by a command, one for each emulator with its kernels, and what misleads.
-pub fn environments(all: &[EnvironmentFacts]) -> Vec<String> {
+fn environments(all: &[EnvironmentFacts]) -> Vec<String> {
     let started = all.iter().filter(|facts| !facts.started_with.is_empty() && facts.emulator.is_none());
     let lines = started.map(|facts| format!("{}{}: started with '{}'", facts.name, kernel(facts), command(facts)));
     let in_emulator = |facts: &EnvironmentFacts| Some((facts.emulator.clone()?, facts.name.clone() + &kernel(facts)));

@@ -91,11 +91,27 @@ pub fn overlay(of: &Overlay, title: &str) -> Markup {
     svg
 }
 
+/// The colours of an overlay's files.
+pub fn key(labels: &[&str]) -> Markup {
+    let mut html = Markup::new();
+    html.raw("<p class=\"rule\">");
+    for (i, label) in labels.iter().enumerate() {
+        html.raw("<svg class=\"key cell\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\"")
+            .set("class", class(i));
+        html.raw("/></svg> ").text(label).raw("; ");
+    }
+    html.raw("below the samples, each cost with its interval in the next run.</p>");
+    html
+}
+
 /// The histogram for a cell of a table; `title` describes it.
 pub fn spark(one: &Distribution, title: &str) -> Markup {
     let mut svg = Markup::new();
     svg.raw("<svg class=\"sp\" preserveAspectRatio=\"none\" role=\"img\"").attribute("aria-label", title);
-    svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3)).raw("><path");
+    svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3))
+        .raw(">")
+        .element("title", title);
+    svg.raw("<path");
     svg.attribute("d", &outline(&one.heights, 3)).raw("/></svg>");
     svg
 }

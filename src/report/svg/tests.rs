@@ -149,27 +149,6 @@ fn places_are_shares_of_the_axis() {
 }
 
 #[test]
-fn values_stand_behind_intervals_and_the_first_file_is_in_the_legend() {
-    let bar = |low_high| Bar {
-        label: "a".into(),
-        first: Some(Ranged { value: 10.0, low_high }),
-        kernel: Kernel::Enters,
-        others: vec![None],
-    };
-    let rows = vec![bar(Some((5.0, 500.0))), bar(None)];
-    let series = vec!["before".to_string(), "after".to_string()];
-    let chart = Chart::Bars(Bars { unit: Unit::default(), series, groups: vec![Group { name: "file".into(), rows }] });
-    let svg = inline(&Figure { title: "t".into(), description: "d".into(), chart }, "f");
-    let svg = svg.as_str();
-    let after = |text: &str, from: &str| -> f64 {
-        let rest = &svg[svg.find(from).unwrap()..];
-        rest[rest.find(text).unwrap() + text.len()..].split('%').next().unwrap().parse().unwrap()
-    };
-    assert_eq!(after(" x2=\"", "class=\"line s1\""), after("<text class=\"m\" x=\"", "class=\"line s1\""));
-    assert!(svg.contains(">before</text>") && svg.contains(">after</text>"));
-}
-
-#[test]
 fn bins_of_one_height_are_one_stroke() {
     assert_eq!(distributions::outline(&[0, 0, 4, 4, 16, 0], 3), "M0 16h6v-4h6v-12h3v16h3V16z");
 }

@@ -51,7 +51,7 @@ pub fn signed(change: i64) -> Cell {
 }
 
 /// What instructions are spent on, with their sum as the last row.
-pub fn versus_groups(versus: &KernelVersus) -> Table {
+fn versus_groups(versus: &KernelVersus) -> Table {
     let mut rows: Vec<(String, u64, u64)> = versus
         .groups
         .iter()
@@ -69,7 +69,7 @@ pub fn versus_groups(versus: &KernelVersus) -> Table {
 }
 
 /// Functions that changed, the largest change first; `all` takes in every one.
-pub fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
+fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
     let (operation, before, after) =
         (versus.operation.clone(), versus.before.environment.clone(), versus.after.environment.clone());
     let specs = [

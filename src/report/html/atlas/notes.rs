@@ -2,10 +2,11 @@
 
 use super::data::{machine_name, machines};
 use crate::atlas::{Atlas, are_alike, series};
+use crate::document::Block;
 use crate::model::atlas::{AtlasFunction, AtlasStep, AtlasSteps};
 use crate::prose::counted;
+use crate::report::html::page::Part;
 use crate::report::numbers::thousands;
-use crate::write::markup::Markup;
 
 /// Steps of a release that are told, and functions of a step.
 const MOST_STEPS: usize = 10;
@@ -14,62 +15,50 @@ const MOST_FUNCTIONS: usize = 3;
 const OPEN: usize = 2;
 
 /// All notes, the newest release first.
-pub fn write(html: &mut Markup, atlas: &Atlas) {
+pub fn parts(atlas: &Atlas) -> Vec<Part> {
     if atlas.steps.iter().all(|pair| pair.steps.is_empty()) {
-        html.raw("<p>No operation differs between neighbouring releases here.</p>");
-        return;
+        return vec![Part::note("No operation differs between neighbouring releases here.")];
     }
     let machines = machines(atlas);
-    html.raw("<div class=\"releases\">");
+    let mut parts = Vec::new();
     for machine in &machines {
         if machines.len() > 1 {
-            html.element("p", &format!("In {}:", machine_name(machine)));
+            parts.push(Part::heading(format!("In {}:", machine_name(machine))));
         }
         let mut pairs: Vec<&AtlasSteps> =
             atlas.steps.iter().filter(|pair| pair.machine == **machine && !pair.steps.is_empty()).collect();
         pairs.reverse();
         for (index, of_series) in pairs.chunk_by(|a, b| series(&a.after) == series(&b.after)).enumerate() {
-            write_series(html, of_series, index < OPEN);
+            parts.push(of_one_series(of_series, index < OPEN));
         }
     }
-    html.raw("</div>");
+    parts
 }
 
-fn write_series(html: &mut Markup, pairs: &[&AtlasSteps], is_open: bool) {
+fn of_one_series(pairs: &[&AtlasSteps], is_open: bool) -> Part {
     let name = pairs.first().map_or("", |pair| series(&pair.after));
-    html.raw(if is_open { "<details open>" } else { "<details>" });
-    html.raw("<summary>").element("h3", &format!("Linux {name}")).raw("</summary>");
     let mut pairs = pairs.to_vec();
     pairs.sort_by_key(|pair| are_alike(&pair.before, &pair.after));
-    for pair in pairs {
-        html.element("h4", &format!("{}, after {}", short(&pair.after), short(&pair.before)));
-        let (unchanged, mut steps): (Vec<&AtlasStep>, Vec<&AtlasStep>) =
-            pair.steps.iter().partition(|step| step.is_unchanged());
-        html.element("p", &kind(pair, steps.len(), unchanged.len()));
-        steps.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-        if are_alike(&pair.before, &pair.after) {
-            write_steps(html, pair, steps.into_iter());
-            continue;
-        }
-        let (fewer, more): (Vec<&AtlasStep>, Vec<&AtlasStep>) =
-            steps.into_iter().partition(|step| step.after < step.before);
-        for (title, steps) in [("Fewer instructions", fewer), ("More instructions", more)] {
-            if !steps.is_empty() {
-                html.element("h5", title);
-                write_steps(html, pair, steps.into_iter());
-            }
-        }
-    }
-    html.raw("</details>");
+    Part::Folded(format!("Linux {name}"), is_open, pairs.into_iter().flat_map(of_pair).collect())
 }
 
-fn write_steps<'a>(html: &mut Markup, pair: &AtlasSteps, steps: impl Iterator<Item = &'a AtlasStep>) {
-    html.raw("<ul>");
-    for step in steps.take(MOST_STEPS) {
-        html.raw("<li>").text(&format!("{}: ", short(&pair.after))).element("code", &step.operation);
-        html.text(&format!(" {}", sentence(step))).raw("</li>");
-    }
-    html.raw("</ul>");
+fn of_pair(pair: &AtlasSteps) -> Vec<Part> {
+    let (unchanged, mut steps): (Vec<&AtlasStep>, Vec<&AtlasStep>) =
+        pair.steps.iter().partition(|step| step.is_unchanged());
+    let title = format!("{}, after {}", short(&pair.after), short(&pair.before));
+    let heading = Part::Block(Block::Heading { title, what: kind(pair, steps.len(), unchanged.len()) });
+    steps.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    let lists = if are_alike(&pair.before, &pair.after) {
+        vec![steps]
+    } else {
+        let (fewer, more) = steps.into_iter().partition(|step| step.after < step.before);
+        vec![fewer, more]
+    };
+    let lines = lists.into_iter().map(|steps| {
+        let line = |step: &&AtlasStep| format!("{}: {} {}", short(&pair.after), step.operation, sentence(step));
+        Part::Block(Block::Notes(steps.iter().take(MOST_STEPS).map(line).collect()))
+    });
+    std::iter::once(heading).chain(lines).collect()
 }
 
 /// What kind of change the steps are, how many there are, and how many more counts differ without a changed function.
