@@ -8,8 +8,9 @@ pub(super) mod program;
 
 use super::complete;
 use super::error::usage;
+use super::exit::Exit;
 use super::progress::Progress;
-use super::run::{EnvironmentName, by_language};
+use super::run::EnvironmentName;
 use crate::explain;
 use crate::kernel::affinity::Wanted;
 use crate::model::code::{Cost, Explained, Variant};
@@ -89,14 +90,16 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// Explains one operation, or compares its variants.
-///
-/// # Errors
-/// If the operation is unknown or fails, or `out` cannot be written.
-pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
+pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
+    explain(args, screen, out).map(|()| Exit::Success)
+}
+
+fn explain(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     if !args.command.is_empty() {
-        let (kernels, cpu) = (&args.kernels, args.cpu.unwrap_or_default());
-        let asked = program::Asked { command: &args.command, environments: &args.environments, kernels, cpu };
-        return program::run(&asked, (args.format, screen), out);
+        let environments: Vec<String> = args.environments.iter().chain(&args.kernels.versus).cloned().collect();
+        let cpu = args.cpu.unwrap_or_default();
+        let all = args.kernels.all;
+        return program::run((&args.command, &environments), (cpu, all), (args.format, screen), out);
     }
     usage(check(args))?;
     let mut session = usage(Session::open(options(args)))?;
@@ -104,8 +107,8 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
     if let Some(environment) = emulated(args) {
         let subject = usage(subject(args, &catalogue))?;
         let planned = usage(plan::select(&catalogue, std::slice::from_ref(&subject), &choices(args)))?;
-        let wanted = wanted(&subject, &planned[0]);
-        return kernel::run((environment, &args.kernels), &session, &wanted, (args.format, screen), out);
+        let what = if let Subject::Operation(operation) = &subject { &operation.what } else { "a C snippet" };
+        return kernel::run((environment, &args.kernels), &session, (&planned[0], what), (args.format, screen), out);
     }
     let named = args.operations.iter().map(|id| find(&catalogue, id)).collect::<Result<Vec<_>>>();
     let named = usage(named)?;
@@ -125,25 +128,14 @@ fn emulated(args: &ExplainArgs) -> Option<&str> {
     args.environments.iter().find(|name| kernel::is_emulated(name)).map(String::as_str)
 }
 
-/// The operation or snippet to look at there.
 fn subject<'a>(args: &ExplainArgs, catalogue: &'a [Operation]) -> Result<Subject<'a>> {
     let word = &args.operations[0];
     if !word.contains(':') {
         return find(catalogue, word).map(Subject::Operation);
     }
     args.setups.iter().chain(&args.preludes).try_for_each(|code| code.may_run(args.trust_files))?;
-    let (preludes, setups) = (by_language(&args.preludes), by_language(&args.setups));
-    let surroundings = Surroundings { preludes, setups, trust_files: args.trust_files };
+    let surroundings = Surroundings::new(&args.preludes, &args.setups, args.trust_files);
     Ok(plan::subjects(catalogue, std::slice::from_ref(word), &surroundings)?.remove(0))
-}
-
-fn wanted<'a>(subject: &'a Subject, planned: &'a Planned) -> explain::kernel::Wanted<'a> {
-    match subject {
-        Subject::Operation(operation) => {
-            explain::kernel::Wanted { planned, what: &operation.what, limit: operation.limit }
-        }
-        Subject::Snippet(_) => explain::kernel::Wanted { planned, what: "a C snippet", limit: None },
-    }
 }
 
 fn is_table(args: &ExplainArgs) -> bool {
@@ -223,7 +215,6 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
     }
 }
 
-/// How long a request may take.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn one(
@@ -263,7 +254,6 @@ fn variants(
     write_document(&table.into(), args.format, screen, out)
 }
 
-/// A case without its cost.
 fn explained(session: &Session, operations: &[&Operation], planned: &Planned) -> Option<Variant> {
     let case = &planned.case;
     let operation = operations.iter().find(|operation| operation.id == case.operation)?;

@@ -21,7 +21,6 @@ impl Iteration {
         Iteration { executed, steps, uneven }
     }
 
-    /// A whole batch of one iteration, if a batch cannot have more.
     pub fn whole(one: &[u64]) -> Iteration {
         Iteration::between(&[], one)
     }

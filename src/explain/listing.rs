@@ -65,7 +65,6 @@ fn instruction(address: u64, count: u64, symbol: &Symbol, memory: &Memory, symbo
     made
 }
 
-/// The instruction at an address; `None` if its bytes could not be read or are not an instruction.
 pub fn decode(address: u64, memory: &Memory) -> Option<Decoded> {
     let bytes = memory.code.get(&address).filter(|bytes| !bytes.is_empty())?;
     let bitness = if memory.bits == Bits::B32 { 32 } else { 64 };
@@ -82,7 +81,6 @@ fn gate(decoded: &Decoded) -> Option<Gate> {
     }
 }
 
-/// Where control goes after an instruction.
 pub fn flow(decoded: &Decoded) -> Flow {
     match decoded.mnemonic() {
         _ if decoded.is_call_near() => Flow::Call,

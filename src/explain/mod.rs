@@ -17,7 +17,6 @@ pub use listing::functions;
 #[doc(hidden)]
 pub use symbols::Symbols;
 
-use crate::kernel::step::Bounds;
 use crate::model::code::{Code, CodeKind, Explanation, Flow, Function, Role, Verdict};
 use crate::model::{EntriesStatus, Failure, Operation, Planned};
 use crate::proof::{self, Proof};
@@ -33,7 +32,7 @@ use verdict::Counted;
 /// The case's own failure. Code that cannot be recorded is not an error: the explanation then has the reason.
 pub fn explain(workers: &Workers, planned: &Planned, operation: &Operation) -> Result<Explanation, Failure> {
     let proof = proof::prove(workers, planned, proof::REQUEST)?;
-    let (recorded, mut notes) = match recording::record(Bounds::default(), workers, &planned.case, operation)? {
+    let (recorded, mut notes) = match recording::record(workers, planned)? {
         Ok(recording) => (Some(recording), Vec::new()),
         Err(reason) => (None, vec![reason]),
     };

@@ -4,8 +4,8 @@
 use super::symbols::Symbols;
 use crate::kernel::open;
 use crate::kernel::process::kill_group;
-use crate::kernel::step::{Bits, Bounds, Memory, StepError, Stepper};
-use crate::model::{Case, Failure, FailureKind, Operation};
+use crate::kernel::step::{Bits, MOST_TIME, Memory, StepError, Stepper};
+use crate::model::{Failure, FailureKind, Planned};
 use crate::proof::Watchdog;
 use crate::runner::{Child, Workers};
 use std::collections::BTreeSet;
@@ -14,11 +14,8 @@ use std::path::{Path, PathBuf};
 /// The probe's name among objects.
 pub const PROBE: &str = "probe";
 
-/// Addresses of executed instructions in order, and the memory around them.
 pub struct Recording {
-    /// Address of the operation's run function.
     pub run: u64,
-    /// A batch of one iteration.
     pub one: Vec<u64>,
     /// A batch of two; `None` if a batch can have only one iteration.
     pub two: Option<Vec<u64>>,
@@ -26,20 +23,12 @@ pub struct Recording {
     /// Page faults per iteration, counted without stepping.
     pub faults: f64,
     pub probe: PathBuf,
-    /// What to know about the recording.
     pub notes: Vec<String>,
 }
 
-/// Runs and records the case within `bounds`; the inner error is the reason why it cannot be recorded.
-///
-/// # Errors
-/// The case's own failure.
-pub fn record(
-    bounds: Bounds,
-    workers: &Workers,
-    case: &Case,
-    operation: &Operation,
-) -> Result<Result<Recording, String>, Failure> {
+/// Runs and records the case; the inner error is the reason why it cannot be recorded.
+pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, String>, Failure> {
+    let Planned { case, limit, .. } = planned;
     let mut child = workers.start(case, 0)?;
     child.send(&Workers::greeting(case))?;
     let facts = child.ready(workers.timeout)?;
@@ -53,11 +42,11 @@ pub fn record(
     let Some(probe) = executable(child.pid()) else {
         return Ok(Err("no disassembly: the process that is started is not the one that runs the operation".into()));
     };
-    let mut stepping = Stepping { workers, child, probe, run, bits, bounds };
-    let _watchdog = Watchdog::start(stepping.child.pid(), workers.timeout + 3 * bounds.time, &workers.interrupt)
+    let mut stepping = Stepping { workers, child, probe, run, bits };
+    let _watchdog = Watchdog::start(stepping.child.pid(), workers.timeout + 3 * MOST_TIME, &workers.interrupt)
         .map_err(|error| Failure::failed(error.to_string()))?;
     // Switching on one CPU takes a microsecond or two; waking an idle one, tens of microseconds in a virtual machine.
-    let recording = workers.placement.on_measuring_cpu(|| stepping.recording(operation));
+    let recording = workers.placement.on_measuring_cpu(|| stepping.recording(*limit));
     recording.map(Ok).or_else(|error| match error.downcast::<StepError>() {
         Ok(error) => {
             // The process is stopped at an arbitrary instruction and must not continue.
@@ -84,16 +73,15 @@ struct Stepping<'a> {
     probe: PathBuf,
     run: u64,
     bits: Bits,
-    bounds: Bounds,
 }
 
 impl Stepping<'_> {
-    fn recording(&mut self, operation: &Operation) -> anyhow::Result<Recording> {
+    fn recording(&mut self, limit: Option<u64>) -> anyhow::Result<Recording> {
         let mut memory = Memory { bits: self.bits, ..Memory::default() };
         let one = self.shortest(1, &mut memory)?;
-        let single = operation.limit.is_some_and(|limit| limit < 2);
+        let single = limit.is_some_and(|limit| limit < 2);
         let two = if single { None } else { Some(self.shortest(2, &mut memory)?) };
-        let faults = if single { 0.0 } else { self.faults(operation.limit.unwrap_or(u64::MAX))? };
+        let faults = if single { 0.0 } else { self.faults(limit.unwrap_or(u64::MAX))? };
         let notes = single.then(|| "a batch has only one iteration: its set-up is shown with it".to_string());
         Ok(Recording {
             run: self.run,
@@ -133,9 +121,8 @@ impl Stepping<'_> {
         Ok(shortest)
     }
 
-    /// Records one request, and reads its code while the process is still stopped.
     fn batch(&mut self, n: u64, memory: &mut Memory) -> anyhow::Result<Vec<u64>> {
-        let mut stepper = Stepper::attach(self.child.pid(), self.bits, self.bounds)?;
+        let mut stepper = Stepper::attach(self.child.pid(), self.bits)?;
         let mut sent = Ok(());
         let trace = stepper.record(self.run, || sent = self.child.send(&format!("{n} 1")))?;
         sent?;
@@ -163,32 +150,4 @@ pub fn symbols(recording: &Recording) -> Symbols {
         let _ = image.map(|image| symbols.add(path, label, &image));
     }
     symbols
-}
-
-#[cfg(all(test, target_arch = "x86_64"))]
-mod tests {
-    use super::*;
-    use crate::kernel::affinity::Placement;
-    use crate::runner::{Interrupt, RunDirectory, read_catalogue};
-    use std::time::Duration;
-
-    fn refused(bounds: Bounds) -> String {
-        let directory = RunDirectory::create().unwrap();
-        let catalogue = read_catalogue(&directory.probe()).unwrap();
-        let spin = catalogue.iter().find(|o| o.id == "call.spin").unwrap();
-        let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
-        let workers = Workers::new(directory, placement, Interrupt::default(), Duration::from_secs(10));
-        record(bounds, &workers, &Case::native("call.spin"), spin).unwrap().err().unwrap()
-    }
-
-    #[test]
-    fn stepping_stops_at_its_bounds() {
-        let few = refused(Bounds { steps: 100, ..Bounds::default() });
-        let short = refused(Bounds { time: Duration::ZERO, ..Bounds::default() });
-        if few.contains("refused") {
-            return println!("SKIPPED: {few}");
-        }
-        assert_eq!(few, "no disassembly: an iteration executes more than 100 instructions: too many to step through");
-        assert_eq!(short, "no disassembly: stepping through an iteration takes longer than 0 s");
-    }
 }

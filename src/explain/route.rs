@@ -28,7 +28,6 @@ pub fn resolved(iteration: &Iteration, functions: &[Function], symbols: &Symbols
 struct Route<'a> {
     functions: &'a [Function],
     symbols: &'a Symbols,
-    /// Transfers of control between functions, in order: from, how, to.
     passed: Vec<(usize, Flow, usize)>,
 }
 
@@ -58,7 +57,6 @@ impl<'a> Route<'a> {
         line
     }
 
-    /// The path to the called function, through stubs.
     fn path(&self, flow: Flow, to: usize) -> (String, usize) {
         let function = &self.functions[to];
         if function.role != Role::Stub {
@@ -73,7 +71,6 @@ impl<'a> Route<'a> {
         (path, end)
     }
 
-    /// `getpid in /lib/libc.so.6`
     fn name(&self, i: usize) -> String {
         format!("{} in {}", self.functions[i].name, self.functions[i].object)
     }
@@ -110,48 +107,5 @@ fn how(flow: Flow) -> &'static str {
     match flow {
         Flow::CallPointer | Flow::JumpPointer => " through a pointer",
         _ => "",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::code::Symbol;
-
-    fn function(name: &str, object: &str, role: Role, code: &[(u64, Flow)]) -> Function {
-        let instruction = |(address, flow): &(u64, Flow)| Instruction {
-            count: 1,
-            address: *address,
-            flow: *flow,
-            length: 1,
-            ..Instruction::default()
-        };
-        let symbol = Symbol { name: name.into(), object: object.into(), start: code[0].0, ..Symbol::default() };
-        let instructions = code.iter().map(instruction).collect();
-        Function { name: name.into(), object: object.into(), role, instructions, symbol }
-    }
-
-    #[test]
-    fn a_call_is_followed_through_its_stub_and_into_the_vdso() {
-        let functions = [
-            function("run", "probe", Role::Caller, &[(1, Flow::Call), (2, Flow::Next)]),
-            function("clock_gettime", "probe", Role::Stub, &[(10, Flow::JumpPointer)]),
-            function("clock_gettime", "/lib/libc.so.6", Role::Library, &[(20, Flow::CallPointer), (21, Flow::Return)]),
-            function("__vdso_clock_gettime", "[vdso]", Role::Vdso, &[(30, Flow::Return)]),
-        ];
-        let iteration = Iteration::whole(&[1, 10, 20, 30, 21, 2]);
-        let lines = resolved(&iteration, &functions, &Symbols::default());
-        assert_eq!(
-            lines,
-            ["clock_gettime -> PLT of probe -> clock_gettime in /lib/libc.so.6, which calls __vdso_clock_gettime in \
-              [vdso] through a pointer"]
-        );
-    }
-
-    #[test]
-    fn code_without_a_call_is_inline() {
-        let functions = [function("run_int80", "probe", Role::Caller, &[(1, Flow::Next)])];
-        let lines = resolved(&Iteration::whole(&[1]), &functions, &Symbols::default());
-        assert_eq!(lines, ["inline code of run_int80 in probe: no call"]);
     }
 }

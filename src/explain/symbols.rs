@@ -28,7 +28,6 @@ struct Object {
     segments: Vec<(u64, u64, u64)>,
     /// Functions by address in the file, with all their names.
     functions: BTreeMap<u64, Vec<Function>>,
-    /// IFUNCs: names of resolver functions.
     indirect: BTreeSet<String>,
 }
 
@@ -48,10 +47,6 @@ impl Symbols {
         Symbols { mappings: mappings.iter().map(|m| (m.clone(), None)).collect(), ..Symbols::default() }
     }
 
-    /// Adds the image that is mapped from `path`, shown as `label`.
-    ///
-    /// # Errors
-    /// If it is not an ELF file.
     pub fn add(&mut self, path: &str, label: &str, image: &[u8]) -> Result<()> {
         let elf = Elf::parse(image).with_context(|| format!("symbols of {label}"))?;
         for (mapping, object) in self.mappings.iter_mut().filter(|(m, _)| m.path == path) {
@@ -62,12 +57,10 @@ impl Symbols {
         Ok(())
     }
 
-    /// Shows `name` in preference to other aliases.
     pub fn prefer(&mut self, name: &str) {
         self.wanted.insert(name.to_string());
     }
 
-    /// Notes that a function starts at `address`.
     pub fn begins(&mut self, address: u64) {
         self.unnamed.insert(address);
     }
@@ -77,7 +70,6 @@ impl Symbols {
         self.objects.iter().find(|o| o.indirect.contains(name)).map(|o| o.label.as_str())
     }
 
-    /// The function around `address`.
     pub fn at(&self, address: u64) -> Symbol {
         if VSYSCALL.contains(&address) {
             let (name, object) = (vsyscall_name(address), "[vsyscall]".to_string());
@@ -120,7 +112,6 @@ impl Symbols {
     }
 }
 
-/// The page's three calls (arch/x86/entry/vsyscall in the kernel).
 fn vsyscall_name(address: u64) -> String {
     let name = match address - VSYSCALL.start {
         0 => "gettimeofday ",
@@ -131,7 +122,6 @@ fn vsyscall_name(address: u64) -> String {
     format!("{name}{address:#x}")
 }
 
-/// Code without a symbol, named by its object and its address in it.
 fn unnamed(start: u64, in_file: u64, object: &str) -> Symbol {
     let short = object.rsplit('/').next().unwrap_or(object);
     Symbol { name: format!("{short}+{in_file:#x}"), object: object.to_string(), start, ..Symbol::default() }
@@ -250,16 +240,6 @@ mod tests {
         let mapping = Mapping { start: 0x7000, end: 0x8000, offset: 0x1000, inode: 0, path: "/lib/libc.so.6".into() };
         let wanted = wanted.iter().map(|name| name.to_string()).collect();
         Symbols { mappings: vec![(mapping, Some(0))], objects: vec![object], wanted, unnamed: BTreeSet::new() }
-    }
-
-    #[test]
-    fn an_address_lies_in_the_function_around_it() {
-        let symbols = symbols(&[("getpid", true)], &[]);
-        let symbol = symbols.at(0x7105);
-        assert_eq!((symbol.name.as_str(), symbol.start), ("getpid", 0x7100));
-        assert_eq!(symbols.at(0x7110).name, "libc.so.6+0x2000");
-        assert_eq!(symbols.at(0x9000).object, "unmapped memory");
-        assert_eq!(symbols.at(VSYSCALL.start + 0x400).kind, CodeKind::Vsyscall);
     }
 
     #[test]

@@ -5,16 +5,11 @@ use crate::model::code::{Answer, Function, Gate, GateUse, Role, Verdict};
 use crate::model::{Entries, Traits};
 use crate::prose::plural;
 
-/// Counts from outside the recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted<'a> {
-    /// Kernel entries per iteration, if they were counted.
     pub entries: Option<&'a Entries>,
-    /// The operation's declared traits.
     pub traits: Traits,
-    /// Whether iterations differ.
     pub uneven: bool,
-    /// Page faults per iteration.
     pub faults: f64,
 }
 
@@ -26,7 +21,6 @@ pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
     Verdict { answer, text, short, remarks: remarks(&gates, answer, counted), gates }
 }
 
-/// The verdict if no code was recorded.
 pub fn from_entries(entries: Option<&Entries>) -> Verdict {
     let (answer, text) = match entries {
         Some(entries) if entries.total() > 0.0 => (Answer::Kernel, "real system call, by the count of kernel entries"),
@@ -101,12 +95,10 @@ fn rare_entries(answer: Answer, counted: &Counted) -> Option<f64> {
     counted.entries.map(Entries::total).filter(|total| stays && *total > 0.0 && *total < 1.0)
 }
 
-/// `3 page faults`
 fn page_faults(faults: f64) -> String {
     format!("{} {}", plain(faults), plural(faults, "page fault"))
 }
 
-/// `3`, `0.25`
 fn plain(number: f64) -> String {
     if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.2}") }
 }
@@ -171,7 +163,6 @@ fn remarks(gates: &[GateUse], answer: Answer, counted: &Counted) -> Vec<String> 
     remarks
 }
 
-/// Why the counted entries differ from the executed instructions.
 fn difference(total: f64, calls: u64, traits: Traits) -> String {
     let others = traits.children || traits.switches;
     match plain(total) {
@@ -194,17 +185,6 @@ mod tests {
     use super::*;
     use crate::model::code::{Instruction, Symbol};
 
-    fn function(name: &str, role: Role, gate: Option<Gate>) -> Function {
-        let instruction = Instruction { count: 1, gate, address: 1, length: 2, ..Instruction::default() };
-        Function {
-            name: name.into(),
-            object: "o".into(),
-            role,
-            instructions: vec![instruction],
-            symbol: Symbol::default(),
-        }
-    }
-
     fn entries(count: f64) -> Entries {
         [("getpid".to_string(), count)].into_iter().collect()
     }
@@ -214,23 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_follows_from_what_ran() {
-        let caller = || function("run", Role::Caller, None);
-        let real = judged(&[caller(), function("getpid", Role::Library, Some(Gate::Syscall))], 1.0);
-        assert_eq!((real.answer, real.short.as_str()), (Answer::Kernel, "syscall in getpid"));
-        assert!(real.remarks.is_empty());
-        let inline = judged(&[function("run", Role::Caller, Some(Gate::Int80))], 1.0);
-        assert_eq!(inline.text, "real system call: `int 0x80`, inline in the program");
-        assert_eq!(judged(&[caller(), function("t", Role::Vdso, None)], 0.0).answer, Answer::Vdso);
-        assert_eq!(judged(&[caller(), function("t", Role::Library, None)], 0.0).answer, Answer::Library);
-        assert_eq!(judged(&[caller()], 0.0).answer, Answer::Program);
-        let legacy = judged(&[caller(), function("v", Role::Vsyscall, Some(Gate::PageFault))], 0.0);
-        assert_eq!((legacy.answer, legacy.remarks.len()), (Answer::LegacyGate, 0));
-    }
-
-    #[test]
     fn an_entry_without_an_instruction_is_reported() {
-        let quiet = [function("run", Role::Caller, None)];
+        let (name, object) = ("run".to_string(), "probe".to_string());
+        let instructions = vec![Instruction { count: 1, ..Instruction::default() }];
+        let quiet = [Function { name, object, role: Role::Caller, instructions, symbol: Symbol::default() }];
         assert!(judged(&quiet, 1.0).remarks[0].contains("disagree"));
         assert!(judged(&quiet, 1.0 / 64.0).text.ends_with("one kernel entry in 64 iterations"));
         let threads = Traits { switches: true, ..Traits::default() };

@@ -16,19 +16,9 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 /// When recording ends at the latest.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    pub steps: usize,
-    pub time: Duration,
-}
+const MOST_STEPS: usize = 2_000_000;
+pub const MOST_TIME: Duration = Duration::from_secs(10);
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds { steps: 2_000_000, time: Duration::from_secs(10) }
-    }
-}
-
-/// Why there is no recording.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
     #[error("code is not disassembled on this architecture (x86_64 only)")]
@@ -37,10 +27,10 @@ pub enum StepError {
     Refused(Errno),
     #[error("ptrace: {0}")]
     Kernel(#[from] Errno),
-    #[error("an iteration executes more than {0} instructions: too many to step through")]
-    Steps(usize),
-    #[error("stepping through an iteration takes longer than {} s", .0.as_secs())]
-    Time(Duration),
+    #[error("an iteration executes more than {MOST_STEPS} instructions: too many to step through")]
+    Steps,
+    #[error("stepping through an iteration takes longer than {} s", MOST_TIME.as_secs())]
+    Time,
     #[error("the probe ended while it was stepped: {0}")]
     Ended(String),
 }
@@ -48,7 +38,6 @@ pub enum StepError {
 /// The page at this fixed address holds no code: fetching from it faults, and the kernel performs the call.
 pub const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
 
-/// The width of a process's addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bits {
     B32,
@@ -60,10 +49,8 @@ pub enum Bits {
 pub struct Stepper {
     pid: Pid,
     bits: Bits,
-    bounds: Bounds,
 }
 
-/// Instruction and stack pointer of a stopped process.
 #[derive(Clone, Copy)]
 struct Position {
     instruction: u64,
@@ -71,18 +58,16 @@ struct Position {
 }
 
 impl Stepper {
-    /// Attaches to a running process and stops it.
-    ///
     /// # Errors
     /// `Architecture`, or `Refused` if we may not trace it.
-    pub fn attach(pid: u32, bits: Bits, bounds: Bounds) -> Result<Stepper, StepError> {
+    pub fn attach(pid: u32, bits: Bits) -> Result<Stepper, StepError> {
         if !cfg!(target_arch = "x86_64") {
             return Err(StepError::Architecture);
         }
         let pid = Pid::from_raw(pid.cast_signed());
         ptrace::seize(pid, Options::PTRACE_O_EXITKILL).map_err(StepError::Refused)?;
         ptrace::interrupt(pid)?;
-        let stepper = Stepper { pid, bits, bounds };
+        let stepper = Stepper { pid, bits };
         while let Some(signal) = stepper.stop()? {
             ptrace::cont(pid, signal)?;
         }
@@ -106,9 +91,6 @@ impl Stepper {
     }
 
     /// Detaches from the process.
-    ///
-    /// # Errors
-    /// What the kernel refused.
     pub fn release(self) -> Result<(), StepError> {
         Ok(ptrace::detach(self.pid, None)?)
     }
@@ -126,21 +108,21 @@ impl Stepper {
     }
 
     fn step_to_return(&self, address: u64) -> Result<Vec<u64>, StepError> {
-        let deadline = Instant::now() + self.bounds.time;
+        let deadline = Instant::now() + MOST_TIME;
         let entry = self.position()?.stack;
         let back = self.return_address(entry)?;
         let mut trace = Trace::default();
         let mut at = Position { instruction: address, stack: entry };
-        for step in 0..self.bounds.steps {
+        for step in 0..MOST_STEPS {
             if step % 256 == 0 && Instant::now() > deadline {
-                return Err(StepError::Time(self.bounds.time));
+                return Err(StepError::Time);
             }
             at = self.step(at, &mut trace)?;
             if at.instruction == back && at.stack > entry {
                 return Ok(trace.addresses);
             }
         }
-        Err(StepError::Steps(self.bounds.steps))
+        Err(StepError::Steps)
     }
 
     /// Executes the instruction at `at`. A call into the vsyscall page is performed by the page fault that it causes,
@@ -256,7 +238,6 @@ pub struct Mapping {
     pub path: String,
 }
 
-/// What was read from a process.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     pub mappings: Vec<Mapping>,
@@ -272,9 +253,6 @@ const LONGEST_INSTRUCTION: usize = 15;
 impl Memory {
     /// Reads the executable mappings of a stopped process, and adds its code at `addresses`. The vsyscall page is left
     /// out: it may be execute-only, and its content is not what runs.
-    ///
-    /// # Errors
-    /// If /proc/PID/maps or /proc/PID/mem cannot be opened.
     pub fn read(&mut self, pid: u32, addresses: impl Iterator<Item = u64>) -> std::io::Result<()> {
         let maps = super::proc_stat::read(format!("/proc/{pid}/maps"))?;
         let memory = std::fs::File::open(format!("/proc/{pid}/mem"))?;
@@ -291,7 +269,6 @@ impl Memory {
     }
 }
 
-/// Reads `length` bytes; empty if they cannot be read.
 fn read_at(memory: &std::fs::File, address: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     match memory.read_exact_at(&mut bytes, address) {
@@ -332,7 +309,7 @@ mod tests {
     fn a_process_that_ended_is_left_to_be_reaped() {
         let mut cat = std::process::Command::new("cat");
         let mut child = cat.stdin(std::process::Stdio::piped()).spawn().unwrap();
-        let stepper = Stepper::attach(child.id(), Bits::B64, Bounds::default());
+        let stepper = Stepper::attach(child.id(), Bits::B64);
         child.kill().unwrap();
         match stepper.map(|stepper| stepper.stop().unwrap_err()) {
             Ok(error) => assert_eq!(error.to_string(), "the probe ended while it was stepped: killed by SIGKILL"),

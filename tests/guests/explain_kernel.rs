@@ -3,7 +3,7 @@
 use crate::common::{Place, emulated_kernel};
 use crate::guest::arm64_kernel;
 use crate::machines::workers;
-use syscost::explain::kernel::{Recorder, Wanted};
+use syscost::explain::kernel::Recorder;
 use syscost::model::explained::{Call, Group, KernelExplanation};
 use syscost::model::{Case, Failure, Operation, Planned, Role};
 use syscost::runner::{RunDirectory, Workers, read_catalogue};
@@ -23,8 +23,8 @@ impl Laboratory {
 
     fn explain(&self, guest: &mut Recorder, id: &str) -> Result<KernelExplanation, Failure> {
         let operation = self.catalogue.iter().find(|operation| operation.id == id).unwrap();
-        let planned = Planned::new(Case::native(id), Role::Asked);
-        guest.explain(&Wanted { planned: &planned, what: &operation.what, limit: operation.limit })
+        let planned = Planned { limit: operation.limit, ..Planned::new(Case::native(id), Role::Asked) };
+        guest.explain(&planned, &operation.what)
     }
 }
 

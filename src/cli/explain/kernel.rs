@@ -1,10 +1,10 @@
 //! `syscost explain OPERATION --env linux-6.1`: into the kernel, and against another one.
 
 use crate::cli::error::usage;
-use crate::explain::kernel::{Recorder, Wanted, versus};
+use crate::explain::kernel::{Recorder, versus};
 use crate::guest;
 use crate::model::explained::KernelExplanation;
-use crate::model::{Case, Planned, Unit};
+use crate::model::{Planned, Unit};
 use crate::report::{
     Format, KernelView, SMALL_CALLS, Screen, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document, svg,
     write_document, write_lines,
@@ -30,23 +30,20 @@ pub struct KernelArgs {
 }
 
 impl KernelArgs {
-    /// Whether any is given that needs an emulated kernel.
     pub fn any(&self) -> bool {
         self.versus.is_some() || self.all
     }
 }
 
-/// Explains an operation or a snippet in a guest, or compares two guests. Errors: why there is no such guest, the
-/// operation's failure in it, or that `out` cannot be written.
 pub fn run(
     (environment, kernels): (&str, &KernelArgs),
     session: &Session,
-    wanted: &Wanted,
+    (planned, what): (&Planned, &str),
     (format, screen): (Format, Screen),
     out: &mut dyn Write,
 ) -> Result<()> {
     usage(check((kernels, format), environment))?;
-    let explained = |environment: &str| explained(session, wanted, environment);
+    let explained = |environment: &str| explained(session, (&planned.in_environment(environment), what));
     let explanation = explained(environment)?;
     let Some(second) = &kernels.versus else {
         return write(&explanation, kernels, (format, screen), out);
@@ -96,17 +93,14 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
     })
 }
 
-/// Whether it is an emulated kernel, which can be looked into.
 pub fn is_emulated(name: &str) -> bool {
     Environment::find(name).is_ok_and(|found| found.is_guest && found.unit == Unit::Instructions)
 }
 
-fn explained(session: &Session, wanted: &Wanted, environment: &str) -> Result<KernelExplanation> {
-    let case = Case { environment: environment.to_string(), ..wanted.planned.case.clone() };
-    let planned = Planned { case, ..wanted.planned.clone() };
-    let snippet = planned.case.language.is_some().then_some(&planned.case);
-    let booted = Recorder::boot(session.workers(), environment, snippet);
-    let explained = booted
-        .and_then(|mut guest| guest.explain(&Wanted { planned: &planned, what: wanted.what, limit: wanted.limit }));
-    explained.with_context(|| format!("{} in {environment}", planned.case))
+fn explained(session: &Session, (planned, what): (&Planned, &str)) -> Result<KernelExplanation> {
+    let case = &planned.case;
+    let snippet = case.language.is_some().then_some(case);
+    let booted = Recorder::boot(session.workers(), &case.environment, snippet);
+    let explained = booted.and_then(|mut guest| guest.explain(planned, what));
+    explained.with_context(|| format!("{case} in {}", case.environment))
 }

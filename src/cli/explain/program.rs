@@ -1,6 +1,6 @@
 //! `syscost explain --env linux-6.1 -- COMMAND`: a command in emulated kernels.
 
-use super::kernel::{KernelArgs, is_emulated};
+use super::kernel::is_emulated;
 use crate::cli::error::usage;
 use crate::cli::messages::Notes;
 use crate::explain::program::{Repeats, measure};
@@ -18,26 +18,18 @@ use std::time::Duration;
 /// How long a guest may take for one answer, but for a run of the command.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What the flags ask for.
-pub struct Asked<'a> {
-    pub command: &'a [OsString],
-    pub environments: &'a [String],
-    pub kernels: &'a KernelArgs,
-    pub cpu: Wanted,
-}
-
 /// Runs the command in each kernel, and shows what it executes there.
-///
-/// # Errors
-/// Bad flags, or why the command cannot run here or there.
-pub fn run(args: &Asked, (format, screen): (Format, Screen), out: &mut dyn Write) -> Result<()> {
-    let environments = usage(environments(args))?;
-    let found = counted(args.command, &environments, args.cpu, Notes { quiet: false })?;
-    let document = || program_document(&found, args.kernels.all);
-    write_answer(&found, document, (format, screen), out)
+pub fn run(
+    (command, environments): (&[OsString], &[String]),
+    (cpu, all): (Wanted, bool),
+    (format, screen): (Format, Screen),
+    out: &mut dyn Write,
+) -> Result<()> {
+    usage(check(environments))?;
+    let found = counted(command, environments, cpu, Notes { quiet: false })?;
+    write_answer(&found, || program_document(&found, all), (format, screen), out)
 }
 
-/// The command in each of these kernels. Errors: as of [`run`].
 pub fn counted(command: &[OsString], environments: &[String], cpu: Wanted, notes: Notes) -> Result<ProgramInKernels> {
     usage(environments.iter().try_for_each(|name| check_machine(name)))?;
     let options = RunOptions { cpu, timeout: TIMEOUT, verify: false, ..RunOptions::default() };
@@ -57,16 +49,12 @@ fn check_machine(name: &str) -> Result<()> {
     guest::kernel(&found).map(drop).with_context(|| format!("--env {name}"))
 }
 
-/// The kernels of --env and --versus, with their boot parameters.
-fn environments(args: &Asked) -> Result<Vec<String>> {
-    if args.environments.is_empty() {
+fn check(environments: &[String]) -> Result<()> {
+    if environments.is_empty() {
         bail!("a command is explained in an emulated kernel: add --env linux-6.1, say");
     }
-    let all: Vec<String> = args.environments.iter().chain(&args.kernels.versus).cloned().collect();
-    for name in &all {
-        if !is_emulated(name) {
-            bail!("--env {name}: a command is explained in an emulated kernel, such as linux-6.1");
-        }
+    if let Some(name) = environments.iter().find(|name| !is_emulated(name)) {
+        bail!("--env {name}: a command is explained in an emulated kernel, such as linux-6.1");
     }
-    Ok(all)
+    Ok(())
 }

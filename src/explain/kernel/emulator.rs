@@ -18,23 +18,18 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 
-/// A guest, and the monitor of its emulator.
 pub struct Emulator<'a> {
     workers: &'a Workers,
     pub guest: Guest,
     monitor: Monitor,
-    /// Of the machine it emulates, as `uname -m` calls it.
     machine: String,
-    /// What the emulator logs to.
     pipe: PathBuf,
 }
 
-/// Reads the lines of a log.
 pub trait Sink: Send + 'static {
     fn line(&mut self, line: &str);
 }
 
-/// What a logged block consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocks {
     OneInstruction,
@@ -42,10 +37,6 @@ pub enum Blocks {
 }
 
 impl<'a> Emulator<'a> {
-    /// Boots the guest of `environment`.
-    ///
-    /// # Errors
-    /// Why there is no such guest.
     pub fn boot(workers: &'a Workers, environment: &str, options: Options) -> Result<Emulator<'a>, Failure> {
         let socket = workers.directory().join("monitor");
         let _ = std::fs::remove_file(&socket);
@@ -57,9 +48,6 @@ impl<'a> Emulator<'a> {
     }
 
     /// Gives `sink` the log of what the guest executes while `run` waits for it.
-    ///
-    /// # Errors
-    /// Those of `run`, or that the emulator does not log.
     pub fn log<S: Sink, T>(
         &mut self,
         blocks: Blocks,
@@ -102,9 +90,6 @@ impl<'a> Emulator<'a> {
     }
 
     /// The code on these pages. What cannot be read is not known.
-    ///
-    /// # Errors
-    /// What the emulator wrote cannot be read.
     pub fn code(&mut self, pages: &BTreeSet<u64>) -> Result<Code64, Failure> {
         let mut code = Code64::of(&self.machine);
         let path = self.workers.directory().join("code");
@@ -120,10 +105,6 @@ impl<'a> Emulator<'a> {
         Ok(code)
     }
 
-    /// Adds the kernel's functions on these pages.
-    ///
-    /// # Errors
-    /// If the kernel does not report them.
     pub fn kernel_names(&self, mut names: Names, pages: &BTreeSet<u64>) -> Result<Names, Failure> {
         let numbers: Vec<u64> = pages.iter().filter(|page| **page >= KERNEL).map(|page| page / PAGE).collect();
         self.guest.functions(&numbers)?.iter().for_each(|(address, name)| names.add(*address, name));
@@ -131,10 +112,8 @@ impl<'a> Emulator<'a> {
     }
 }
 
-/// Code is read and named page by page.
 pub const PAGE: u64 = 4096;
 
-/// Pages that follow each other, as start and size.
 fn runs(pages: &BTreeSet<u64>) -> Vec<(u64, u64)> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for page in pages {

@@ -9,13 +9,11 @@ use crate::model::program::{SideBySide, side_by_side};
 use indexmap::IndexMap;
 use std::collections::HashMap;
 
-/// The instructions below `tree` by what they are spent on, and by function.
 pub(super) fn sums(tree: &Call) -> (Vec<GroupSum>, Vec<FunctionSum>) {
     let functions = functions(tree);
     (groups(&functions), merged(functions))
 }
 
-/// Own instructions and calls by function and group.
 type Functions = HashMap<(String, Group), (u64, u64)>;
 
 fn functions(tree: &Call) -> Functions {
@@ -52,7 +50,6 @@ fn merged(functions: Functions) -> Vec<FunctionSum> {
 /// The share by which the tree may miss the emulator's own count.
 const AGREES: f64 = 0.01;
 
-/// How the iteration that is shown differs from the others.
 pub(super) fn notes(instructions: u64, counted: Option<f64>, iterations: &Iterations) -> Vec<String> {
     let mut notes = Vec::new();
     let Iterations { recorded, alike, fewest, most } = *iterations;
@@ -70,7 +67,6 @@ pub(super) fn notes(instructions: u64, counted: Option<f64>, iterations: &Iterat
     notes
 }
 
-/// Compares two explanations of the same operation.
 pub fn versus(before: KernelExplanation, after: KernelExplanation) -> KernelVersus {
     KernelVersus {
         schema: VERSUS.to_string(),

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Code64 {
     pieces: BTreeMap<u64, Vec<u8>>,
-    /// Reads the instruction at an address.
     read: fn(&[u8], u64) -> Option<Step>,
 }
 
@@ -20,7 +19,6 @@ pub struct Code64 {
 const LONGEST: usize = 15;
 
 impl Code64 {
-    /// Code of a machine as `uname -m` calls it: `x86_64` or `aarch64`.
     pub fn of(machine: &str) -> Code64 {
         Code64 { pieces: BTreeMap::new(), read: if machine == "aarch64" { arm64::step } else { x86_step } }
     }

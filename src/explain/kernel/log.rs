@@ -12,7 +12,6 @@
 
 use super::emulator::Sink;
 
-/// What was executed, as far as there is room.
 pub struct Log {
     addresses: Vec<u64>,
     most: usize,
@@ -20,12 +19,10 @@ pub struct Log {
 }
 
 impl Log {
-    /// A log that keeps at most `most` addresses.
     pub fn new(most: usize) -> Log {
         Log { addresses: Vec::new(), most, overflow: false }
     }
 
-    /// The addresses; `None` if there were more than fit.
     pub fn addresses(self) -> Option<Vec<u64>> {
         (!self.overflow).then_some(self.addresses)
     }
@@ -55,7 +52,6 @@ impl Sink for Log {
     }
 }
 
-/// What a line reports, with the address of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     Executes(u64),
@@ -64,7 +60,6 @@ pub enum Line {
 }
 
 impl Line {
-    /// `None` for a line of another kind.
     pub fn read(line: &str) -> Option<Line> {
         if line.starts_with("Trace ") {
             let (_, rest) = line.split_once('[')?;

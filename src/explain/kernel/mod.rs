@@ -15,4 +15,4 @@ mod recording;
 mod tree;
 
 pub use explanation::versus;
-pub use recording::{Recorder, Wanted};
+pub use recording::Recorder;

@@ -7,14 +7,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-/// A function: where it starts, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedAddress<'a> {
     pub start: u64,
     pub name: &'a str,
 }
 
-/// All functions of the kernel and the probe.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// By first address. A function ends where the next one begins.
@@ -27,9 +25,6 @@ pub const KERNEL: u64 = 1 << 63;
 
 impl Names {
     /// The functions of a program that is loaded where its file says.
-    ///
-    /// # Errors
-    /// If its file cannot be read.
     pub fn of_program(path: &Path) -> Result<Names, Failure> {
         let failed = |error: String| Failure::failed(format!("{}: {error}", path.display()));
         let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
@@ -39,7 +34,6 @@ impl Names {
         Ok(names)
     }
 
-    /// Adds the functions of the probe, an executable that is loaded where its file says.
     fn add_probe(&mut self, file: &object::File) {
         let functions = file.symbols().filter(|s| s.kind() == SymbolKind::Text && !s.is_undefined() && s.address() > 0);
         let (mut low, mut high) = (u64::MAX, 0);
@@ -64,12 +58,10 @@ impl Names {
         }
     }
 
-    /// Where the function of that name begins.
     pub fn start_of(&self, name: &str) -> Option<u64> {
         self.by_start.iter().find(|(_, known)| *known == name).map(|(start, _)| *start)
     }
 
-    /// The function around `address`.
     pub fn at(&self, address: u64) -> NamedAddress<'_> {
         if address < KERNEL && !self.probe.contains(&address) {
             return NamedAddress { start: 0, name: "[vdso]" };
@@ -88,7 +80,6 @@ impl Names {
         address..end.max(address)
     }
 
-    /// Whether no kernel function has a name.
     pub fn lacks_kernel(&self) -> bool {
         self.by_start.range(KERNEL..).next().is_none()
     }

@@ -14,32 +14,19 @@ use crate::runner::Workers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-pub struct Wanted<'a> {
-    pub planned: &'a Planned,
-    /// The operation's description.
-    pub what: &'a str,
-    /// Most iterations that a batch can have, if there is a limit.
-    pub limit: Option<u64>,
-}
-
-/// What the program of a snippet is called in the guest.
 const SNIPPET: &str = "snippet";
 /// Iterations of a batch that is recorded, and of one for operations that execute much.
 const BATCH: u64 = 8;
 const SHORT_BATCH: u64 = 3;
-/// Instructions that are kept of a recording.
 const MOST: usize = 12_000_000;
 
-/// Whether a batch has room for one iteration only.
 fn is_single(limit: Option<u64>) -> bool {
     limit.is_some_and(|limit| limit < 2)
 }
 
-/// A guest whose instructions can be recorded.
 pub struct Recorder<'a> {
     workers: &'a Workers,
     environment: String,
-    /// The program that iterates: the probe, or the snippet's.
     program: PathBuf,
     emulator: Emulator<'a>,
 }
@@ -47,9 +34,6 @@ pub struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     /// Boots the guest of `environment`, whose name may have boot parameters: `linux-6.1 audit=1`. Operations are recorded in it,
     /// or one snippet.
-    ///
-    /// # Errors
-    /// Why there is no such guest, or the compiler's message about the snippet.
     pub fn boot(workers: &'a Workers, environment: &str, snippet: Option<&Case>) -> Result<Recorder<'a>, Failure> {
         let program = snippet.map_or_else(|| workers.probe_of(environment), |case| workers.program_of(case))?;
         let programs = snippet.iter().map(|_| (SNIPPET.to_string(), program.clone())).collect();
@@ -57,25 +41,22 @@ impl<'a> Recorder<'a> {
         Ok(Recorder { workers, environment: environment.to_string(), program, emulator })
     }
 
-    /// Whether the guest may still answer.
     pub fn is_alive(&self) -> bool {
         self.emulator.guest.is_alive()
     }
 
-    /// Records one iteration.
-    ///
-    /// # Errors
-    /// The operation's own failure, or that of the guest.
-    pub fn explain(&mut self, wanted: &Wanted) -> Result<KernelExplanation, Failure> {
-        let case = &wanted.planned.case;
+    /// Records one iteration of `planned`, which is described as `what`.
+    pub fn explain(&mut self, planned: &Planned, what: &str) -> Result<KernelExplanation, Failure> {
+        let Planned { case, limit, .. } = planned;
+        let limit = *limit;
         let greeting = case.language.as_ref().map(|_| format!("run {SNIPPET}"));
         let greeting = greeting.unwrap_or_else(|| Workers::greeting(case));
-        let counted = self.counted(&greeting, wanted.limit)?;
+        let counted = self.counted(&greeting, limit)?;
         let returned = self.emulator.guest.traced(&greeting);
-        let returned = returned.and_then(|traced| traced.returned(wanted.limit, self.workers.timeout));
+        let returned = returned.and_then(|traced| traced.returned(limit, self.workers.timeout));
         let channel = self.emulator.guest.channel(&greeting)?;
         let names = Names::of_program(&self.program)?;
-        let ((iteration, iterations), mut notes) = self.cut(&channel, &names, wanted.limit)?;
+        let ((iteration, iterations), mut notes) = self.cut(&channel, &names, limit)?;
         let unknown = |failure: Failure| {
             (Returned::default(), Some(format!("what it returned is not known: {}", failure.message)))
         };
@@ -95,7 +76,7 @@ impl<'a> Recorder<'a> {
         Ok(KernelExplanation {
             schema: EXPLAINED.to_string(),
             operation,
-            what: wanted.what.to_string(),
+            what: what.to_string(),
             params: case.effective_params(),
             environment: self.environment.clone(),
             kernel: self.emulator.guest.release().to_string(),
@@ -138,7 +119,6 @@ impl<'a> Recorder<'a> {
         Err(too_long())
     }
 
-    /// What the guest executes from the request for a batch of `n` to its answer; `None` if that is more than is kept.
     fn batch(&mut self, channel: &Channel, n: u64) -> Result<Option<Vec<u64>>, Failure> {
         let timeout = self.workers.timeout;
         let (_, log) = self.emulator.log(Blocks::OneInstruction, Log::new(MOST), || channel.request(n, 1, timeout))?;

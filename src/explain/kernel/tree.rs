@@ -11,7 +11,6 @@ use super::names::{KERNEL, NamedAddress, Names, whole};
 use crate::model::explained::{Call, Group};
 use std::collections::HashMap;
 
-/// The root of the tree, which is the operation.
 pub fn tree(addresses: &[u64], names: &Names, step: &dyn Fn(u64) -> Option<Step>) -> Call {
     let mut builder =
         Builder { names, nodes: vec![Node::default()], stack: Vec::new(), parked: Vec::new(), known: HashMap::new() };
@@ -36,7 +35,6 @@ struct Node {
     children: Vec<usize>,
 }
 
-/// Where a frame's function returns to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Returns {
     /// Behind its call.
@@ -51,7 +49,6 @@ enum Returns {
 #[derive(Clone, Copy)]
 struct Frame {
     node: usize,
-    /// Where its function starts.
     start: u64,
     returns: Returns,
 }
@@ -62,13 +59,11 @@ struct Builder<'a> {
     stack: Vec<Frame>,
     /// Stacks of threads that were switched away from, the last one last.
     parked: Vec<Vec<Frame>>,
-    /// Nodes by parent and name.
     known: HashMap<(usize, String), usize>,
 }
 
 /// Deeper than any kernel stack.
 const DEEPEST: usize = 400;
-/// Threads that are remembered.
 const MOST_PARKED: usize = 64;
 
 impl<'a> Builder<'a> {
@@ -143,7 +138,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Ends the frame at `at` and all above it.
     fn leave(&mut self, at: usize, to: u64) {
         self.stack.truncate(at);
         if self.stack.is_empty() {
@@ -170,7 +164,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Enters the function around `address`, called from the innermost frame.
     fn push(&mut self, address: u64, returns: Returns) {
         if self.stack.len() >= DEEPEST {
             return self.replace(address);

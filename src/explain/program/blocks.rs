@@ -9,15 +9,12 @@ use crate::explain::kernel::log::Line;
 use indexmap::IndexMap;
 use std::collections::HashMap;
 
-/// Addresses that mean something.
 pub type Marks = HashMap<u64, Mark>;
 
 /// What the kernel does from an address on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A system call, which is not known yet.
     Entry,
-    /// The function of that call.
     Call(String),
     /// A fault or an interrupt, from user mode or within the kernel.
     Interruption(&'static str),
@@ -38,10 +35,8 @@ pub enum Mark {
 pub const SWITCHED: &str = "[after a switch]";
 const ENTERED: &str = "[entry]";
 
-/// The number of a reason to be in the kernel.
 type Reason = usize;
 
-/// A block that was executed for a reason, and the one that followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Edge {
     pub reason: Reason,
@@ -49,10 +44,8 @@ pub struct Edge {
     pub next: u64,
 }
 
-/// What was counted between the marks.
 pub struct Counter {
     marks: Marks,
-    /// How often the kernel was entered for each.
     reasons: IndexMap<String, u64>,
     has_begun: bool,
     has_ended: bool,
@@ -60,7 +53,6 @@ pub struct Counter {
     is_other: bool,
     now: Reason,
     interrupted: Vec<Reason>,
-    /// The block that runs.
     block: Option<u64>,
     /// Blocks since the entry, until the call is known.
     pending: Vec<(u64, u64)>,
@@ -70,7 +62,6 @@ pub struct Counter {
     edges: HashMap<Edge, u64>,
 }
 
-/// The numbers of the two reasons that are always there.
 const AFTER_SWITCH: Reason = 0;
 const ENTRY: Reason = 1;
 
@@ -100,12 +91,10 @@ impl Counter {
         self.has_ended.then_some(&self.edges)
     }
 
-    /// The reason by name, and how often the kernel was entered for it.
     pub fn reason_of(&self, edge: &Edge) -> &str {
         self.reasons.get_index(edge.reason).map_or(SWITCHED, |(name, _)| name)
     }
 
-    /// All reasons with their numbers of entries.
     pub fn entries(&self) -> impl Iterator<Item = (&str, u64)> {
         self.reasons.iter().map(|(name, times)| (name.as_str(), *times))
     }
@@ -124,7 +113,6 @@ impl Counter {
         }
     }
 
-    /// The block that ran is over: `next` follows.
     fn follows(&mut self, next: u64) {
         let Some(block) = self.block.take() else { return };
         if self.now == ENTRY {

@@ -21,9 +21,6 @@ const OPTIONAL: [&str; 5] =
 const DISPLAYS: [&str; 2] = [".X11-unix", "wayland"];
 
 /// Checks that the command needs nobody who is not in the guest.
-///
-/// # Errors
-/// Whom it needs.
 pub fn check(gathered: &Gathered) -> Result<()> {
     gathered.connected.iter().try_for_each(peer_check)?;
     check_size(&gathered.entries, MOST_BYTES)
@@ -50,17 +47,12 @@ fn peer_check(peer: &Peer) -> Result<()> {
     }
 }
 
-/// What to know beforehand.
 pub fn notes(gathered: &Gathered) -> Vec<String> {
     let devices =
         gathered.devices.iter().map(|device| format!("it uses {}, which the guest may not have", device.display()));
     devices.collect()
 }
 
-/// The memory that a guest gets, in MiB: the archive and what is unpacked from it, and what the command had here.
-///
-/// # Errors
-/// That it would be too much.
 pub fn memory_mib(gathered: &Gathered) -> Result<u32> {
     memory(gathered.entries.size(), gathered.peak_rss_kib)
 }
@@ -75,7 +67,6 @@ fn memory(bytes: u64, rss_kib: u64) -> Result<u32> {
     Ok(u32::try_from(memory)?)
 }
 
-/// The command with its files.
 pub fn command_files(gathered: &Gathered) -> CommandFiles {
     let launch = &gathered.launch;
     let (user, group) =

@@ -26,7 +26,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How often a command runs in a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Repeats {
     /// Boots of the kernel: addresses and random numbers differ between them.
@@ -41,13 +40,9 @@ impl Default for Repeats {
     }
 }
 
-/// How long one run may take in an emulated kernel.
 const RUN: Duration = Duration::from_secs(900);
 
 /// Runs the command here once, and in each of these kernels. `report` gets lines about what goes on.
-///
-/// # Errors
-/// Why the command cannot run here or in a guest, or why a guest did not answer.
 pub fn measure(
     workers: &Workers,
     command: &[OsString],
@@ -88,7 +83,6 @@ fn native(gathered: &Gathered) -> NativeRun {
     NativeRun { status, calls: gathered.calls.clone(), files, bytes }
 }
 
-/// One kernel to run the command in.
 struct Lab<'a> {
     workers: &'a Workers,
     environment: &'a str,

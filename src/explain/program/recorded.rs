@@ -10,7 +10,6 @@ use crate::model::Failure;
 use crate::model::program::{CallInKernel, FunctionInKernel, Split};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The kernel's half of the addresses, for the emulator.
 pub const KERNEL_HALF: &str = "0xffff800000000000..0xffffffffffffffff";
 
 /// Beginnings of the names of symbols that mean something.
@@ -30,14 +29,9 @@ const SYMBOLS: [&str; 13] = [
     "tick_nohz_idle_enter",
 ];
 
-/// Those of the launcher (`probe/program.c`).
 pub const LAUNCHER_MARKS: [(u64, Mark); 3] =
     [(0x2a5e_0000_0000, Mark::Begins), (0x2a5e_0000_0010, Mark::Ended), (0x2a5e_0000_0020, Mark::Other)];
 
-/// Those and the kernel's.
-///
-/// # Errors
-/// If the kernel does not report its symbols.
 pub fn marks(guest: &Guest) -> Result<Marks, Failure> {
     let symbols = guest.symbols(&SYMBOLS)?;
     let kernel: Marks = symbols.iter().filter_map(|(at, name)| Some((*at, mark(name)?))).collect();
@@ -90,10 +84,6 @@ fn syscall_name(function: &str) -> &str {
     }
 }
 
-/// A run of `instructions`, by mode, by call and by function.
-///
-/// # Errors
-/// That the run was not in the log, or that the guest did not answer.
 pub fn split(emulator: &mut Emulator, counter: &Counter, instructions: u64) -> Result<Split, Failure> {
     let edges =
         counter.edges().ok_or_else(|| Failure::failed("the command was not found in what the emulator logged"))?;
@@ -120,7 +110,6 @@ fn page(address: u64) -> u64 {
     address & !(PAGE - 1)
 }
 
-/// Instructions by address and reason.
 type Executed<'a> = HashMap<(u64, &'a str), u64>;
 
 fn instructions_by_address<'a>(edges: &HashMap<Edge, u64>, counter: &'a Counter, code: &Code64) -> Executed<'a> {

@@ -20,7 +20,6 @@ const TABLE: &[Row] = &[
     (0xffe0_001f, 0xd400_0001, Kind::Call, (0, 0)),    // svc
 ];
 
-/// The instruction at `address` that `bytes` begin with.
 pub fn step(bytes: &[u8], address: u64) -> Option<Step> {
     let word = u32::from_le_bytes(*bytes.first_chunk()?);
     let row = TABLE.iter().find(|(mask, value, ..)| word & mask == *value);
