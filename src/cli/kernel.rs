@@ -88,8 +88,6 @@ impl ForArgs {
     }
 }
 
-/// Runs the subcommand. Errors: a usage error where a version or release does not exist; else what apt or the file
-/// system refused.
 pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let interrupt = Interrupt::on_signals()?;
     let done = match &args.command {
@@ -112,7 +110,7 @@ fn fetch(args: &FetchArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Wr
     // All of them before the first is fetched: a misspelt one should not be found out last.
     let packages = args.versions.iter().map(|version| find(&mut mirror, version)).collect::<Result<Vec<Package>>>()?;
     let fetched = packages.iter().map(|package| mirror.fetch(package)).collect::<Result<Vec<Image>>>()?;
-    let is_asked = |kernel: &Kernel| fetched.iter().any(|image| image.release == kernel.release);
+    let is_asked = |kernel: &Kernel| fetched.iter().any(|image| image.facts.release == kernel.facts.release);
     write(fetched_kernels(&images).into_iter().filter(is_asked).collect(), args.of.format, out)
 }
 
@@ -131,8 +129,8 @@ fn list(args: &ListArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Writ
     let tell = |doing: &str| notes.tell(&doing);
     let mut mirror = Mirror::open(&images, architecture, interrupt, &tell)?;
     let of = |package: &Package| {
-        let here = fetched.iter().find(|kernel| kernel.release == package.release).cloned();
-        here.unwrap_or_else(|| Kernel::available(package, architecture))
+        let here = fetched.iter().find(|kernel| kernel.facts.release == package.release).cloned();
+        here.unwrap_or_else(|| Kernel::available(package.clone(), architecture))
     };
     let kernels = mirror.all()?.iter().map(of).collect();
     mirror.unread().iter().for_each(|why| notes.tell(&format_args!("not read: {why}")));
@@ -141,7 +139,7 @@ fn list(args: &ListArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Writ
 
 fn remove(args: &RemoveArgs) -> Result<Exit> {
     let images = Images::open()?;
-    let all = || fetched_kernels(&images).into_iter().map(|kernel| kernel.release).collect();
+    let all = || fetched_kernels(&images).into_iter().map(|kernel| kernel.facts.release).collect();
     let releases: Vec<String> = if args.all { all() } else { args.releases.clone() };
     for release in &releases {
         let removed = images.remove(release)?;
@@ -151,21 +149,10 @@ fn remove(args: &RemoveArgs) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// A kernel that was fetched or can be.
+/// A kernel that was fetched or can be. Facts that are not known are empty.
 #[derive(Clone, Default)]
 struct Kernel {
-    /// As `uname -r` shows it.
-    release: String,
-    /// As `uname -m` shows it; null if the image is damaged.
-    architecture: Option<String>,
-    /// The package that has it; null if the image is damaged.
-    package: Option<String>,
-    /// The package's version.
-    version: Option<String>,
-    /// The suite that serves the package.
-    suite: Option<String>,
-    /// Length of the image; null if it was not fetched.
-    bytes: Option<u64>,
+    facts: Facts,
     /// The image; null if it was not fetched.
     path: Option<PathBuf>,
     /// Why the image cannot be used; null if it can, or was not fetched.
@@ -173,33 +160,18 @@ struct Kernel {
 }
 
 impl Kernel {
-    fn fetched((image, facts): (Image, Facts)) -> Kernel {
+    fn available(package: Package, architecture: Architecture) -> Kernel {
+        let Package { name, release, version, suite } = package;
+        let architecture = architecture.machine.to_string();
         Kernel {
-            release: facts.release,
-            architecture: Some(facts.architecture),
-            package: Some(facts.package),
-            version: Some(facts.version),
-            suite: Some(facts.suite),
-            bytes: Some(facts.bytes),
-            path: Some(image.path),
-            error: None,
-        }
-    }
-
-    fn available(package: &Package, architecture: Architecture) -> Kernel {
-        Kernel {
-            release: package.release.clone(),
-            architecture: Some(architecture.machine.to_string()),
-            package: Some(package.name.clone()),
-            version: Some(package.version.clone()),
-            suite: Some(package.suite.clone()),
+            facts: Facts { release, architecture, package: name, version, suite, ..Facts::default() },
             ..Kernel::default()
         }
     }
 
     fn damaged(release: String) -> Kernel {
         let error = Some("damaged: fetch it again, or remove it".to_string());
-        Kernel { release, error, ..Kernel::default() }
+        Kernel { facts: Facts { release, ..Facts::default() }, error, ..Kernel::default() }
     }
 
     fn state(&self) -> Cell {
@@ -214,21 +186,20 @@ impl Kernel {
 /// The images, complete ones first.
 fn fetched_kernels(images: &Images) -> Vec<Kernel> {
     let damaged = images.damaged().into_iter().map(Kernel::damaged);
-    images.all().into_iter().map(Kernel::fetched).chain(damaged).collect()
+    let fetched = |Image { path, facts }| Kernel { facts, path: Some(path), error: None };
+    images.all().into_iter().map(fetched).chain(damaged).collect()
 }
 
 fn write(kernels: Vec<Kernel>, format: Format, out: &mut dyn Write) -> Result<Exit> {
-    let text = |value: &Option<String>| Cell::from(value.clone().unwrap_or_default());
     let specs = [
-        Spec::left("release", |k: &Kernel| k.release.clone().into()).text("release", |k| k.release.clone()),
-        Spec::left("architecture", move |k: &Kernel| text(&k.architecture))
-            .text("architecture", |k| k.architecture.clone()),
-        Spec::left("suite", move |k: &Kernel| text(&k.suite)).text("suite", |k| k.suite.clone()),
+        Spec::same("release", |k: &Kernel| k.facts.release.clone()),
+        Spec::same("architecture", |k: &Kernel| k.facts.architecture.clone()),
+        Spec::same("suite", |k: &Kernel| k.facts.suite.clone()),
         Spec::left("image", Kernel::state)
             .wrapping()
-            .text("package", |k| k.package.clone())
-            .text("version", |k| k.version.clone())
-            .text("bytes", |k| k.bytes.map(|bytes| bytes.to_string()))
+            .text("package", |k| k.facts.package.clone())
+            .text("version", |k| k.facts.version.clone())
+            .text("bytes", |k| (k.facts.bytes > 0).then(|| k.facts.bytes.to_string()))
             .text("path", |k| Some(k.path.as_ref()?.display().to_string()))
             .text("error", |k| k.error.clone()),
     ];

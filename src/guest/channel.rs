@@ -40,23 +40,14 @@ impl Channel {
         Ok(channel)
     }
 
-    /// What it reported about itself when it was ready.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// Sends one line.
-    ///
-    /// # Errors
-    /// Why the guest ended, if it did.
     pub fn send(&self, line: &str) -> Result<(), Failure> {
         self.console.borrow_mut().send(self.number, line)
     }
 
-    /// Reads one line.
-    ///
-    /// # Errors
-    /// That the process or its guest ended, or that it took longer than `timeout`.
     pub fn line(&self, timeout: Duration) -> Result<String, Failure> {
         let line = self.console.borrow_mut().line(self.number, timeout)?;
         let Some(how) = line.strip_prefix("ended ") else { return Ok(line) };
@@ -66,9 +57,6 @@ impl Channel {
     }
 
     /// Runs k batches of n iterations. In an emulated machine, their nanoseconds are instructions.
-    ///
-    /// # Errors
-    /// The probe's error, or as `line`.
     pub fn request(&self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
         self.send(&format!("{n} {k}"))?;
         let mut reply = Reply::default();
@@ -82,7 +70,6 @@ impl Channel {
         if line.starts_with("counted ") { Ok((counted(&line)?, self.facts.clone())) } else { Err(failure_in(&line)) }
     }
 
-    /// Ends the process, first by the end of its input.
     fn end(&self) -> Result<(), Failure> {
         if self.is_planned && self.has_ended() {
             return Ok(());

@@ -6,7 +6,6 @@ use crate::runner::Child;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// The channel of init itself.
 pub(super) const INIT: u32 = 0;
 /// Lines of the kernel's that are kept, and of these those that a failure shows.
 const KEPT: usize = 100;
@@ -20,9 +19,7 @@ pub(super) struct Console {
     beginning: String,
     /// Lines that were not read yet, by channel.
     lines: BTreeMap<u32, VecDeque<String>>,
-    /// The last lines of the kernel, and of programs' standard errors.
     messages: VecDeque<String>,
-    /// How many there were.
     messages_so_far: u64,
     /// Why it no longer answers.
     ended: Option<Failure>,
@@ -54,12 +51,10 @@ impl Console {
         }
     }
 
-    /// Nothing more can be had from it.
     pub fn give_up(&mut self, failure: &Failure) {
         self.ended.get_or_insert_with(|| failure.clone());
     }
 
-    /// Whether it may still answer.
     pub fn is_alive(&self) -> bool {
         self.ended.is_none()
     }
@@ -104,7 +99,6 @@ impl Console {
         failure
     }
 
-    /// How many lines the kernel and the standard errors of programs have had so far.
     pub fn messages_so_far(&self) -> u64 {
         self.messages_so_far
     }
@@ -121,7 +115,6 @@ impl Console {
         last.collect::<Vec<_>>().join(" | ")
     }
 
-    /// What the kernel said last, or of a panic.
     fn said(&self) -> String {
         let panic = self.messages.iter().find(|line| line.contains("Kernel panic"));
         let said = panic.cloned().unwrap_or_else(|| self.last(SHOWN));

@@ -3,7 +3,6 @@
 
 use crate::model::{Counted, Failure, FailureKind, Planned};
 
-/// What to count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToCount {
     /// The first line of its channel, e.g. `op file.lstat depth=4`.
@@ -15,13 +14,11 @@ pub struct ToCount {
 }
 
 impl ToCount {
-    /// The case of `planned`, which starts with this first line.
     pub fn new(planned: &Planned, greeting: String) -> ToCount {
         let is_deferred = planned.traits.switches || planned.traits.children;
         ToCount { greeting, limit: planned.limit, is_deferred }
     }
 
-    /// The first line of a channel that counts it.
     pub(super) fn line(&self) -> String {
         let kind = if self.is_deferred { "deferred" } else { "own" };
         format!("count {} {kind} {}", self.limit.unwrap_or(0), self.greeting)

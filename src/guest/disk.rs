@@ -11,9 +11,6 @@ use std::process::Stdio;
 const SIZE: u64 = 64 << 20;
 
 /// Makes the image in `directory` with the command `make`, to which its path is added.
-///
-/// # Errors
-/// If the file cannot be made, or what the command says.
 pub fn make(make: &[String], directory: &Path) -> Result<PathBuf> {
     // Another guest of the run has a disk of its own. The run's directory is removed with everything in it.
     let path = private::temporary(directory, "disk-")?.keep().join("image");

@@ -6,7 +6,6 @@ use std::io::{Result, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Types of files in a mode.
 const DIRECTORY: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
@@ -38,7 +37,6 @@ pub struct Initramfs<W: Write> {
     entries: u32,
 }
 
-/// What an entry of the archive is about.
 struct Header<'a> {
     name: &'a [u8],
     mode: u32,
@@ -47,7 +45,6 @@ struct Header<'a> {
 }
 
 impl<W: Write> Initramfs<W> {
-    /// One without programs.
     pub fn new(out: W) -> Result<Initramfs<W>> {
         let mut new = Initramfs { out, written: 0, entries: 0 };
         for directory in ["dev", "etc", "proc", "sys", "tmp", "run"] {
@@ -60,7 +57,6 @@ impl<W: Write> Initramfs<W> {
         Ok(new)
     }
 
-    /// Adds a program in the root directory.
     pub fn program(&mut self, name: &str, contents: &[u8]) -> Result<()> {
         self.file(Path::new(name), PROGRAM, contents)
     }
@@ -78,7 +74,6 @@ impl<W: Write> Initramfs<W> {
         self.plain(path, LINK, Facts { mode: 0o777, ..facts }, target.as_bytes())
     }
 
-    /// Ends the archive.
     pub fn finish(mut self) -> Result<W> {
         self.add(&Header { name: b"TRAILER!!!", mode: 0, facts: Facts::default(), device: (0, 0) }, &[])?;
         self.out.flush()?;

@@ -61,12 +61,10 @@ pub struct Guest {
     command: Vec<OsString>,
     /// That of the run.
     directory: String,
-    /// Channels opened so far.
     channels: Cell<u32>,
     timeout: Duration,
 }
 
-/// Booting may take so many times as long as one answer.
 const BOOT: u32 = 6;
 /// Lines of a file such as /proc/kallsyms take long over a console.
 const FILE: u32 = 12;
@@ -83,9 +81,6 @@ const CHANNELS: u32 = 4096;
 
 impl Guest {
     /// Boots the environment called `name`, e.g. `linux-6.1`, and waits until it has settled.
-    ///
-    /// # Errors
-    /// What is missing, or why the guest did not answer, with what its console said last.
     pub fn boot(workers: &Workers, name: &str, options: &Options) -> Result<Guest, Failure> {
         let environment = workers.environment(name)?;
         let probe = workers.probe_of(name)?;
@@ -111,7 +106,6 @@ impl Guest {
         Ok(Guest { console, release, command, directory, channels, timeout: workers.timeout })
     }
 
-    /// The kernel's release, e.g. `6.1.0-54-cloud-amd64`.
     pub fn release(&self) -> &str {
         &self.release
     }
@@ -131,74 +125,49 @@ impl Guest {
         Some(if named { version.to_string() } else { format!("{} {version}", self.command[0].display()) })
     }
 
-    /// Whether it may still answer.
     pub fn is_alive(&self) -> bool {
         self.console.borrow().is_alive()
     }
 
     /// A new process with this first line, e.g. `op file.lstat depth=4`, which is ready.
-    ///
-    /// # Errors
-    /// The probe's error, or why the guest did not answer.
     pub fn channel(&self, greeting: &str) -> Result<Channel, Failure> {
         self.channels.set(self.channels.get() % (CHANNELS - 1) + 1);
         Channel::open(&self.console, self.channels.get(), Some(greeting), self.timeout)
     }
 
     /// What was counted of a case of the plan, by its place in it, and what the probe reported of itself. Each can be had once.
-    ///
-    /// # Errors
-    /// The probe's error, or why the guest did not answer.
     pub fn planned(&self, place: usize) -> Result<(Counted, Facts), Failure> {
         Channel::open(&self.console, place as u32 + 1, None, self.timeout)?.counted(self.timeout)
     }
 
     /// The same for a case that is counted now.
-    ///
-    /// # Errors
-    /// As `planned`.
     pub fn counted(&self, case: &ToCount) -> Result<Counted, Failure> {
         Ok(self.channel(&case.line())?.counted(self.timeout)?.0)
     }
 
     /// The same, with the kernel entries of each request counted inside the guest.
-    ///
-    /// # Errors
-    /// Also that its kernel does not let a process be traced.
     pub fn traced(&self, greeting: &str) -> Result<Traced, Failure> {
         Traced::begin(self.channel(&format!("trace {greeting}"))?, self.timeout)
     }
 
     /// The command that the guest was booted with, which runs when it is asked to; a run may take `timeout`.
-    ///
-    /// # Errors
-    /// Why the guest did not answer.
     pub fn program(&self, timeout: Duration) -> Result<Program, Failure> {
         Ok(Program::new(self.channel("program")?, timeout))
     }
 
     /// The kernel's symbols whose names begin with one of these, with their addresses.
-    ///
-    /// # Errors
-    /// If the kernel does not report them, or the guest did not answer.
     pub fn symbols(&self, beginnings: &[&str]) -> Result<Vec<(u64, String)>, Failure> {
         let lines = self.ask(&format!("symbols {}", beginnings.join(" ")))?;
         Ok(lines.iter().filter_map(|line| function(line)).collect())
     }
 
     /// The lines of a file in the guest.
-    ///
-    /// # Errors
-    /// If it cannot be read, or the guest did not answer.
     pub fn file(&self, path: &str) -> Result<Vec<String>, Failure> {
         self.ask(&format!("read {path}"))
     }
 
     /// The kernel's functions with their addresses, from /proc/kallsyms: those on these pages, given by their numbers, and the
     /// last one before each, which may reach into it. All would take seconds to be printed.
-    ///
-    /// # Errors
-    /// If the kernel does not report them, or the guest did not answer.
     pub fn functions(&self, pages: &[u64]) -> Result<Vec<(u64, String)>, Failure> {
         let mut functions = Vec::new();
         for some in pages.chunks(MOST_PAGES) {
@@ -208,7 +177,6 @@ impl Guest {
         Ok(functions)
     }
 
-    /// The lines that init answers to a command.
     fn ask(&self, command: &str) -> Result<Vec<String>, Failure> {
         let mut console = self.console.borrow_mut();
         console.send(INIT, command)?;
@@ -227,13 +195,11 @@ impl Guest {
     }
 }
 
-/// Address and name.
 fn function(line: &str) -> Option<(u64, String)> {
     let (address, name) = line.split_once(' ')?;
     Some((u64::from_str_radix(address, 16).ok()?, name.to_string()))
 }
 
-/// The command that boots a guest, with its initial file system in the run's directory.
 fn command(
     workers: &Workers,
     environment: &Environment,
@@ -262,9 +228,6 @@ fn command(
 }
 
 /// The image to boot, absolute, or the program that is the kernel.
-///
-/// # Errors
-/// That there is none, or why it cannot be booted.
 pub fn kernel(environment: &Environment) -> Result<PathBuf> {
     match (&environment.kernel, &environment.own_kernel) {
         (Some(Kernel::Version(wanted)), _) => Ok(images::find(wanted, machine(environment))?.path),
@@ -294,19 +257,16 @@ fn check_owner(path: &Path) -> Result<()> {
     }
 }
 
-/// Checks that the image is for the emulated processor.
 fn check(path: &Path, machine: &str) -> Result<()> {
     let architecture = image_architecture(path)?;
     ensure!(architecture == machine, "{} is for {architecture}, the emulated machine is {machine}", path.display());
     Ok(())
 }
 
-/// Its processor, as `uname -m` shows it.
 fn machine(environment: &Environment) -> &str {
     environment.machine.as_deref().unwrap_or(std::env::consts::ARCH)
 }
 
-/// Writes the initial file system, with the probe and the secret of its console.
 fn write_archive(path: &Path, (probe, secret): (&Path, &str), options: &Options) -> Result<()> {
     let cannot = || format!("cannot write {}", path.display());
     let file = BufWriter::new(fs::File::create(path).with_context(cannot)?);

@@ -14,14 +14,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A command with all that it needs.
 #[derive(Clone, Debug, Default)]
 pub struct CommandFiles {
     pub user: u32,
     pub group: u32,
     pub umask: u32,
     pub directory: PathBuf,
-    /// The file to execute, absolute.
     pub program: PathBuf,
     pub arguments: Vec<CString>,
     pub environment: Vec<CString>,
@@ -116,7 +114,6 @@ pub struct Program {
     timeout: Duration,
 }
 
-/// A run that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ran {
     /// As a shell has it: 128 more than the number of a signal that ended it.
@@ -139,26 +136,16 @@ impl Program {
         Program { channel, timeout }
     }
 
-    /// Runs it once.
-    ///
-    /// # Errors
-    /// Why it could not be started, or why the guest did not answer.
     pub fn run(&self) -> Result<Ran, Failure> {
         self.answer("run", &mut Observed::default())
     }
 
     /// The same, keeping what it writes to its standard error.
-    ///
-    /// # Errors
-    /// As `run`.
     pub fn run_with_errors(&self) -> Result<Ran, Failure> {
         self.answer("run errors", &mut Observed::default())
     }
 
     /// Runs it with its system calls counted.
-    ///
-    /// # Errors
-    /// As `run`; also that the guest's kernel does not let it be traced.
     pub fn count(&self) -> Result<Observed, Failure> {
         let mut missed = Observed::default();
         self.answer("count", &mut missed)?;

@@ -17,7 +17,6 @@ pub struct Traced {
 }
 
 impl Traced {
-    /// Takes over a channel that was opened to be traced.
     pub(super) fn begin(channel: Channel, timeout: Duration) -> Result<Traced, Failure> {
         let calls = parse(&channel.line(timeout)?)?;
         // The first call is the program's own: it reads its first line.
@@ -26,9 +25,6 @@ impl Traced {
     }
 
     /// The kernel entries of one batch of n iterations, by name, with those that a request makes beside it.
-    ///
-    /// # Errors
-    /// The probe's error, or as [`Channel::line`].
     pub fn request(&self, n: u64, timeout: Duration) -> Result<Counts, Failure> {
         Ok(named(&self.calls(n, timeout)?, self.own_architecture))
     }
@@ -40,9 +36,6 @@ impl Traced {
 
     /// What the calls of an iteration returned last: those of which a batch of two has more than a batch of one; none if a batch
     /// has room for one only. A note if `REPLY` is one of them.
-    ///
-    /// # Errors
-    /// As `request`.
     pub fn returned(&self, limit: Option<u64>, timeout: Duration) -> Result<(Returned, Option<String>), Failure> {
         let [few, many] = [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n, timeout));
         let (few, many) = (named(&few?, self.own_architecture), many?);
@@ -70,7 +63,6 @@ pub(super) fn entries(line: &str) -> Result<Counts, Failure> {
     Ok(named(&calls, calls.first().map_or(0, |call| call.architecture)))
 }
 
-/// Calls of one system call.
 #[derive(Debug, PartialEq)]
 struct Call {
     architecture: u32,

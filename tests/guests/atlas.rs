@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use syscost::atlas::{self, Atlas};
-use syscost::guest::images::Images;
+use syscost::guest::images;
 use syscost::runner::on_path;
 
 const VERSIONS: [&str; 2] = ["6.1", "6.12"];
@@ -22,10 +22,11 @@ fn place(test: &str) -> Option<(Place, Vec<String>)> {
     fs::create_dir_all(&kernels).unwrap();
     let mut releases = Vec::new();
     for version in VERSIONS {
-        let found = Images::open().and_then(|images| images.find(version, "x86_64"));
-        let Ok(image) = found.map_err(|why| skip(test, &format!("{why:#}"))) else { return None };
-        copy(image.path.parent().unwrap(), &kernels.join(&image.release));
-        releases.push(image.release);
+        let Ok(image) = images::find(version, "x86_64").map_err(|why| skip(test, &format!("{why:#}"))) else {
+            return None;
+        };
+        copy(image.path.parent().unwrap(), &kernels.join(&image.facts.release));
+        releases.push(image.facts.release);
     }
     Some((place, releases))
 }

@@ -16,10 +16,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// `apt` as this module sets it up.
 pub struct Apt {
     directory: PathBuf,
-    /// Debian's name of it.
     architecture: &'static str,
     sources: Vec<Source>,
     interrupt: Interrupt,
@@ -31,10 +29,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Settings that are handed on, by how they begin.
 const KEPT: [&str; 4] = ["Acquire::", "Dir::Etc::trusted", "Dir::Etc::netrc", "Dir::Bin::"];
-/// And of these not those that add indices to fetch.
 const NOT_KEPT: [&str; 3] = ["Acquire::IndexTargets", "Acquire::Languages", "Acquire::GzipIndexes"];
 
-/// The name of its file.
 const CONFIGURATION: &str = "apt.conf";
 
 const NO_APT: &str = "kernel images are fetched from Debian packages with apt, and";
@@ -42,9 +38,6 @@ const OWN_IMAGE: &str = "any kernel image can be measured with 'syscost run --en
 
 impl Apt {
     /// Sets it up in `directory`, which exists and is empty.
-    ///
-    /// # Errors
-    /// If the machine has no apt, or none of its sources is Debian's archive.
     pub fn new(directory: &Path, architecture: &'static str, interrupt: Interrupt) -> Result<Apt> {
         for program in ["apt-get", "apt-cache", "apt-config", "dpkg-deb", "tar"] {
             ensure!(on_path(program).is_some(), "{NO_APT} {program} is not on PATH; {OWN_IMAGE}");
@@ -67,7 +60,6 @@ impl Apt {
         self.directory.join(name)
     }
 
-    /// The settings, with what is handed on of the system's.
     fn configuration(&self, system: &str) -> String {
         let kept = system.lines().filter(|line| {
             let begins = |names: &[&str]| names.iter().any(|name| line.starts_with(name));
@@ -111,9 +103,6 @@ impl Apt {
 
     /// Reads the lists of packages of `suites`, in addition to those read before. Returns what apt says of suites that it could
     /// not read, which is no error: a mirror has not all of them.
-    ///
-    /// # Errors
-    /// If apt cannot be run.
     pub fn update(&self, suites: Suites) -> Result<Vec<String>> {
         let stanzas: String =
             self.sources.iter().filter_map(|source| source.stanza(suites, self.architecture)).collect();
@@ -122,18 +111,11 @@ impl Apt {
         Ok(complaints(&said))
     }
 
-    /// What `apt-cache` answers.
-    ///
-    /// # Errors
-    /// If it fails.
     pub fn query(&self, arguments: &[&str]) -> Result<String> {
         self.output("apt-cache", arguments)
     }
 
     /// Gets a package and takes the files that match `patterns` out of it. Returns the directory below which they are.
-    ///
-    /// # Errors
-    /// What apt or the unpacking program says.
     pub fn unpack(&self, name: &str, version: &str, patterns: &[&str]) -> Result<PathBuf> {
         let wanted = format!("{name}={version}");
         let package = self.download(&wanted)?;
@@ -176,7 +158,6 @@ impl Apt {
         Ok(())
     }
 
-    /// Runs a program that must succeed and gives what it wrote to its standard output.
     fn output(&self, name: &str, arguments: &[&str]) -> Result<String> {
         let file = self.path("output");
         let output = File::create(&file)?;
@@ -195,7 +176,6 @@ impl Apt {
         command
     }
 
-    /// Runs a program to its end, and gives that and what it wrote to standard error.
     fn run(&self, command: &mut Command) -> Result<(ExitStatus, String)> {
         let name = command.get_program().to_string_lossy().into_owned();
         let errors = self.path("errors");

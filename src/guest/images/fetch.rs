@@ -11,7 +11,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// An architecture whose kernels can be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Architecture {
     /// As Debian calls it.
@@ -30,14 +29,12 @@ impl Architecture {
     }
 }
 
-/// The kernels that the machine's mirror of Debian serves.
 pub struct Mirror<'a> {
     images: &'a Images,
     architecture: Architecture,
     apt: Apt,
     /// Packages of the suites read so far.
     packages: Vec<Package>,
-    /// Suites that could not be read, each with the reason.
     unread: Vec<String>,
     has_all: bool,
     tell: &'a dyn Fn(&str),
@@ -49,9 +46,6 @@ pub struct Mirror<'a> {
 impl<'a> Mirror<'a> {
     /// Reads the lists of packages of the small suites, in a directory beside the images that is removed at the end. `tell` is
     /// told what is being done.
-    ///
-    /// # Errors
-    /// If the machine has no apt or no source that is Debian's, or apt fails.
     pub fn open(
         images: &'a Images,
         architecture: Architecture,
@@ -94,10 +88,6 @@ impl<'a> Mirror<'a> {
         Ok(())
     }
 
-    /// All kernels, the newest release first.
-    ///
-    /// # Errors
-    /// If there is none; the message says what apt says.
     pub fn all(&mut self) -> Result<&[Package]> {
         if !self.has_all {
             self.read(Suites::Large)?;
@@ -108,20 +98,15 @@ impl<'a> Mirror<'a> {
         Ok(&self.packages)
     }
 
-    /// The packages of the suites read so far.
     pub fn packages(&self) -> &[Package] {
         &self.packages
     }
 
-    /// Suites that could not be read, each with the reason.
     pub fn unread(&self) -> &[String] {
         &self.unread
     }
 
     /// The package that `wanted` means; `None` if the mirror serves none.
-    ///
-    /// # Errors
-    /// As [`Mirror::all`].
     pub fn find(&mut self, wanted: &str) -> Result<Option<Package>> {
         let debian = self.architecture.debian;
         if meant(&self.packages, wanted, debian).is_none() {
@@ -136,9 +121,6 @@ impl<'a> Mirror<'a> {
     }
 
     /// Gets the kernel of `package` and keeps it, unless it is here already.
-    ///
-    /// # Errors
-    /// If apt cannot get it, or the package has no kernel.
     pub fn fetch(&self, package: &Package) -> Result<Image> {
         if let Some(image) = self.images.unchanged(&package.release) {
             (self.tell)(&format!("{} is here already", package.release));
@@ -153,8 +135,7 @@ impl<'a> Mirror<'a> {
             package: package.name.clone(),
             version: package.version.clone(),
             suite: package.suite.clone(),
-            bytes: 0,
-            sha256: String::new(),
+            ..Facts::default()
         };
         let image = self.images.keep(&kernel, facts)?;
         fs::remove_file(kernel)?;
@@ -162,7 +143,6 @@ impl<'a> Mirror<'a> {
     }
 }
 
-/// Where packages hold kernels.
 const PATTERNS: [&str; 2] = ["./boot/vmlinuz-*", "./usr/lib/modules/*/vmlinuz"];
 
 fn kernel(files: &Path, release: &str) -> Option<PathBuf> {

@@ -7,14 +7,11 @@
 use super::release::{is_meant, newest_first};
 use std::collections::BTreeMap;
 
-/// A package that holds a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
     pub name: String,
-    /// The release of its kernel.
     pub release: String,
     pub version: String,
-    /// The suite that serves it.
     pub suite: String,
 }
 
@@ -22,12 +19,10 @@ pub struct Package {
 const FORMS: [(&str, &str); 4] =
     [("linux-binary-", ""), ("linux-binary-", "-unsigned"), ("linux-image-", ""), ("linux-image-", "-unsigned")];
 
-/// How releases of an architecture end: built for virtual machines, or for any.
 fn flavours(architecture: &str) -> [String; 2] {
     [format!("-cloud-{architecture}"), format!("-{architecture}")]
 }
 
-/// The release whose kernel a package of this name holds, and the index of its form.
 fn kernel_of<'a>(name: &'a str, architecture: &str) -> Option<(usize, &'a str)> {
     let (form, release) = FORMS.iter().enumerate().rev().find_map(|(form, (before, after))| {
         let release = name.strip_prefix(before)?.strip_suffix(after)?;
@@ -42,7 +37,6 @@ fn kernel_of<'a>(name: &'a str, architecture: &str) -> Option<(usize, &'a str)> 
     (is_whole && is_release && !version.ends_with("-rt")).then_some((form, release))
 }
 
-/// Whether a package of this name holds a kernel for `architecture`, Debian's name of it.
 pub fn has_kernel(name: &str, architecture: &str) -> bool {
     kernel_of(name, architecture).is_some()
 }

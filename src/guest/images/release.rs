@@ -19,7 +19,6 @@ pub fn newest_first(a: &str, b: &str) -> Ordering {
     parts(b).cmp(&parts(a))
 }
 
-/// Numbers and what stands between them.
 fn parts(release: &str) -> Vec<(u64, &str)> {
     let mut parts = Vec::new();
     let mut rest = release;

@@ -1,7 +1,6 @@
 //! The machine's package sources: those of Debian's archive, to ask the same mirror for the suites of other releases.
 //! Pure: text in, text out. sources.list(5) documents both formats.
 
-/// An archive that the machine is set up to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     uris: Vec<String>,
@@ -34,7 +33,6 @@ const REPLACED: [&str; 11] = [
     "enabled",
 ];
 
-/// Which suites to ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suites {
     /// Security, backports and experimental: a few hundred kB each, and most kernels are there.
@@ -118,7 +116,6 @@ fn line(line: &str) -> Option<Source> {
     Some(Source { uris: vec![uri], suites: vec![suite], components: words.collect(), options: options.collect() })
 }
 
-/// Paragraphs of fields, deb822(5). Lines of a field after its first begin with white space.
 fn stanzas(text: &str) -> Vec<Source> {
     let text: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     text.split(|line| line.trim().is_empty()).filter_map(stanza).collect()

@@ -1,7 +1,7 @@
 //! Explains the steps between two kernels: which functions changed the most.
 
 use crate::atlas::{Step, environment_of, is_explained};
-use crate::explain::kernel::{Recorder, Wanted, versus};
+use crate::explain::kernel::{Recorder, versus};
 use crate::model::atlas::{ATLAS_STEPS, AtlasFunction, AtlasKernel, AtlasStep, AtlasSteps, UNCHANGED};
 use crate::model::explained::{Change, KernelExplanation};
 use crate::model::{Failure, Planned};
@@ -10,10 +10,8 @@ use crate::session::Session;
 
 /// Steps of a pair that are explained: each takes some 10 seconds, in both kernels together.
 const MOST: usize = 6;
-/// Functions of a step.
 const FUNCTIONS: usize = 5;
 
-/// The steps, those that are worth it explained. Errors: the interrupt.
 pub fn explained(
     session: &Session,
     [before, after]: [&AtlasKernel; 2],
@@ -65,9 +63,7 @@ fn side(workers: &Workers, environment: &str, chosen: &[&Planned]) -> Vec<Explai
             guest = Some(Recorder::boot(workers, environment, None).map_err(|failure| failure.message)?);
         }
         let Some(guest) = &mut guest else { return Err("no guest".to_string()) };
-        let planned = planned.in_environment(environment);
-        let wanted = Wanted { planned: &planned, what: "", limit: planned.limit };
-        guest.explain(&wanted).map_err(|failure| failure.message)
+        guest.explain(&planned.in_environment(environment), "").map_err(|failure| failure.message)
     };
     let ended = || Err(Failure::interrupted().message);
     chosen.iter().map(|planned| if workers.interrupt.is_set() { ended() } else { explain(planned) }).collect()

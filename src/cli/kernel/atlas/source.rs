@@ -3,7 +3,7 @@
 
 use crate::atlas::Releases;
 use crate::cli::messages::Notes;
-use crate::guest::images::{Architecture, Facts, Images, Mirror, Package, newest_first};
+use crate::guest::images::{Architecture, Facts, Image, Images, Mirror, Package, newest_first};
 use crate::runner::Interrupt;
 use anyhow::{Context, Result};
 use std::cell::RefCell;
@@ -15,11 +15,9 @@ pub struct Source<'a> {
     fetched: RefCell<Vec<String>>,
 }
 
-/// A kernel that can be had.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Offered {
     pub release: String,
-    /// As `uname -m` shows it.
     pub architecture: String,
 }
 
@@ -54,8 +52,8 @@ impl<'a> Source<'a> {
     /// The kernels for `architectures` that `releases` ask for, the oldest first.
     pub fn offered(&mut self, architectures: &[Architecture], releases: &Releases) -> Vec<Offered> {
         let mut all: BTreeSet<Offered> = BTreeSet::new();
-        for (image, facts) in self.images.all() {
-            all.insert(Offered { release: image.release, architecture: facts.architecture });
+        for Image { facts, .. } in self.images.all() {
+            all.insert(Offered { release: facts.release, architecture: facts.architecture });
         }
         for (architecture, mirror) in &mut self.mirrors {
             let machine = architecture.machine.to_string();
@@ -70,9 +68,6 @@ impl<'a> Source<'a> {
     }
 
     /// The facts about the image of `release`, which is fetched if it is not here.
-    ///
-    /// # Errors
-    /// Why it cannot be had.
     pub fn get(&self, release: &str) -> Result<Facts> {
         if let Some(facts) = self.facts(release) {
             return Ok(facts);
@@ -89,7 +84,7 @@ impl<'a> Source<'a> {
     }
 
     fn facts(&self, release: &str) -> Option<Facts> {
-        self.images.all().into_iter().map(|(_, facts)| facts).find(|facts| facts.release == release)
+        self.images.all().into_iter().map(|image| image.facts).find(|facts| facts.release == release)
     }
 }
 
