@@ -74,8 +74,6 @@ Exit status: 3 if a kernel could not be fetched or booted.";
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A session for one task. Its own watch begins when it is opened: what `interrupt` saw before ends it here.
-///
-/// Errors: what cannot be opened, or the interrupt.
 pub fn session(interrupt: &Interrupt) -> Result<Session> {
     let session = Session::open(RunOptions { cpu: Wanted::None, timeout: TIMEOUT, ..RunOptions::default() })?;
     ensure!(!interrupt.is_set(), Failure::interrupted().message);
@@ -93,13 +91,11 @@ pub fn planned(session: &Session, patterns: &[String]) -> Result<Vec<Planned>> {
 /// A kernel that is not counted yet: its release, its machine and its file.
 type Todo = (String, AtlasMachine, PathBuf);
 
-/// What all threads see.
 struct Build<'a> {
     args: &'a BuildArgs,
     planned: Vec<Planned>,
     interrupt: &'a Interrupt,
     notes: Notes,
-    /// What could not be done, and why.
     missing: Mutex<Vec<String>>,
 }
 
@@ -252,7 +248,7 @@ impl Build<'_> {
             let got = pair
                 .kernels
                 .iter()
-                .filter(|_| pair.needs_kernels())
+                .filter(|_| pair.steps.iter().any(is_explained))
                 .try_for_each(|one| source.get(&one.release).map(drop));
             got.map_err(|why| self.miss(&pair.name(), &why)).is_ok()
         });
@@ -290,7 +286,6 @@ impl Build<'_> {
         }
     }
 
-    /// What is there now, and what is not.
     fn tell(&self, offered: &[Offered], out: &mut dyn Write) -> Result<Exit> {
         let is_there = |kernel: &&Offered| {
             self.machine(kernel).is_ok_and(|(_, path)| is_complete(&path, &self.planned, self.args.boots))
@@ -330,7 +325,6 @@ impl Boots {
     }
 }
 
-/// Counts operations in a kernel that was fetched. Errors: that it does not boot, or the interrupt.
 pub fn count_kernel(
     interrupt: &Interrupt,
     facts: &Facts,
@@ -364,7 +358,6 @@ pub fn count_kernel(
     })
 }
 
-/// Two neighbours.
 struct Pair<'a> {
     kernels: [&'a AtlasKernel; 2],
     steps: Vec<Step>,
@@ -374,11 +367,6 @@ struct Pair<'a> {
 impl Pair<'_> {
     fn name(&self) -> String {
         self.kernels.map(|kernel| kernel.release.as_str()).join("..")
-    }
-
-    /// Whether there is something to explain.
-    fn needs_kernels(&self) -> bool {
-        self.steps.iter().any(is_explained)
     }
 
     /// Whether its file was made of the same steps.

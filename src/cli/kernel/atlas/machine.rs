@@ -6,9 +6,6 @@ use crate::runner::Environment;
 use anyhow::{Context, Result};
 
 /// The machine, and the processor that it has if no other is asked for.
-///
-/// # Errors
-/// If no kernel of this name can be emulated.
 pub fn machine(release: &str, cpu: Option<&str>, append: &str) -> Result<(AtlasMachine, String)> {
     let found = Environment::find(&environment(release, cpu, append))?;
     let usual = Environment::find(&environment(release, None, ""))?.cpu.unwrap_or_default();

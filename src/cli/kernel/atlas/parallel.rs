@@ -4,7 +4,7 @@ use crate::prose::counted;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Instant;
 
-/// What `work` makes of all tasks, `jobs` at once, in their order. What makes the next task runs on this thread, one ahead of the
+/// What `work` makes of all tasks, `jobs` at once, in no order. What makes the next task runs on this thread, one ahead of the
 /// others.
 pub fn in_parallel<T: Send, R: Send>(
     jobs: usize,
@@ -17,30 +17,26 @@ pub fn in_parallel<T: Send, R: Send>(
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
-                while let Some((number, task)) = next() {
+                while let Some(task) = next() {
                     let made = work(task);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((number, made));
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push(made);
                 }
             });
         }
-        for task in tasks.enumerate() {
+        for task in tasks {
             if give.send(task).is_err() {
                 break;
             }
         }
         drop(give);
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, made)| made).collect()
+    done.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One job for each CPU, if nothing else is asked for.
 pub fn jobs(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into))
 }
 
-/// How many of `all` tasks are done, and since when.
 pub struct Pace {
     all: usize,
     done: Mutex<usize>,
@@ -80,7 +76,8 @@ mod tests {
 
     #[test]
     fn each_task_is_done_once() {
-        let twice = in_parallel(3, 0..20, |task| 2 * task);
+        let mut twice = in_parallel(3, 0..20, |task| 2 * task);
+        twice.sort_unstable();
         assert_eq!(twice, (0..20).map(|task| 2 * task).collect::<Vec<_>>());
     }
 
