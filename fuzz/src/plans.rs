@@ -7,9 +7,6 @@ use syscost::model::{Entries, Expectation, parse_size};
 use syscost::plan::{Choices, Setting, Study, Surroundings, select, subjects};
 use syscost::runner::parse_catalogue;
 
-/// Cases that one input may plan: enough to meet the bound, few enough to be quick.
-const MOST_CASES: u64 = 500;
-
 const CATALOGUE: &str = "call.empty_loop\tnothing\t\t\t\tposix\t\t0\t0\t1
 call.direct\ta call\t\t\t\tposix\t\t0\t0\t1
 call.spin\twork\t\t\t\tposix\t\t0\t0\t1
@@ -28,7 +25,7 @@ pub fn study(bytes: &[u8]) {
     study.languages();
     study.patterns().for_each(|pattern| drop(Pattern::new(pattern)));
     let catalogue = parse_catalogue(CATALOGUE).expect("a catalogue");
-    let _ = study.plan(&catalogue, &Choices { most_cases: MOST_CASES, ..Choices::default() });
+    let _ = study.plan(&catalogue, &Choices::default());
 }
 
 /// What --param, the words of `run` and sizes may be.
@@ -43,8 +40,7 @@ pub fn settings(bytes: &[u8]) {
     if let Ok(setting) = text.parse::<Setting>() {
         assert!(setting.values.len() <= 200, "{} values", setting.values.len());
         let found = subjects(&catalogue, &[], &Surroundings::default()).expect("subjects");
-        let _ =
-            select(&catalogue, &found, &Choices { settings: &[setting], most_cases: MOST_CASES, ..Choices::default() });
+        let _ = select(&catalogue, &found, &Choices { settings: &[setting], ..Choices::default() });
     }
 }
 

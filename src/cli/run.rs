@@ -12,16 +12,13 @@ use super::show::{View, write_run};
 use super::words::parsed;
 use super::{messages, terminal};
 use crate::model::{COLD, Outcome, Run};
-use crate::plan::{
-    Choices, Code, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases, select, subjects,
-};
+use crate::plan::{Choices, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases, select, subjects};
 use crate::prose::counted;
 use crate::report::ViewKind;
 use crate::runner::Environment;
 use crate::session::{Job, Keep, RunOptions, Session, Sides};
 use crate::store::{self, StoreError};
 use anyhow::{Result, anyhow};
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -38,26 +35,10 @@ fn reach(sides: &Sides) -> Reach {
     }
 }
 
-/// Texts by language; of several for one language, all in their order.
-pub(super) fn by_language(codes: &[Code]) -> BTreeMap<String, String> {
-    let mut texts: BTreeMap<String, String> = BTreeMap::new();
-    for code in codes {
-        let text = texts.entry(code.language.clone()).or_default();
-        text.push_str(&code.text);
-        text.push('\n');
-    }
-    texts
-}
-
 impl RunArgs {
     /// What `syscost` alone does: `syscost run` without anything.
     pub fn tour() -> Result<RunArgs> {
         parsed("run", [""; 0])
-    }
-
-    fn surroundings(&self) -> Surroundings {
-        let (preludes, setups) = (by_language(&self.preludes), by_language(&self.setups));
-        Surroundings { preludes, setups, trust_files: self.trust_files }
     }
 
     fn options(&self, study: Option<&Study>) -> RunOptions {
@@ -91,7 +72,6 @@ impl RunArgs {
         Ok(self.setups.iter().chain(&self.preludes).try_for_each(|code| code.may_run(self.trust_files))?)
     }
 
-    /// The environments that commands of the user's make.
     fn own_environments(&self) -> Result<Vec<Environment>> {
         let mut own: Vec<Environment> = Vec::new();
         for command in &self.commands {
@@ -134,10 +114,10 @@ impl RunArgs {
         let settings: Vec<Setting> = self.params.iter().chain(&self.threads).cloned().collect();
         let names = sides.names();
         let environments = if names.is_empty() { &self.environments } else { &names };
-        let choices = Choices { settings: &settings, environments, reach: reach(sides), ..Choices::default() };
+        let choices = Choices { settings: &settings, environments, reach: reach(sides) };
         let mut plan = self.plan_warm(session, study, &choices)?;
         if let Some(cold) = &self.cold {
-            plan.planned = add_cold_cases(&session.catalogue, plan.planned, &cold.values, &choices)?;
+            plan.planned = add_cold_cases(&session.catalogue, plan.planned, &cold.values)?;
         }
         Ok(plan)
     }
@@ -146,12 +126,12 @@ impl RunArgs {
         if let Some(study) = study {
             return study.plan(&session.catalogue, choices);
         }
-        let subjects = subjects(&session.catalogue, &self.patterns, &self.surroundings())?;
+        let surroundings = Surroundings::new(&self.preludes, &self.setups, self.trust_files);
+        let subjects = subjects(&session.catalogue, &self.patterns, &surroundings)?;
         let planned = select(&session.catalogue, &subjects, choices)?;
         Ok(StudyPlan::without_study(planned))
     }
 
-    /// Both would set the same parameter.
     fn check_cold(&self) -> Result<()> {
         if self.cold.is_some() && self.params.iter().any(|setting| setting.name == COLD) {
             Err(anyhow!("--cold and --param {COLD} are the same parameter: omit one"))
@@ -188,14 +168,12 @@ fn table_beside(run: &Run, view: &View, notes: Notes) -> Result<()> {
     Ok(())
 }
 
-/// A run, what was planned, and whether it was written to a file.
 pub(super) struct Measured {
     pub run: Run,
     pub plan: StudyPlan,
     pub stored: Result<(), StoreError>,
 }
 
-/// Measures what `args` ask for. Errors: a usage error if there is no such thing; else what the tool failed at.
 pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let progress = Progress::new(notes.quiet);
     usage(args.check_cold())?;
@@ -226,7 +204,6 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     Ok(Measured { run, plan, stored })
 }
 
-/// Which kernel entries were not counted now.
 fn known_entries(run: &Run, notes: Notes) {
     let known = run.records.iter().filter(|record| record.entries_counted_unix_s.is_some()).count();
     if known > 0 {
@@ -244,7 +221,6 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
     if failed || plan.unmet(run).next().is_some() { Exit::SomeFailed } else { Exit::Success }
 }
 
-/// The same of a directory for new files, which is made if it does not exist.
 fn check_folder(flag: &str, folder: &Path) -> Result<()> {
     let wrong = |what: String| usage(Err(anyhow!("{flag} {}: {what}", folder.display())));
     if let Err(error) = std::fs::create_dir_all(folder) {

@@ -17,7 +17,7 @@ pub struct Untrusted {
 }
 
 /// The text of the file at `path`, and why it must not run unless the user trusts it. Owner and mode are checked on the open
-/// file, so renames in between do not matter. Errors: if it cannot be read as text.
+/// file, so renames in between do not matter.
 pub fn read(path: &str) -> io::Result<(String, Option<Untrusted>)> {
     let mut file = File::open(Path::new(path))?;
     let doubt = owner::doubt(&file.metadata()?);
@@ -26,7 +26,7 @@ pub fn read(path: &str) -> io::Result<(String, Option<Untrusted>)> {
     Ok((text, doubt.map(|why| Untrusted { file: path.to_string(), why })))
 }
 
-/// Checks that the file may run: it is the user's own, or the user trusts all named files. Errors: why not.
+/// Checks that the file may run: it is the user's own, or the user trusts all named files.
 pub fn check(untrusted: Option<&Untrusted>, trust_files: bool) -> Result<(), Untrusted> {
     match untrusted.filter(|_| !trust_files) {
         Some(untrusted) => Err(untrusted.clone()),

@@ -43,7 +43,6 @@ impl std::str::FromStr for Setting {
     }
 }
 
-/// Appends the values of one item of the list.
 fn add(item: &str, values: &mut Vec<u64>) -> Result<()> {
     match item.split_once("..") {
         None => values.push(parse_size(item)?),

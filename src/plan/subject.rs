@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub enum Subject<'a> {
     Operation(&'a Operation),
-    /// A snippet as a case without parameters.
     Snippet(Case),
 }
 
@@ -25,9 +24,6 @@ pub struct Code {
 
 impl Code {
     /// Checks that it may run.
-    ///
-    /// # Errors
-    /// That others may have written its file, and the user does not trust the named files.
     pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
         code_file::check(self.untrusted.as_ref(), trust_files)
     }
@@ -44,7 +40,6 @@ impl std::str::FromStr for Code {
     }
 }
 
-/// The code itself, or the contents of the file that `@FILE` names.
 fn body(code: &str) -> Result<(String, Option<Untrusted>)> {
     match code.strip_prefix('@') {
         Some(file) => code_file::read(file).with_context(|| format!("cannot read the snippet's file {file}")),
@@ -52,21 +47,29 @@ fn body(code: &str) -> Result<(String, Option<Untrusted>)> {
     }
 }
 
-/// Code that surrounds snippets, and which snippets may run.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
-    /// Code at file scope, by language.
     pub preludes: BTreeMap<String, String>,
-    /// Untimed set-up, by language.
     pub setups: BTreeMap<String, String>,
     /// Whether to run snippets from files that others may have written.
     pub trust_files: bool,
 }
 
+impl Surroundings {
+    /// Of several texts for one language, all in their order.
+    pub fn new(preludes: &[Code], setups: &[Code], trust_files: bool) -> Surroundings {
+        let by_language = |codes: &[Code]| {
+            let mut texts: BTreeMap<String, String> = BTreeMap::new();
+            for code in codes {
+                *texts.entry(code.language.clone()).or_default() += &format!("{}\n", code.text);
+            }
+            texts
+        };
+        Surroundings { preludes: by_language(preludes), setups: by_language(setups), trust_files }
+    }
+}
+
 /// The subjects that `words` name, in their order; all operations without words.
-///
-/// # Errors
-/// If a word is neither a pattern that matches nor a snippet in a known language, or the snippet must not run.
 pub fn subjects<'a>(
     catalogue: &'a [Operation],
     words: &[String],

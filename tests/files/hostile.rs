@@ -83,7 +83,6 @@ fn of_kernels_and_probes(command: &str) -> Vec<Vec<&'static str>> {
         "kernel list" => vec![vec![], vec!["--available", "--arch", files::SHORT]],
         "kernel remove" => vec![vec![files::SHORT]],
         "probe build" => vec![vec!["--target", files::SHORT, "-o", "probe"]],
-        "probe list-targets" => vec![vec![]],
         "kernel atlas build" => vec![
             vec!["atlas", "--fetched", "--kernels", files::SHORT],
             vec!["atlas", "--fetched", "--operations", files::SHORT],
@@ -250,7 +249,6 @@ fn working(command: &str) -> Vec<&'static str> {
         "explain" => vec!["call.getpid", "--time", "0.1"],
         "list" => vec!["--studies"],
         "kernel" => vec!["list"],
-        "probe" => vec!["list-targets"],
         "completions" => vec!["bash"],
         "top" => vec!["--all", "--count", "1", "--interval", "0.1", "--quiet"],
         "doctor" | "man" => vec![],
@@ -265,7 +263,7 @@ fn printing() -> Vec<Vec<String>> {
     let names = program.get_subcommands().map(|command| command.get_name().to_string());
     // Without eBPF, `top` prints nothing.
     let can = |name: &String| name != "top" || syscost::kernel::bpf::available().is_ok();
-    let commands = names.filter(|name| !["trace", "why", "help"].contains(&name.as_str())).filter(can);
+    let commands = names.filter(|name| !["trace", "why", "probe", "help"].contains(&name.as_str())).filter(can);
     let lines = commands.map(|name| {
         working(&name).into_iter().fold(vec![name.clone()], |mut line, word| {
             line.push(word.to_string());

@@ -5,7 +5,7 @@ use super::error::{StudyError, StudyText};
 use super::fixtures;
 use crate::model::pattern::matching;
 use crate::model::{Case, Expectation, Operation, Planned, Run};
-use crate::plan::select::{add_baselines, cases, count, has, in_environments, parameter_names};
+use crate::plan::select::{add_baselines, cases, check_count, count, has, in_environments, parameter_names};
 use crate::plan::{Choices, Setting, Subject};
 use crate::runner::Fixture;
 use anyhow::{Result, bail};
@@ -13,14 +13,11 @@ use anyhow::{Result, bail};
 #[derive(Clone, Debug)]
 pub struct StudyPlan {
     pub planned: Vec<Planned>,
-    /// What must be created before measuring.
     pub fixtures: Vec<Fixture>,
-    /// The kernel entries that the study expects of its cases.
     expected: Vec<(Case, Expectation)>,
 }
 
 impl StudyPlan {
-    /// The plan for cases named on the command line.
     pub fn without_study(planned: Vec<Planned>) -> StudyPlan {
         StudyPlan { planned, fixtures: Vec::new(), expected: Vec::new() }
     }
@@ -38,10 +35,6 @@ impl StudyPlan {
 
 impl Study {
     /// Plans the study. The user's parameters and environments, if any, replace its own.
-    ///
-    /// # Errors
-    /// If an operation or a parameter is unknown (the message names the study's line), or there are more cases than the user
-    /// allows.
     pub fn plan(&self, catalogue: &[Operation], choices: &Choices) -> Result<StudyPlan> {
         let subjects = self.subjects(catalogue)?;
         self.check_parameters(&subjects)?;
@@ -53,7 +46,7 @@ impl Study {
         let counted = |(case, subject): &(StudyCase, Subject)| {
             count(subject, &self.settings(case, choices), self.environments(case, choices), choices.reach)
         };
-        choices.check(subjects.iter().map(counted))?;
+        check_count(subjects.iter().map(counted))?;
         let mut planned = Vec::new();
         let mut expected = Vec::new();
         for (case, subject) in &subjects {
@@ -172,7 +165,6 @@ impl Study {
 }
 
 impl StudyCase {
-    /// An operation that a pattern selects.
     fn from_pattern(line: usize, operation: &Operation) -> StudyCase {
         let work = Work::Operation(At { line, value: operation.id.clone() }, operation.id.clone());
         StudyCase { work, parameters: Vec::new(), environments: Vec::new(), expected: Expected::default() }

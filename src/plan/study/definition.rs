@@ -6,7 +6,6 @@ use crate::plan::Setting;
 use crate::plan::code_file::Untrusted;
 use std::collections::BTreeMap;
 
-/// The views that a study may ask for.
 pub const VIEWS: [&str; 3] = ["table", "cmpthese", "timethese"];
 
 #[derive(Clone, Debug)]
@@ -17,24 +16,18 @@ pub struct Study {
     pub seconds: Option<f64>,
     /// CPU time for each case instead, in seconds.
     pub cpu_seconds: Option<f64>,
-    /// The file's name in messages.
     pub file: String,
     /// Why its code must not run unless the user trusts it.
     pub untrusted: Option<Untrusted>,
-    /// Operations that it measures without naming each.
     pub patterns: Vec<At<String>>,
     pub cases: Vec<StudyCase>,
     /// Environments of all cases without their own.
     pub environments: Vec<String>,
-    /// Parameters of all cases that have them.
     pub parameters: Vec<At<Setting>>,
-    /// Files and directories that its snippets work on.
     pub fixtures: Vec<Template>,
-    /// The lines of `view.derived`, for messages.
     pub derived_lines: Vec<usize>,
 }
 
-/// A value and its line in the file.
 #[derive(Clone, Debug)]
 pub struct At<T> {
     /// From 1.
@@ -50,7 +43,6 @@ pub struct StudyCase {
     pub parameters: Vec<At<Setting>>,
     /// In place of the study's environments; empty for those.
     pub environments: Vec<String>,
-    /// The kernel entries that its author expects.
     pub expected: Expected,
 }
 
@@ -61,7 +53,6 @@ pub enum Work {
     Snippet(Case),
 }
 
-/// The kernel entries that the author expects.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
     /// For all cases that `by` does not mention.

@@ -14,14 +14,12 @@ pub struct StudyError {
     pub what: String,
 }
 
-/// A study's text, and the file's name in messages.
 pub struct StudyText<'a> {
     pub file: &'a str,
     pub text: &'a str,
 }
 
 impl StudyText<'_> {
-    /// The line of a byte of the text, from 1.
     pub fn line(&self, offset: usize) -> usize {
         self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
     }
@@ -30,13 +28,11 @@ impl StudyText<'_> {
         StudyError { file: self.file.to_string(), line, what: what.into() }
     }
 
-    /// The error of a value that is not among the allowed ones.
     pub fn unknown<S: AsRef<str>>(&self, line: usize, key: &str, value: &str, allowed: &[S]) -> StudyError {
         let allowed: Vec<&str> = allowed.iter().map(AsRef::as_ref).collect();
         self.error(line, format!("key '{key}': '{value}' is not known; allowed: {}", allowed.join(", ")))
     }
 
-    /// The parser's error, reworded.
     pub fn toml(&self, error: &toml::de::Error) -> StudyError {
         let line = self.line(error.span().map_or(0, |span| span.start));
         self.error(line, self.reword(error.message(), line))

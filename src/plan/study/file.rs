@@ -81,7 +81,6 @@ pub struct ScaleTable {
     pub unit: Spanned<String>,
 }
 
-/// One value or a list of them.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a whole number, a text such as \"4K\", or a list of them")]
 pub enum Values {
@@ -115,7 +114,6 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// A case's code in one language.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected code, or a table with body and perhaps setup, prelude, entries")]
 pub enum Body {

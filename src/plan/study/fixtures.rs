@@ -6,10 +6,8 @@ use crate::model::{Planned, parse_size};
 use crate::runner::Fixture;
 use std::collections::BTreeMap;
 
-/// A fixture before parameters.
 #[derive(Clone, Debug)]
 pub struct Template {
-    /// Its line in the study's file.
     pub line: usize,
     name: String,
     /// Size or number of entries, then line length or depth; may hold `{parameter}`.
@@ -17,10 +15,8 @@ pub struct Template {
     is_file: bool,
 }
 
-/// Default bytes per line.
 const LINE_LENGTH: &str = "64";
 
-/// Checks a fixture in a study. Errors: what is wrong with it.
 pub fn template(source: &StudyText, line: usize, table: FixtureTable) -> Result<Template, StudyError> {
     let text = |value: Option<Values>, default: &str| value.map_or(default.to_string(), |v| v.to_string());
     let is_file = table.file.is_some();

@@ -24,14 +24,10 @@ use std::path::Path;
 
 static STUDIES: Dir = include_dir!("$CARGO_MANIFEST_DIR/studies");
 
-/// The study that runs if nothing else is asked for.
 pub const TOUR: &str = "tour";
 
 impl Study {
     /// The study of that name, or in the file at that path.
-    ///
-    /// # Errors
-    /// If there is none (the message lists the names), or the file is not a study (it names line, key and allowed values).
     pub fn find(name_or_path: &str) -> Result<Study> {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
             let path = Path::new(name_or_path);
@@ -50,7 +46,6 @@ impl Study {
         Ok(Study::parse(name_or_path, &format!("studies/{name_or_path}.toml"), text)?)
     }
 
-    /// The names of the studies that are part of this tool.
     pub fn names() -> Vec<String> {
         let files =
             STUDIES.files().map(|file| file.path()).filter(|path| path.extension().is_some_and(|e| e == "toml"));
@@ -60,17 +55,11 @@ impl Study {
     }
 
     /// Reads a study; `file` is its name in messages.
-    ///
-    /// # Errors
-    /// The first mistake, with its line.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Study, StudyError> {
         read::study(name, file, text)
     }
 
     /// Checks that its code may run, with all rights of the user.
-    ///
-    /// # Errors
-    /// That others may have written it, and the user does not trust the named files.
     pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
         code_file::check(self.untrusted.as_ref(), trust_files)
     }
@@ -84,12 +73,10 @@ impl Study {
         self.cases.iter().map(case).collect()
     }
 
-    /// Its patterns (operations, areas and globs), in their order.
     pub fn patterns(&self) -> impl Iterator<Item = &str> {
         self.patterns.iter().map(|pattern| pattern.value.as_str())
     }
 
-    /// The languages of its snippets, in their order.
     pub fn languages(&self) -> Vec<&str> {
         let mut languages: Vec<&str> = Vec::new();
         for case in &self.cases {

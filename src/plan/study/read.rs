@@ -12,7 +12,6 @@ use toml::Spanned;
 
 type StudyResult<T> = Result<T, StudyError>;
 
-/// Reads and checks a study. Errors: the first mistake; see [`Study::parse`].
 pub fn study(name: &str, file: &str, text: &str) -> StudyResult<Study> {
     let source = StudyText { file, text };
     let toml: StudyFile = toml::from_str(text).map_err(|error| source.toml(&error))?;
@@ -227,7 +226,6 @@ impl Reader<'_> {
     }
 }
 
-/// The three forms of a case.
 const WORK: &str =
     "a case has exactly one of: 'operation'; 'language' and 'body' (perhaps 'setup' and 'prelude'); 'for_languages'";
 
