@@ -4,9 +4,8 @@ use super::error::usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::run::check_destination;
-use crate::runner::standalone::{self, TARGETS};
+use crate::runner::standalone;
 use anyhow::Result;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Build a probe that stands alone, for 'syscost run --via'.
@@ -28,14 +27,15 @@ Examples:
 enum ProbeCommand {
     /// Build it; statically where the system has that.
     Build(BuildArgs),
-    /// List the targets that are known to link.
-    ListTargets,
 }
 
 #[derive(clap::Args)]
 struct BuildArgs {
-    /// The system to build for, as 'zig cc -target' names it (see 'syscost probe list-targets'); takes zig or a cross compiler
-    /// [default: this machine's, with its C compiler].
+    /// The system to build for, as 'zig cc -target' names it; takes zig or a cross compiler [default: this machine's, with its C
+    /// compiler].
+    ///
+    /// Known to run on any Linux of the architecture: x86_64-linux-musl, x86-linux-musl, aarch64-linux-musl, riscv64-linux-musl. Known
+    /// to link with zig: x86_64 and aarch64 of -macos and -freebsd, x86_64-netbsd, x86_64-openbsd.
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
     /// The program to write.
@@ -43,23 +43,10 @@ struct BuildArgs {
     out: PathBuf,
 }
 
-/// Builds a probe, or lists what it can be built for. Errors: what to install, or what the compiler says.
-pub fn run(args: &ProbeArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    match &args.command {
-        ProbeCommand::ListTargets => list(out)?,
-        ProbeCommand::Build(args) => {
-            check_destination("--out", Some(&args.out))?;
-            let compiler = usage(standalone::build(args.target.as_deref(), &args.out))?;
-            notes.tell(&format!("{} was built with {compiler}", args.out.display()));
-        }
-    }
+pub fn run(args: &ProbeArgs, notes: Notes) -> Result<Exit> {
+    let ProbeCommand::Build(args) = &args.command;
+    check_destination("--out", Some(&args.out))?;
+    let compiler = usage(standalone::build(args.target.as_deref(), &args.out))?;
+    notes.tell(&format!("{} was built with {compiler}", args.out.display()));
     Ok(Exit::Success)
-}
-
-fn list(out: &mut dyn Write) -> Result<()> {
-    let width = TARGETS.iter().map(|target| target.name.len()).max().unwrap_or(0);
-    for target in TARGETS {
-        writeln!(out, "{:width$}  {}", target.name, target.what)?;
-    }
-    Ok(())
 }

@@ -7,45 +7,23 @@ use super::language::on_path;
 use crate::kernel::output::output;
 use crate::kernel::private;
 use crate::kernel::temporary;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A system and processor that probes are built for.
-pub struct Target {
-    /// As `zig cc -target` names it.
-    pub name: &'static str,
-    /// The cross compilers of distributions that build for it, if any.
-    gcc: &'static [&'static str],
-    /// What is known of it.
-    pub what: &'static str,
-}
-
-const STATIC: &str = "static, for any Linux on this architecture";
-const LINKED: &str = "links with zig; not run by its authors";
-
-/// Those that are known to link.
-pub const TARGETS: &[Target] = &[
-    Target { name: "x86_64-linux-musl", gcc: &["x86_64-linux-gnu-gcc"], what: STATIC },
-    Target { name: "x86-linux-musl", gcc: &["i686-linux-gnu-gcc"], what: STATIC },
-    Target { name: "aarch64-linux-musl", gcc: &["aarch64-linux-gnu-gcc"], what: STATIC },
-    Target { name: "riscv64-linux-musl", gcc: &["riscv64-linux-gnu-gcc"], what: STATIC },
-    Target { name: "x86_64-macos", gcc: &[], what: LINKED },
-    Target { name: "aarch64-macos", gcc: &[], what: LINKED },
-    Target { name: "x86_64-freebsd", gcc: &[], what: LINKED },
-    Target { name: "aarch64-freebsd", gcc: &[], what: LINKED },
-    Target { name: "x86_64-netbsd", gcc: &[], what: LINKED },
-    Target { name: "x86_64-openbsd", gcc: &[], what: LINKED },
+/// Systems that a distribution has cross compilers for.
+const CROSS_COMPILERS: [(&str, &str); 4] = [
+    ("x86_64-linux-musl", "x86_64-linux-gnu-gcc"),
+    ("x86-linux-musl", "i686-linux-gnu-gcc"),
+    ("aarch64-linux-musl", "aarch64-linux-gnu-gcc"),
+    ("riscv64-linux-musl", "riscv64-linux-gnu-gcc"),
 ];
 
 /// What gives a compiler for any target.
 const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
 
 /// Builds the probe for `target`, or for this machine, as the program `file`. Returns the compiler's command.
-///
-/// # Errors
-/// Which compiler to install, or what it says.
 pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     let (compiler, is_static) = match target {
         None => (vec![c_compiler()?.display().to_string()], true),
@@ -74,7 +52,7 @@ fn compile(command: &mut Command, compiler: &[String], target: Option<&str>) -> 
     }
     let advice = match target {
         None => "; a static probe takes the static C library (Debian: libc6-dev, Fedora: glibc-static)",
-        Some(_) => "; 'syscost probe list-targets' shows those that are known to work",
+        Some(_) => "; 'syscost probe build --help-all' lists those that are known to work",
     };
     bail!("{name} cannot build the probe: {}{advice}", first_error(&output))
 }
@@ -94,14 +72,12 @@ fn cross_compiler(target: &str) -> Result<Vec<String>> {
     if let Some(python) = python_with_zig() {
         return Ok(words(&[&python.display().to_string(), "-m", "ziglang", "cc", "-target", target]));
     }
-    let known = TARGETS.iter().find(|known| known.name == target);
     let own = format!("{target}-gcc");
-    let mut compilers = known.map_or(&[][..], |known| known.gcc).iter().copied().chain([own.as_str()]);
-    let found = compilers.clone().find_map(on_path);
-    let names = compilers.by_ref().collect::<Vec<_>>().join(" or ");
-    found
-        .map(|path| vec![path.display().to_string()])
-        .ok_or_else(|| anyhow!("no compiler for {target}: {GET_ZIG}, or {names}"))
+    let known = CROSS_COMPILERS.iter().find(|(name, _)| *name == target).map(|(_, compiler)| *compiler);
+    let compilers: Vec<&str> = known.into_iter().chain([own.as_str()]).collect();
+    let found = compilers.iter().find_map(|compiler| on_path(compiler));
+    let path = found.with_context(|| format!("no compiler for {target}: {GET_ZIG}, or {}", compilers.join(" or ")))?;
+    Ok(vec![path.display().to_string()])
 }
 
 fn python_with_zig() -> Option<PathBuf> {
