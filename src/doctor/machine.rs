@@ -1,6 +1,6 @@
 //! Looks at what the machine is: its clock, what is between it and the hardware, where files are created.
 
-use super::finding::{Answer, is_virtual};
+use super::finding::{Finding, is_virtual};
 use crate::kernel::checks::Checks;
 use crate::model::Host;
 
@@ -33,60 +33,59 @@ const FILE_SYSTEMS: &[(&str, &str)] = &[
 const LEAST: &[(&str, u64)] = &[("nofile", 1024), ("nproc", 128), ("sigpending", 64)];
 const LEAST_USER: &[(&str, u64)] = &[("memlock", 1 << 20), ("msgqueue", 64 << 10)];
 
-pub fn clock_source(host: &Host, _: &Checks) -> Option<Answer> {
+pub fn clock_source(host: &Host, _: &Checks) -> Option<Finding> {
     let Some(name) = host.clock_source.as_deref() else {
-        return Answer::notice("unknown", "See what a clock reading costs instead.");
+        return Finding::notice("unknown", "See what a clock reading costs instead.");
     };
     if FAST_CLOCKS.contains(&name) {
-        return Answer::good(name);
+        return Finding::good(name);
     }
     if SLOW_CLOCKS.contains(&name) {
         let advice = "Each reading takes about a microsecond or has a coarse step; boot with clocksource=tsc if this \
                       CPU's counter is reliable.";
-        return Answer::spoils(name, advice);
+        return Finding::spoils(name, advice);
     }
-    Answer::notice(name, "Each reading may enter the kernel; see what a clock reading costs.")
+    Finding::notice(name, "Each reading may enter the kernel; see what a clock reading costs.")
 }
 
-/// `None` if it was not measured.
-pub fn clock_reading(host: &Host, _: &Checks) -> Option<Answer> {
+pub fn clock_reading(host: &Host, _: &Checks) -> Option<Finding> {
     let (cost, step) = (host.clock_cost_ns?, host.clock_step_ns?);
     let found = format!("costs {cost:.0} ns, steps by {step:.0} ns");
     if cost > SLOW_READING || step > COARSE_STEP {
-        return Answer::notice(found, "Batches are longer to compensate, so fewer fit into the same time.");
+        return Finding::notice(found, "Batches are longer to compensate, so fewer fit into the same time.");
     }
-    Answer::good(found)
+    Finding::good(found)
 }
 
-pub fn hypervisor(host: &Host, _: &Checks) -> Option<Answer> {
+pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
     match host.hypervisor.as_deref() {
-        None => Answer::notice("unknown", "This may be a virtual machine; nothing says whether it is."),
-        Some("none") => Answer::good("none"),
+        None => Finding::notice("unknown", "This may be a virtual machine; nothing says whether it is."),
+        Some("none") => Finding::good("none"),
         Some(name) => {
             let advice = "Page faults, timers and I/O may cost more than on hardware: compare with the same kind of \
                           machine.";
-            Answer::notice(name, advice)
+            Finding::notice(name, advice)
         }
     }
 }
 
-pub fn container(host: &Host, _: &Checks) -> Option<Answer> {
+pub fn container(host: &Host, _: &Checks) -> Option<Finding> {
     match host.container.as_deref() {
-        None => Answer::good("none recognised"),
+        None => Finding::good("none recognised"),
         Some("gvisor") => {
-            Answer::notice("gvisor", "The sandbox's own kernel handles system calls: results are of that.")
+            Finding::notice("gvisor", "The sandbox's own kernel handles system calls: results are of that.")
         }
         Some(name) => {
             let advice = "Its system call filter and limits apply; run outside of it to measure the kernel alone.";
-            Answer::notice(name, advice)
+            Finding::notice(name, advice)
         }
     }
 }
 
 /// Only a notice: mitigations are part of what system calls cost on this machine.
-pub fn mitigations(host: &Host, _: &Checks) -> Option<Answer> {
+pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
     if host.mitigations.is_empty() {
-        return Answer::good("none reported");
+        return Finding::good("none reported");
     }
     let (open, closed): (Vec<_>, Vec<_>) = host
         .mitigations
@@ -96,28 +95,30 @@ pub fn mitigations(host: &Host, _: &Checks) -> Option<Answer> {
     let names = |list: &[(&str, &str)]| list.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let part = |list: &[(&str, &str)], word| (!list.is_empty()).then(|| format!("{word}: {}", names(list)));
     let found = [part(&closed, "mitigated"), part(&open, "vulnerable")].into_iter().flatten().collect::<Vec<_>>();
-    Answer::notice(found.join("; "), "Part of the cost of system calls here: compare with machines that have the same.")
+    Finding::notice(
+        found.join("; "),
+        "Part of the cost of system calls here: compare with machines that have the same.",
+    )
 }
 
-/// `None` if it is unknown which one operations will use.
-pub fn file_system(host: &Host, _: &Checks) -> Option<Answer> {
+pub fn file_system(host: &Host, _: &Checks) -> Option<Finding> {
     let kind = host.file_system.as_deref()?;
     match FILE_SYSTEMS.iter().find(|(name, _)| *name == kind) {
-        None => Answer::good(kind),
+        None => Finding::good(kind),
         Some((_, of)) => {
             let advice = format!("File results measure {of}; set TMPDIR to a directory on the file system to measure.");
-            Answer::notice(kind, advice)
+            Finding::notice(kind, advice)
         }
     }
 }
 
-pub fn limits(host: &Host, _: &Checks) -> Option<Answer> {
+pub fn limits(host: &Host, _: &Checks) -> Option<Finding> {
     let for_user = if host.user.as_deref() == Some("root") { &[][..] } else { LEAST_USER };
     let short: Vec<String> = LEAST.iter().chain(for_user).filter_map(|least| too_small(host, least)).collect();
     if short.is_empty() {
-        return Answer::good("enough");
+        return Finding::good("enough");
     }
-    Answer::notice(
+    Finding::notice(
         short.join(", "),
         "Some operations may fail; raise the limits with ulimit or in the session's settings.",
     )
@@ -132,55 +133,4 @@ fn too_small(host: &Host, (name, least): &(&str, u64)) -> Option<String> {
 /// What to say about unknown frequencies: in a virtual machine, that is to be expected.
 pub fn unknown(host: &Host) -> &'static str {
     if is_virtual(host) { "unknown in this VM" } else { "unknown" }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::State;
-    use super::super::fake::{hardware, permitted, state};
-    use super::*;
-
-    fn with(change: impl Fn(&mut Host), look: super::super::Look) -> Option<Answer> {
-        let mut host = hardware();
-        change(&mut host);
-        look(&host, &permitted())
-    }
-
-    #[test]
-    fn clock_sources_are_judged() {
-        let judged = |name: &str| state(with(|host| host.clock_source = Some(name.to_string()), clock_source));
-        assert_eq!(judged("kvm-clock"), Some(State::Good));
-        assert_eq!(judged("acpi_pm"), Some(State::Spoils));
-        assert_eq!(judged("xen"), Some(State::Notice));
-    }
-
-    #[test]
-    fn a_clock_that_was_not_measured_is_not_judged() {
-        assert_eq!(state(with(|host| host.clock_cost_ns = None, clock_reading)), None);
-        assert_eq!(state(with(|host| host.clock_cost_ns = Some(900.0), clock_reading)), Some(State::Notice));
-    }
-
-    #[test]
-    fn mitigated_and_vulnerable_are_listed_separately() {
-        let lines = ["meltdown: Mitigation: PTI", "mds: Vulnerable: no microcode"].map(str::to_string);
-        let answer = with(|host| host.mitigations = lines.to_vec(), mitigations);
-        assert_eq!(answer.map(|answer| answer.found).as_deref(), Some("mitigated: meltdown; vulnerable: mds"));
-    }
-
-    #[test]
-    fn small_limits_are_named_and_root_has_no_memory_limit() {
-        let lines = ["nofile 256 1024", "memlock 65536 65536", "nproc unlimited unlimited"].map(str::to_string);
-        let found = |user: &str| {
-            let host = Host { limits: lines.to_vec(), user: Some(user.to_string()), ..hardware() };
-            limits(&host, &permitted()).map(|answer| answer.found)
-        };
-        assert_eq!(found("root").as_deref(), Some("nofile 256"));
-        assert_eq!(found("user").as_deref(), Some("nofile 256, memlock 65536"));
-    }
-
-    #[test]
-    fn file_systems_in_memory_are_noticed() {
-        let judged = |kind: &str| state(with(|host| host.file_system = Some(kind.to_string()), file_system));
-        assert_eq!((judged("tmpfs"), judged("ext4")), (Some(State::Notice), Some(State::Good)));
-    }
 }

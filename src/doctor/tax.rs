@@ -1,6 +1,6 @@
 //! What to do about each tax, and how much the absence of taxes means.
 
-use super::finding::{Answer, Finding, State};
+use super::finding::{Finding, State};
 use crate::kernel::checks::Checks;
 use crate::kernel::taxes::kind;
 use crate::model::{Host, Tax};
@@ -31,42 +31,17 @@ pub fn finding(tax: &Tax) -> Finding {
     Finding { subject: tax.kind.clone(), state, found: tax.detail.clone(), advice: advice.to_string() }
 }
 
-/// Reports that no tax was seen, and how much could be seen.
-pub fn none(host: &Host, checks: &Checks) -> Option<Answer> {
+pub fn none(host: &Host, checks: &Checks) -> Option<Finding> {
     // Root in a container sees only that container's processes.
     let root = host.user.as_deref() == Some("root") && host.container.is_none();
     let advice = match (checks.tracing_visible, root) {
         _ if !host.taxes.is_empty() => return None,
-        (true, true) => return Answer::good("none seen: filters, tracing, audit daemon"),
+        (true, true) => return Finding::good("none seen: filters, tracing, audit daemon"),
         (true, false) => "To see what other processes trace, run doctor as root, outside of containers.",
         (false, true) => {
             "The kernel's tracing state is hidden: to see it, mount -t tracefs tracefs /sys/kernel/tracing"
         }
         (false, false) => "The kernel's tracing state is hidden: run doctor as root, outside of containers.",
     };
-    Answer::notice("none seen", advice)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fake::{hardware, permitted, state};
-    use super::*;
-
-    #[test]
-    fn taxes_are_findings_with_advice() {
-        let tax = Tax { kind: kind::BPF.to_string(), detail: "x is attached".to_string() };
-        let found = finding(&tax);
-        assert_eq!((found.subject.as_str(), found.state), (kind::BPF, State::Spoils));
-        let stranger = finding(&Tax { kind: "new".to_string(), detail: String::new() });
-        assert_eq!(stranger.state, State::Notice);
-    }
-
-    #[test]
-    fn an_absence_says_how_much_could_be_seen() {
-        assert_eq!(state(none(&hardware(), &permitted())), Some(State::Good));
-        let hidden = Checks { tracing_visible: false, ..permitted() };
-        assert_eq!(state(none(&hardware(), &hidden)), Some(State::Notice));
-        let taxed = Host { taxes: vec![Tax::default()], ..hardware() };
-        assert_eq!(state(none(&taxed, &permitted())), None);
-    }
+    Finding::notice("none seen", advice)
 }

@@ -11,28 +11,20 @@ use super::private;
 use super::taxes::tracing_directory;
 use nix::sys::ptrace;
 use nix::unistd::Pid;
-use std::fs;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Stdio};
 
 pub mod quota;
 
 /// Results of the checks. Reasons are texts to show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checks {
-    /// Whether a child could be traced.
     pub ptrace_allowed: Result<(), String>,
     /// Yama's restriction of ptrace, 0 to 3, where the kernel has it.
     pub ptrace_scope: Option<u8>,
-    /// The events that may be counted, and why others may not.
     pub counters: Offer,
     /// Whether the kernel's tracing state can be read, so that the absence of taxes means something.
     pub tracing_visible: bool,
-    /// The first line of the C compiler's version.
     pub cc: Option<String>,
-    /// Whether it builds 32-bit programs; `None` if this architecture has none, or there is no directory to try it in.
-    pub m32: Option<bool>,
-    /// CPU time that the control group may use, in CPUs; `None` for no limit.
     pub cpu_quota: Option<f64>,
     /// Share of the time since boot that the hypervisor took away, in percent.
     pub steal_since_boot_percent: Option<f64>,
@@ -42,19 +34,13 @@ pub struct Checks {
 
 const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
 
-/// Makes all checks; takes as long as the compiler does, which works in the directory of a run.
-pub fn checks(sources: &Sources, run: Option<&Path>) -> Checks {
-    let compiler = COMPILERS.iter().find_map(|name| Some((*name, version(name)?)));
+pub fn checks(sources: &Sources) -> Checks {
     Checks {
         ptrace_allowed: try_ptrace(),
         ptrace_scope: sources.text("proc/sys/kernel/yama/ptrace_scope").and_then(|scope| scope.parse().ok()),
         counters: offer(sources),
         tracing_visible: tracing_directory(sources).is_some(),
-        m32: compiler
-            .as_ref()
-            .zip(run.filter(|_| cfg!(target_arch = "x86_64")))
-            .map(|((name, _), run)| builds_32_bit(name, run)),
-        cc: compiler.map(|(_, version)| version),
+        cc: COMPILERS.iter().find_map(|name| version(name)),
         cpu_quota: quota::cpus(sources),
         steal_since_boot_percent: StealClock::since_boot().percent_since(sources),
         nominal_mhz: super::host::nominal_mhz(sources),
@@ -80,35 +66,6 @@ fn seize(child: &Child) -> Result<(), String> {
 }
 
 fn version(compiler: &str) -> Option<String> {
-    let output = quiet(private::asking(compiler).arg("--version"))?;
+    let output = output(private::asking(compiler).arg("--version").env("LC_ALL", "C")).ok()?;
     String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_string).filter(|_| output.status.success())
-}
-
-/// Compiles and links: it is usually the 32-bit C library that is missing.
-fn builds_32_bit(compiler: &str, run: &Path) -> bool {
-    let program = "#include <unistd.h>\nint main(void) { return getppid() == 0; }\n";
-    let written = fs::write(run.join("empty.c"), program);
-    let build = || quiet(private::helper(compiler, run).args(["-m32", "-o", "empty", "empty.c"]));
-    written.is_ok() && build().is_some_and(|output| output.status.success())
-}
-
-fn quiet(command: &mut Command) -> Option<Output> {
-    output(command.env("LC_ALL", "C")).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refusal_has_a_reason() {
-        if let Err(reason) = try_ptrace() {
-            assert!(!reason.is_empty());
-        }
-    }
-
-    #[test]
-    fn a_missing_compiler_has_no_version() {
-        assert_eq!(version("no-such-compiler-here"), None);
-    }
 }

@@ -36,7 +36,6 @@ const ONLY: &[(&str, &[(&str, usize)])] = &[
             ("src/cli/schemas.rs", 1),
             ("src/guest/images/apt.rs", 3),
             ("src/guest/images.rs", 1),
-            ("src/kernel/checks.rs", 1),
             ("src/runner/builds.rs", 1),
             ("src/runner/cache/manifest.rs", 1),
             ("src/session/remote.rs", 1),
