@@ -195,7 +195,7 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
         None => Cell::from(found.path().unwrap_or_default()),
     };
     let specs = [
-        Spec::left("language", |l: &Found| l.name.clone().into()).text("language", |l| l.name.clone()),
+        Spec::same("language", |l: &Found| l.name.clone()),
         Spec::left("version found", |l: &Found| l.version.clone().unwrap_or_default().into())
             .wrapping()
             .text("version", |l| l.version.clone()),
@@ -233,8 +233,8 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
     let list = StudyList { studies: studies.collect() };
     let languages = |s: &Study| s.languages().join(" ");
     let specs = [
-        Spec::left("study", |s: &Study| s.view.name.clone().into()).text("study", |s| s.view.name.clone()),
-        Spec::left("title", |s: &Study| s.view.title.clone().into()).wrapping().text("title", |s| s.view.title.clone()),
+        Spec::same("study", |s: &Study| s.view.name.clone()),
+        Spec::same("title", |s: &Study| s.view.title.clone()).wrapping(),
         Spec::left("languages of snippets", move |s| languages(s).into()).wrapping().text("languages", languages),
     ];
     let notes = vec!["run one by 'syscost run --study NAME'".to_string()];
@@ -244,7 +244,7 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
 
 fn table(operations: &[&Operation]) -> Table {
     let specs = [
-        Spec::left("operation", |o: &&Operation| o.id.clone().into()).text("operation", |o| o.id.clone()),
+        Spec::same("operation", |o: &&Operation| o.id.clone()),
         Spec::left("what one iteration is", |o: &&Operation| what(o)).wrapping().text("what", |o| o.what.clone()),
         Spec::left("kernel entries", |o: &&Operation| entries(o).into())
             .wrapping()

@@ -32,12 +32,11 @@ mod trace;
 mod why;
 mod words;
 
-pub use error::UsageError;
-pub use exit::Exit;
-
 use crate::kernel::libraries::look_up_users_in_files;
 use anyhow::Result;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use error::UsageError;
+use exit::Exit;
 use messages::Notes;
 use output::Output;
 use std::io::Write;
@@ -73,12 +72,6 @@ Examples:
 
 Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-over), 2 usage, 3 some cases failed (their rows are there), 130 interrupted.";
 
-impl Arguments {
-    fn notes(&self) -> Notes {
-        Notes { quiet: self.quiet }
-    }
-}
-
 #[derive(Subcommand)]
 enum Command {
     Run(Box<run::RunArgs>),
@@ -101,12 +94,10 @@ enum Command {
     Man(manual::ManArgs),
 }
 
-/// The parser; `all` for help in full.
 fn parser(all: bool) -> clap::Command {
     help::with_help(Arguments::command(), all)
 }
 
-/// Parses, runs, says what went wrong; gives the exit status.
 pub fn main() -> u8 {
     look_up_users_in_files();
     match complete::answer(|| parser(true)) {
@@ -134,29 +125,43 @@ pub fn main() -> u8 {
 
 fn started(arguments: Arguments) -> Result<Exit> {
     crate::kernel::process::survive_file_size_limit();
-    let notes = arguments.notes();
-    match &arguments.command {
-        // Their standard output is another's, or nothing.
-        Some(Command::Trace(args)) => return trace::run(args, notes),
-        Some(Command::Top(args)) => return top::run(args, notes),
-        Some(Command::Why(args)) => return why::run(args, notes),
-        _ => {}
+    let notes = Notes { quiet: arguments.quiet };
+    match arguments.command {
+        None => write(|out| run::run(&run::RunArgs::tour()?, notes, out)),
+        Some(Command::Run(args)) => write(|out| run::run(&args, notes, out)),
+        Some(Command::List(args)) => write(|out| list::run(&args, out)),
+        Some(Command::Show(args)) => write(|out| show::run(&args, out)),
+        Some(Command::Report(args)) => write(|out| report::run(&args, notes, out)),
+        Some(Command::Compare(args)) => write(|out| compare::run(&args, notes, out)),
+        Some(Command::Explain(args)) => write(|out| explain::run(&args, terminal::screen(), out)),
+        Some(Command::Doctor(args)) => write(|out| doctor::run(&args, terminal::screen(), out)),
+        // The standard output of these is another's, or nothing.
+        Some(Command::Trace(args)) => trace::run(&args, notes),
+        Some(Command::Top(args)) => top::run(&args, notes),
+        Some(Command::Why(args)) => why::run(&args, notes),
+        Some(Command::Race(args)) => write(|out| race::run(&args, notes, out)),
+        Some(Command::Kernel(args)) => write(|out| kernel::run(&args, notes, out)),
+        Some(Command::Probe(args)) => probe::run(&args, notes),
+        Some(Command::Completions(args)) => write(|out| completions::run(&args, out)),
+        Some(Command::Man(args)) => write(|out| manual::run(&args, parser(true), out)),
     }
-    // Before anything is measured: a long run must not end with a table that has no place.
+}
+
+/// Opens standard output before anything is measured: a long run must not end with a table that has no place.
+fn write(command: impl FnOnce(&mut dyn Write) -> Result<Exit>) -> Result<Exit> {
     let mut out = Output::open()?;
-    let exit = run(arguments, &mut out)?;
+    let exit = command(&mut out)?;
     out.flush()?;
     Ok(exit)
 }
 
 fn help(text: &clap::Error) -> Result<Exit> {
-    let mut out = Output::open()?;
-    out.write_all(rendered(text, terminal::screen().colour).as_bytes())?;
-    out.flush()?;
-    Ok(Exit::Success)
+    write(|out| {
+        out.write_all(rendered(text, terminal::screen().colour).as_bytes())?;
+        Ok(Exit::Success)
+    })
 }
 
-/// A question that cannot be understood.
 fn refused(error: &clap::Error) -> u8 {
     messages::show(rendered(error, terminal::error_screen().colour).as_bytes());
     u8::try_from(error.exit_code()).unwrap_or(2)
@@ -173,35 +178,9 @@ fn cleaned_line(line: &str) -> String {
     line.strip_suffix('\n').map_or_else(|| crate::clean::line(line), |line| crate::clean::line(line) + "\n")
 }
 
-/// Runs the command that `arguments` name. Results go to `out`, progress to standard error.
-///
-/// # Errors
-/// [`UsageError`] where the user should ask differently; anything else where the tool failed.
-pub fn run(arguments: Arguments, out: &mut dyn Write) -> Result<Exit> {
-    let notes = arguments.notes();
-    match arguments.command {
-        None => run::run(&run::RunArgs::tour()?, notes, out),
-        Some(Command::Run(args)) => run::run(&args, notes, out),
-        Some(Command::List(args)) => list::run(&args, out),
-        Some(Command::Show(args)) => show::run(&args, out),
-        Some(Command::Report(args)) => report::run(&args, notes, out),
-        Some(Command::Compare(args)) => compare::run(&args, notes, out),
-        Some(Command::Explain(args)) => explain::run(&args, terminal::screen(), out).map(|()| Exit::Success),
-        Some(Command::Doctor(args)) => doctor::run(&args, terminal::screen(), out),
-        Some(Command::Trace(args)) => trace::run(&args, notes),
-        Some(Command::Top(args)) => top::run(&args, notes),
-        Some(Command::Why(args)) => why::run(&args, notes),
-        Some(Command::Race(args)) => race::run(&args, notes, out),
-        Some(Command::Kernel(args)) => kernel::run(&args, notes, out),
-        Some(Command::Probe(args)) => probe::run(&args, notes, out),
-        Some(Command::Completions(args)) => completions::run(&args, out),
-        Some(Command::Man(args)) => manual::run(&args, parser(true), out),
-    }
-}
-
 /// The exit status for an error: 2 where the user should ask differently, 126 or 127 where a command cannot be run, 130
 /// after an interrupt, otherwise 1.
-pub fn status(error: &anyhow::Error) -> u8 {
+fn status(error: &anyhow::Error) -> u8 {
     if let Some(launch) = error.downcast_ref::<crate::trace::LaunchError>() {
         launch.status()
     } else if error.is::<UsageError>() {

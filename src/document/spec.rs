@@ -20,6 +20,11 @@ impl<'a, R> Spec<'a, R> {
         Spec { shown: Some((Column::left(title), Box::new(cell))), fields: Vec::new() }
     }
 
+    /// A column aligned to the left, and a field with the same text.
+    pub fn same<T: Into<Option<String>>>(name: &'static str, value: impl Fn(&R) -> T + Copy + 'a) -> Spec<'a, R> {
+        Spec::left(name, move |row| value(row).into().unwrap_or_default().into()).text(name, value)
+    }
+
     /// A column aligned to the right, without fields.
     pub fn right(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
         Spec { shown: Some((Column::right(title), Box::new(cell))), fields: Vec::new() }

@@ -71,9 +71,9 @@ fn all() -> Result<Vec<Listed>> {
 
 fn table(environments: &[Listed]) -> Table {
     let specs = [
-        Spec::left("environment", |e: &Listed| e.name.clone().into()).text("environment", |e| e.name.clone()),
+        Spec::same("environment", |e: &Listed| e.name.clone()),
         Spec::left("status", |e: &Listed| Cell::styled(status(e), style(e.status))),
-        Spec::left("title", |e: &Listed| e.title.clone().into()).wrapping().text("title", |e| e.title.clone()),
+        Spec::same("title", |e: &Listed| e.title.clone()).wrapping(),
         Spec::hidden()
             .text("unit", |e: &Listed| unit(e.unit).to_string())
             .text("started_with", |e| Some(e.started_with.join(" ")).filter(|words| !words.is_empty())),
