@@ -7,7 +7,6 @@
 //! Each harmful character becomes one U+FFFD, so that columns stay aligned; line ends and tabs become spaces. Letters of all
 //! scripts, combining marks and emoji stay.
 
-/// Shown in place of a harmful character.
 const REPLACEMENT: char = '\u{fffd}';
 
 /// Whether `c` can move the cursor, reorder or hide text, or break a line: control characters, bidirectional marks, zero-width

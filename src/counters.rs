@@ -18,7 +18,6 @@ const LAUNCHES: usize = 5;
 /// Enough of them if they take longer together than the caller has time, which is no more than `LONG`.
 const FEWEST_LAUNCHES: usize = 3;
 pub const LONG: Duration = Duration::from_secs(2);
-/// Pairs of requests for each event of a launch.
 const PAIRS: usize = 3;
 /// Target duration of the larger request, waiting for the worker to sleep included: long against the protocol, short against
 /// the time between two timer interrupts.
@@ -27,9 +26,6 @@ const REQUEST: Duration = Duration::from_micros(600);
 const MOST_NAMES: usize = 4;
 
 /// Counts what `offer` has, per iteration of a case, in about `long`.
-///
-/// # Errors
-/// If a worker fails, or the run was interrupted.
 pub fn count(workers: &Workers, planned: &Planned, offer: &Offer, long: Duration) -> Result<Counters, Failure> {
     let began = Instant::now();
     let events: Vec<&Event> = offer.iter().filter(|(_, refused)| refused.is_ok()).map(|(event, _)| *event).collect();
@@ -62,7 +58,6 @@ pub fn warning(offer: &Offer) -> Option<String> {
     (!reasons.is_empty()).then(|| format!("not counted: {}", reasons.join("; ")))
 }
 
-/// A worker with its counters.
 struct Worker<'a> {
     child: Child,
     counters: Vec<(&'a Event, Counter)>,

@@ -35,8 +35,6 @@
 #![deny(unsafe_code)]
 // A failing print panics. Results go to the writer that a command gets, everything else through `cli::messages`.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
-// Public functions that return a `Result` document when they fail.
-#![warn(clippy::missing_errors_doc)]
 
 // Only a test makes schemas: nothing else needs what derives them.
 #[cfg(not(test))]

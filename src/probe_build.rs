@@ -3,7 +3,6 @@
 
 /// One program, with the C compiler's arguments that follow the environment's own flags.
 pub struct Program {
-    /// Its file name.
     pub name: &'static str,
     /// Sources and flags, without `-o`.
     pub arguments: Vec<String>,

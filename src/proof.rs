@@ -14,10 +14,8 @@ use std::io;
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
-/// What the pass found for one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
-    /// Kernel entries per iteration; `None` if they were not counted.
     pub entries: Option<Entries>,
     /// Whether they were counted, or why not.
     pub status: EntriesStatus,
@@ -30,7 +28,6 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// No pass was made, for this reason.
     pub fn none(reason: &str) -> Proof {
         Proof {
             entries: None,
@@ -68,9 +65,6 @@ pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<
 }
 
 /// The same where this process cannot trace: `request` runs a batch of n iterations and counts the kernel entries meanwhile.
-///
-/// # Errors
-/// The failure of a request.
 pub fn prove_by(planned: &Planned, mut request: impl FnMut(u64) -> Result<Counts, Failure>) -> Result<Proof, Failure> {
     // The fewest iterations will do: nothing else runs there that could disturb.
     until_as_declared(|| Ok(judge(per_iteration(planned, Duration::ZERO, &mut request)?, planned)))
@@ -194,8 +188,6 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// # Errors
-    /// If no thread can be started.
     pub(crate) fn start(group: u32, timeout: Duration, interrupt: &Interrupt) -> io::Result<Watchdog> {
         let (done, waiting) = mpsc::channel();
         let interrupt = interrupt.clone();

@@ -13,9 +13,6 @@ pub const TIME: Duration = Duration::from_millis(200);
 const MOST_CALLS: u64 = 1_000_000_000;
 
 /// Times single calls of `planned`, for at most `time`, in whole milliseconds.
-///
-/// # Errors
-/// Why they cannot be timed, or what failed.
 pub fn time_singles(workers: &Workers, planned: &Planned, time: Duration) -> Result<SingleCalls, Failure> {
     if planned.case.language.is_some() {
         let text = "calls of snippets are not timed one by one: their loop has no place for a clock";

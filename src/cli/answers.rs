@@ -11,16 +11,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::Path;
 
-/// A document, and the title of a page about it.
 pub struct Answer {
     pub title: &'static str,
     pub document: Document,
 }
 
 /// What `bytes`, read from `path`, hold; `None` if that is no answer.
-///
-/// # Errors
-/// The place that is not as a command wrote it.
 pub fn read(path: &Path, bytes: &[u8]) -> Result<Option<Answer>> {
     let schema = crate::store::schema_of(bytes).unwrap_or_default();
     let answer = |title, document: Result<Document>| {

@@ -19,8 +19,7 @@ const VARIABLE: &str = "SYSCOST_COMPLETE";
 /// The program as the shell finds it: the script may be installed on another machine than it was made on.
 const PROGRAM: &str = "syscost";
 
-/// Answers a shell that asks for a word of what `parser` reads; `false` where none does. Errors: when it is an unknown
-/// shell, or standard output cannot be written.
+/// Answers a shell that asks for a word of what `parser` reads; `false` where none does.
 pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
     let directory = std::env::current_dir().ok();
     CompleteEnv::with_factory(|| with_manual_pages(parser()))
@@ -28,7 +27,7 @@ pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
         .try_complete(std::env::args_os(), directory.as_deref())
 }
 
-/// Writes what makes a shell ask. Errors: when `out` cannot be written.
+/// Writes what makes a shell ask.
 pub fn write_script(shell: clap_complete::Shell, out: &mut dyn Write) -> io::Result<()> {
     let name = shell.to_string();
     match Shells::builtins().completer(&name) {
@@ -37,22 +36,18 @@ pub fn write_script(shell: clap_complete::Shell, out: &mut dyn Write) -> io::Res
     }
 }
 
-/// Ids and areas.
 pub fn operations() -> ArgValueCandidates {
     ArgValueCandidates::new(|| patterns(&catalogue()))
 }
 
-/// Ids, areas, and the languages that snippets begin with.
 pub fn subjects() -> ArgValueCandidates {
     ArgValueCandidates::new(|| patterns(&catalogue()).into_iter().chain(language_names()).collect::<Vec<_>>())
 }
 
-/// `LANG:`.
 pub fn languages() -> ArgValueCandidates {
     ArgValueCandidates::new(language_names)
 }
 
-/// `KEY=` of every parameter.
 pub fn parameters() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let catalogue = catalogue();
@@ -62,7 +57,6 @@ pub fn parameters() -> ArgValueCandidates {
     })
 }
 
-/// Studies, and files that may be some.
 pub fn studies() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let begun = |name: &String| name.starts_with(&*typed.to_string_lossy());
@@ -78,7 +72,6 @@ fn with_manual_pages(parser: Command) -> Command {
     parser.mut_subcommand("man", |man| man.mut_arg("command", |command| command.add(candidates)))
 }
 
-/// Any file.
 pub fn files() -> ArgValueCompleter {
     ArgValueCompleter::new(PathCompleter::any())
 }

@@ -15,12 +15,11 @@ pub fn is_interrupt(error: &anyhow::Error) -> bool {
     error.downcast_ref().is_some_and(is_ours) || error.chain().filter_map(|cause| cause.downcast_ref()).any(is_helpers)
 }
 
-/// Marks an error as a usage error, other than an interrupt. Errors: that of `result`, marked.
+/// Marks an error as a usage error, other than an interrupt.
 pub fn usage<T>(result: anyhow::Result<T>) -> anyhow::Result<T> {
     result.map_err(|error| if is_interrupt(&error) { error } else { UsageError(error).into() })
 }
 
-/// What is said of an error, a line each.
 pub fn lines(error: &anyhow::Error) -> Vec<String> {
     let inner = error.downcast_ref::<UsageError>().map_or(error, |usage| &usage.0);
     inner.downcast_ref::<Refused>().map_or_else(|| vec![format!("{error:#}")], |refused| refused.0.clone())

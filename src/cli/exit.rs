@@ -12,11 +12,6 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// A failure, where the command itself had none.
-    pub fn or_failed(self) -> Exit {
-        if self.status() == 0 { Exit::CostGrown } else { self }
-    }
-
     pub fn status(self) -> u8 {
         match self {
             Exit::Success => 0,

@@ -22,7 +22,6 @@ Examples:
   syscost man | man -l -
   syscost man run > syscost-run.1";
 
-/// Prints a page. Errors: if there is no such command, or `out` cannot be written.
 pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<Exit> {
     let mut all = all.disable_help_subcommand(true);
     all.build();
@@ -63,7 +62,6 @@ fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut d
     Ok(roff.to_writer(out)?)
 }
 
-/// The examples of the help, and the paragraphs after them as notes.
 fn examples(help: &str, roff: &mut Roff) {
     let (examples, notes) = help.split_once("\n\n").unwrap_or((help, ""));
     if let Some(lines) = examples.strip_prefix("Examples:\n") {

@@ -10,7 +10,6 @@ use std::io::Write;
 
 const LONGEST: usize = 8000;
 
-/// Writes one line, cleaned.
 pub fn tell(line: &dyn Display) {
     show(format!("syscost: {}\n", clean::excerpt(&line.to_string(), LONGEST)).as_bytes());
 }

@@ -11,22 +11,18 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::AsFd;
 
-/// Standard output, buffered; flush it at the end.
 pub struct Output(BufWriter<Pipe>);
 
-/// Its file, perhaps a pipe.
 struct Pipe {
     file: File,
     closed: bool,
 }
 
 impl Output {
-    /// Whether its reader is gone: nothing that is written arrives.
     pub fn is_closed(&self) -> bool {
         self.0.get_ref().closed
     }
 
-    /// Opens it. Errors: if it is closed or not open for writing.
     pub fn open() -> io::Result<Output> {
         let file = standard_output::check().and_then(|()| io::stdout().as_fd().try_clone_to_owned());
         let pipe = Pipe { file: file.map_err(named)?.into(), closed: false };
@@ -34,7 +30,6 @@ impl Output {
     }
 }
 
-/// The system's error, with the name of what failed.
 fn named(error: io::Error) -> io::Error {
     io::Error::new(
         error.kind(),

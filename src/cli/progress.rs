@@ -5,7 +5,6 @@ use crate::session::{Stage, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 
-/// A progress bar, hidden if standard error is not a terminal.
 pub struct Progress {
     bar: ProgressBar,
 }
@@ -15,13 +14,9 @@ const STEPS: u64 = 1000;
 const LONGEST: usize = 200;
 
 impl Progress {
-    /// A bar, hidden if `quiet`.
     pub fn new(quiet: bool) -> Progress {
         let shown = !quiet && std::io::stderr().is_terminal();
-        Progress::on(if shown { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() })
-    }
-
-    fn on(target: ProgressDrawTarget) -> Progress {
+        let target = if shown { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
         Progress { bar: ProgressBar::with_draw_target(Some(STEPS), target) }
     }
 
@@ -53,58 +48,6 @@ impl Watch for Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use indicatif::TermLike;
-    use std::io;
-    use std::sync::{Arc, Mutex};
-
-    /// A terminal of 80 columns that keeps what is written.
-    #[derive(Clone, Debug, Default)]
-    struct Narrow(Arc<Mutex<Vec<String>>>);
-
-    impl TermLike for Narrow {
-        fn width(&self) -> u16 {
-            80
-        }
-        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
-            Ok(())
-        }
-        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
-            Ok(())
-        }
-        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
-            Ok(())
-        }
-        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
-            Ok(())
-        }
-        fn write_line(&self, text: &str) -> io::Result<()> {
-            self.write_str(text)
-        }
-        fn write_str(&self, text: &str) -> io::Result<()> {
-            self.0.lock().map_err(|_| io::Error::other("poisoned"))?.push(text.to_string());
-            Ok(())
-        }
-        fn clear_line(&self) -> io::Result<()> {
-            Ok(())
-        }
-        fn flush(&self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn the_line_fits_the_terminal() {
-        let terminal = Narrow::default();
-        let progress = Progress::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
-        for stage in [Stage::Proving, Stage::Measuring] {
-            progress.stage(stage);
-            progress.at(0.5, &"process.vfork_exec_static ".repeat(5));
-            progress.bar.force_draw();
-        }
-        let lines = terminal.0.lock().unwrap();
-        assert!(lines.iter().any(|line| line.contains("process.vfork")), "{lines:?}");
-        assert!(lines.iter().all(|line| line.trim_end().chars().count() <= 80), "{lines:?}");
-    }
 
     #[test]
     fn what_is_being_done_is_cleaned() {

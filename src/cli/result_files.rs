@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Characters of a host's or a file's name that a label keeps.
 const LONGEST: usize = 24;
 
-/// Whether files and labels go together; asked before anything is read. Errors: which do not.
+/// Whether files and labels go together; asked before anything is read.
 pub fn check(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.len() < 2 {
         bail!("compare needs two files or more: name another one, or use 'syscost show' for one");
@@ -23,7 +23,7 @@ pub fn check(files: &[PathBuf], labels: &[String]) -> Result<()> {
     check_labels(files, labels)
 }
 
-/// The same where one file is enough. Errors: which labels do not fit.
+/// The same where one file is enough.
 pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
         bail!("standard input ('-') can be read once only: write the other runs to files");
@@ -41,7 +41,6 @@ pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     }
 }
 
-/// A profile that counts calls. Errors: if it cannot be read, or was sampled.
 pub fn counted_profile(path: &Path) -> Result<Profile> {
     let profile = store::read_profile(path)?;
     match profile.samples() {
@@ -53,8 +52,7 @@ pub fn counted_profile(path: &Path) -> Result<Profile> {
     }
 }
 
-/// The files in their order, each condensed from the run of its index, and labelled in what `info` gives. Errors: the
-/// first file that cannot be read.
+/// The files in their order, each condensed from the run of its index, and labelled in what `info` gives.
 pub fn read<T: Send>(
     files: &[PathBuf],
     asked: &[String],
@@ -79,7 +77,6 @@ pub fn labelled<T>(
     read
 }
 
-/// What comparing needs of `run`, which is made one of `study`.
 pub fn column(study: Option<&StudyCases>, mut run: Run) -> Column {
     study.iter().for_each(|study| study.apply(&mut run));
     Column::new("", &run)
@@ -124,13 +121,12 @@ pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> 
     labels
 }
 
-/// Names come from files: made printable and short.
 pub fn shortened(name: &str) -> String {
     let clean: String = clean::line(name);
     if clean.chars().count() > LONGEST { clean.chars().take(LONGEST - 1).chain(['…']).collect() } else { clean }
 }
 
-/// The index of the file that `wanted` names: by its label, else by its path. Errors: when it is neither.
+/// The index of the file that `wanted` names: by its label, else by its path.
 pub fn baseline<'a>(
     wanted: Option<&str>,
     files: &[PathBuf],

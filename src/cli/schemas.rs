@@ -16,7 +16,6 @@ use crate::write::json_schema;
 use serde_json::Value;
 use std::fs;
 
-/// What is written, and its schema.
 fn all() -> Vec<(&'static str, Value)> {
     vec![
         ("summary", json_schema::<SummaryDocument>()),

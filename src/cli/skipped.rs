@@ -6,7 +6,6 @@ use crate::clean;
 use indexmap::IndexMap;
 use std::path::Path;
 
-/// A path as it is shown.
 pub fn shown(path: &Path) -> String {
     clean::line(&path.to_string_lossy())
 }

@@ -50,7 +50,7 @@ impl TargetArgs {
         (word == "-" || (is_file() && !is_in_path(word))).then_some((path, behind))
     }
 
-    /// Refuses flags that do not go together. Errors: if --for goes with a command.
+    /// Refuses flags that do not go together.
     pub fn check(&self) -> Result<()> {
         if self.seconds.is_some() && !self.command.is_empty() {
             return Err(anyhow!("--for applies to what already runs: --pid, --all, --cgroup or --container"));
@@ -58,8 +58,7 @@ impl TargetArgs {
         Ok(())
     }
 
-    /// Finds what is to be traced. Errors: why there is no such process, control group or container, and where it was
-    /// looked for.
+    /// Finds what is to be traced.
     pub fn resolve(&self) -> Result<Target> {
         let time = self.seconds.map(Duration::from_secs_f64);
         match (&self.cgroup, &self.container) {

@@ -104,7 +104,7 @@ pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
     let notes = Notes { quiet: notes.quiet || alone };
     let (profile, ended) = args.traced(&options, notes)?;
     let exceeded = budget::exceeded(&args.budget, &profile);
-    let ended = if exceeded.is_empty() { ended } else { ended.or_failed() };
+    let ended = if exceeded.is_empty() || ended.status() != 0 { ended } else { Exit::CostGrown };
     let profile = args.private(profile);
     // Stored first, as printing may fail; and the table is printed even if the disk is full.
     let stored = args.out.as_deref().map_or(Ok(()), |path| crate::store::write(&profile, path));

@@ -4,7 +4,7 @@ use super::error::usage;
 use anyhow::Result;
 use std::ffi::OsString;
 
-/// What `command` does with these options. Errors: a usage error, what the parser says of them.
+/// What `command` does with these options.
 pub fn parsed<A: clap::Args>(
     command: &'static str,
     words: impl IntoIterator<Item: Into<OsString> + Clone>,

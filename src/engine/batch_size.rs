@@ -7,7 +7,6 @@ use std::time::Duration;
 /// The shape of every slot of a case, fixed after calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Iterations per batch.
     pub n: u64,
     /// Batches per slot, not counting the cold one.
     pub k: u32,
@@ -21,9 +20,6 @@ const COLD_CALLS: u64 = 8;
 const COLD_BATCHES: u32 = 16;
 
 /// Finds the shape in two passes; the second starts from the result of the first, with warm caches.
-///
-/// # Errors
-/// The failure of a request.
 pub fn calibrate(
     worker: &mut dyn Worker,
     limit: Option<u64>,

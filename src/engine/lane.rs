@@ -7,7 +7,6 @@ use crate::stats::{self, Estimate, Speed};
 use std::ops::Range;
 use std::time::Duration;
 
-/// One case of the run.
 pub struct Lane {
     pub planned: Planned,
     worker: Option<Box<dyn Worker>>,
@@ -43,17 +42,14 @@ impl Lane {
         self.failure.is_none() && (!self.precise || to_the_end)
     }
 
-    /// Whether it measures this operation of the probe.
     pub fn is(&self, operation: &str) -> bool {
         self.planned.case.is_plain(operation)
     }
 
-    /// The median of each block in nanoseconds, NaN for an empty one.
     pub fn block_medians(&self) -> Vec<f64> {
         stats::block_medians(&self.measurement)
     }
 
-    /// Whether it needs no further samples.
     pub fn precise(&self) -> bool {
         self.precise || self.failure.is_some()
     }
@@ -78,12 +74,10 @@ impl Lane {
         self.worker.is_some() && self.launched.1 > most
     }
 
-    /// Ends the worker.
     pub fn rest(&mut self) {
         self.worker = None;
     }
 
-    /// Chooses the batch size, once.
     pub fn calibrate(&mut self, config: &Config) {
         let (None, Some(worker)) = (self.shape, &mut self.worker) else { return };
         match calibrate(worker.as_mut(), self.planned.limit, config.slots, config.timeout) {
@@ -101,7 +95,6 @@ impl Lane {
         self.measurement.blocks.resize(index + 1, Block { launch, slots: Vec::new() });
     }
 
-    /// Makes one request and adds its samples to the current block.
     pub fn slot(&mut self, config: &Config) {
         let (Some(shape), Some(worker)) = (self.shape, &mut self.worker) else { return };
         match worker.request(shape.n, shape.k + u32::from(shape.cold), config.timeout) {
@@ -133,13 +126,11 @@ impl Lane {
         }
     }
 
-    /// Checks whether the interval of the blocks in `steady` has reached the target.
     pub fn look(&mut self, steady: Range<usize>, precision_percent: f64) {
         let half_width = self.estimate(steady).and_then(|e| e.half_width_percent());
         self.precise = half_width.is_some_and(|percent| percent <= precision_percent);
     }
 
-    /// Whether there are too few blocks in `steady` for an interval.
     pub fn wants_blocks(&self, steady: Range<usize>) -> bool {
         self.failure.is_none() && self.estimate(steady).is_none_or(|e| e.interval.is_none())
     }
@@ -158,7 +149,6 @@ impl Lane {
         }
     }
 
-    /// The result so far.
     pub fn measured(&self) -> Measured {
         let outcome = match &self.failure {
             Some(failure) => Outcome::Failed(failure.clone()),
@@ -186,7 +176,6 @@ pub mod tests {
     use super::*;
     use crate::model::Batch;
 
-    /// A worker whose iterations take what a function of the count of requests says.
     pub struct Scripted {
         ns_per_iteration: Box<dyn Fn(u64) -> Result<f64, Failure>>,
         requests: u64,

@@ -12,24 +12,16 @@ pub use rounds::measure;
 use crate::model::{Case, Facts, Failure, Outcome, Reply};
 use std::time::Duration;
 
-/// Starts workers.
 pub trait Launcher {
     /// Starts a worker for `case`, with `padding` bytes added to its environment block, and waits until it is ready.
-    ///
-    /// # Errors
-    /// Why it did not become ready.
     fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure>;
 }
 
 /// A ready worker. Dropping it ends the process.
 pub trait Worker {
     /// Runs k batches of n iterations, and waits at most `timeout`.
-    ///
-    /// # Errors
-    /// Why there is no reply.
     fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure>;
 
-    /// What it reported about itself.
     fn facts(&self) -> &Facts;
 
     /// Whether it and its partners share one CPU.
@@ -40,25 +32,20 @@ pub trait Worker {
 
 /// Wall time since some start.
 pub trait Clock {
-    /// The time since that start.
     fn now(&self) -> Duration;
 }
 
-/// Receives progress and results.
 pub trait Observer {
     /// `share` from 0 to 1 of the budget, and what is being done.
     fn progress(&mut self, share: f64, doing: &str);
     /// The results so far, after each look at the precision.
     fn results(&mut self, measured: &[Measured]);
-    /// Whether to stop now.
     fn interrupted(&self) -> bool;
 }
 
-/// The result of one case.
 #[derive(Clone, Debug)]
 pub struct Measured {
     pub case: Case,
-    /// Samples or a failure.
     pub outcome: Outcome,
     /// What its worker reported about itself at its last launch.
     pub facts: Facts,
@@ -66,26 +53,21 @@ pub struct Measured {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Wall time for measuring.
     pub budget: Duration,
     /// Whether the budget includes starting and calibrating the workers for the first time.
     pub includes_start: bool,
     /// Measuring ends early when every interval's half-width is at most this percentage of its median.
     pub precision_percent: f64,
-    /// Seed of all random orders.
     pub seed: u64,
     /// How long a request may take before its worker is ended.
     pub timeout: Duration,
-    /// How a case's turn in a round is filled.
     pub slots: Slots,
 }
 
 /// How a case's turn in a round is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots {
-    /// The target duration of a slot.
     pub time: Duration,
-    /// Most batches per slot.
     pub most_batches: u32,
     /// The shortest batch, even if the clock would allow shorter ones.
     pub least_batch: Duration,
@@ -114,5 +96,4 @@ const LAUNCHES: u32 = 3;
 const SLOW_START: Duration = Duration::from_millis(100);
 /// Time blocks per launch in a look of a quarter of the budget: 12 blocks, more than the 10 that an interval needs.
 const BLOCKS: u32 = 4;
-/// Largest environment padding in bytes.
 const PADDING: usize = 4096;

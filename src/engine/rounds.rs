@@ -10,7 +10,6 @@ use rand::{RngExt, SeedableRng};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Measures all cases together and returns their results in the order of `cases`.
 pub fn measure(
     cases: &[Planned],
     launcher: &mut dyn Launcher,
@@ -34,9 +33,7 @@ struct Rounds<'a> {
     observer: &'a mut dyn Observer,
     random: ChaCha8Rng,
     launches: u32,
-    /// Blocks begun so far.
     blocks: usize,
-    /// When the budget began.
     began: Duration,
 }
 

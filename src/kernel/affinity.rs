@@ -11,13 +11,10 @@ use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The requested CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wanted {
-    /// Choose one.
     #[default]
     Best,
-    /// This one.
     Cpu(u32),
     /// Leave it to the kernel.
     None,
@@ -33,20 +30,15 @@ impl std::str::FromStr for Wanted {
     }
 }
 
-/// Where workers and driver run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     pub measuring: Option<u32>,
     pub driver: Vec<u32>,
-    /// Why these, in words.
     pub reason: String,
 }
 
 impl Placement {
     /// Chooses CPUs and moves this process to the driver's.
-    ///
-    /// # Errors
-    /// If a CPU is requested that this process may not use.
     pub fn choose(wanted: Wanted) -> Result<Placement> {
         let allowed = match allowed() {
             Err(Errno::ENOSYS) => {
@@ -85,7 +77,6 @@ impl Placement {
     }
 }
 
-/// How many threads [`on_one_cpu`] has on each CPU.
 static TAKEN: Mutex<BTreeMap<u32, usize>> = Mutex::new(BTreeMap::new());
 
 /// Runs `work` with this thread pinned to the one of its CPUs that has the fewest threads pinned by this function. Processes that
@@ -164,7 +155,6 @@ fn set(cpus: &[u32]) -> Result<()> {
     Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
 }
 
-/// CPUs that share a core with `cpu`.
 fn siblings(cpu: u32) -> Vec<u32> {
     let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     Sources::default().cpus(&path).unwrap_or_default()

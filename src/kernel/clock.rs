@@ -23,7 +23,6 @@ pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
 #[derive(Debug)]
 pub struct ThreadClock(File);
 
-/// A thread's CPU time, its waits for a CPU, and its turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTime {
     pub cpu_ns: u64,
@@ -39,7 +38,6 @@ impl ThreadClock {
         File::open(format!("/proc/{tid}/schedstat")).ok().map(ThreadClock)
     }
 
-    /// Reads it; `None` if the thread has ended.
     pub fn read(&self) -> Option<ThreadTime> {
         let mut text = [0u8; 64];
         let length = self.0.read_at(&mut text, 0).ok()?;
@@ -63,30 +61,4 @@ pub fn null_call_ns() -> f64 {
     }
     batches.sort_unstable_by(f64::total_cmp);
     batches[BATCHES / 2]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cpu_time_of_a_process_grows_while_it_computes() {
-        let pid = std::process::id().cast_signed();
-        let before = process_cpu_ns(pid).unwrap();
-        let mut sum = 0u64;
-        while process_cpu_ns(pid).unwrap() == before {
-            sum = std::hint::black_box(sum.wrapping_add(1));
-        }
-        assert!(process_cpu_ns(pid).unwrap() > before);
-        // Above the highest PID (proc(5), pid_max).
-        assert!(process_cpu_ns(1 << 22).is_err());
-    }
-
-    #[test]
-    fn a_thread_has_a_clock_if_the_kernel_has_schedstat() {
-        match ThreadClock::open(std::process::id().cast_signed()) {
-            Some(clock) => assert!(clock.read().is_some_and(|time| time.turns > 0)),
-            None => eprintln!("SKIPPED: a thread's clock: this kernel has no schedstat"),
-        }
-    }
 }

@@ -58,25 +58,15 @@ pub struct Counter(File);
 
 impl Counter {
     /// Attaches a counter of `event` to process `pid`; it does not count until it is switched on.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn attach(event: &Event, pid: u32) -> io::Result<Counter> {
         Ok(Counter(open(&attributes(event), pid.cast_signed(), NO_GROUP)?))
     }
 
-    /// Switches it on or off, in all its processes.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn switch(&self, on: bool) -> io::Result<()> {
         control(&self.0, if on { ENABLE } else { DISABLE })
     }
 
     /// Its value over all its processes; `None` if the kernel did not let it count all the time that it was on.
-    ///
-    /// # Errors
-    /// If the kernel does not return it.
     pub fn read(&mut self) -> io::Result<Option<u64>> {
         let mut bytes = [0u8; 24];
         self.0.read_exact(&mut bytes)?;

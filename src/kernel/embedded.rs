@@ -17,9 +17,6 @@ pub enum Embedded {
 
 impl Embedded {
     /// In memory, so that nothing is left behind if this process is killed. Not all systems can execute that.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn in_memory(name: &CStr, program: &[u8]) -> io::Result<Embedded> {
         let mut file = File::from(memfd_create(name, MFdFlags::MFD_CLOEXEC)?);
         file.write_all(program)?;
@@ -27,9 +24,6 @@ impl Embedded {
     }
 
     /// A file of this user in `directory`.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn in_file(name: &CStr, program: &[u8], directory: &Path) -> io::Result<Embedded> {
         let (prefix, private) = (format!("{}-", name.to_string_lossy()), Permissions::from_mode(0o700));
         let mut file = tempfile::Builder::new().prefix(&prefix).permissions(private.clone()).tempfile_in(directory)?;
@@ -38,7 +32,6 @@ impl Embedded {
         Ok(Embedded::File(file.into_temp_path()))
     }
 
-    /// Where this process, or a child of it, finds the program.
     pub fn path(&self) -> PathBuf {
         match self {
             Embedded::Memory(file) => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),

@@ -16,7 +16,6 @@ pub fn tree(files: &[(&str, &str)]) -> (TempDir, Sources) {
     (directory, sources)
 }
 
-/// Adds a symbolic link to such a machine.
 pub fn link(directory: &TempDir, path: &str, target: &str) {
     symlink(target, place(directory.path(), path)).expect("a link");
 }

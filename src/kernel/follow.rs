@@ -17,7 +17,6 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
-/// What happened to a tracee.
 #[derive(Clone, Debug)]
 pub enum Event {
     Entered(Call),
@@ -49,7 +48,6 @@ pub struct End {
     pub usage: libc::rusage,
 }
 
-/// What happened to a tracee, and when it was noticed.
 #[derive(Clone, Debug)]
 pub struct Notice {
     pub tid: i32,
@@ -62,10 +60,8 @@ pub struct Notice {
     pub what: Event,
 }
 
-/// At which stops calls are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stops {
-    /// At entry and end.
     Calls,
     /// By the seccomp filter that the root installs. Tracees must not outlive the tracer then.
     Filter,
@@ -74,7 +70,6 @@ pub enum Stops {
 /// Follows a tree. All calls must come from the thread that created it.
 pub struct Follower {
     stops: Stops,
-    /// By ID: the number of stops so far.
     tracees: HashMap<i32, u64>,
     /// When there was nothing to report, of any tracee and of those that were polled one by one.
     quiet: Instant,
@@ -90,7 +85,6 @@ pub struct Follower {
     /// Tracees to poll one by one, so that busy ones do not starve the others.
     round: VecDeque<i32>,
     until_round: usize,
-    /// WNOHANG while polling, else 0.
     flags: i32,
 }
 
@@ -117,7 +111,6 @@ impl Follower {
         }
     }
 
-    /// The same, but its tracees are killed if this thread ends.
     pub fn bound(mut self) -> Follower {
         self.bound = true;
         self
@@ -138,7 +131,6 @@ impl Follower {
         Ok(())
     }
 
-    /// Whether a thread is followed.
     pub fn has(&self, tid: i32) -> bool {
         self.tracees.contains_key(&tid)
     }
@@ -172,9 +164,6 @@ impl Follower {
     }
 
     /// As `next_notice`, but returns `None` at once if nothing has happened.
-    ///
-    /// # Errors
-    /// As `next_notice`.
     pub fn pending_notice(&mut self) -> Result<Option<Notice>, Errno> {
         self.flags = libc::WNOHANG;
         let notice = self.next_notice();
@@ -184,9 +173,6 @@ impl Follower {
 
     /// What the other tracees do until all of them have been quiet for a millisecond, while the one of the last notice
     /// stays stopped.
-    ///
-    /// # Errors
-    /// As `next_notice`.
     pub fn settle(&mut self) -> Result<Vec<Notice>, Errno> {
         let mut notices = Vec::new();
         let stopped = self.stopped.take();

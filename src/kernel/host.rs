@@ -70,7 +70,6 @@ fn cost_options(line: &str) -> String {
     line.split_whitespace().filter(chosen).collect::<Vec<_>>().join(" ")
 }
 
-/// The frequency in /proc/cpuinfo in MHz, which is the nominal one in a virtual machine.
 pub fn nominal_mhz(sources: &Sources) -> Option<f64> {
     Cpu::read(sources, None).shown_mhz()
 }
@@ -171,6 +170,15 @@ mod tests {
             ("sys/devices/system/cpu/online", "0-7\n"),
             ("sys/devices/system/cpu/smt/active", "0\n"),
             ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
+            ("sys/devices/system/cpu/vulnerabilities/meltdown", "Mitigation: PTI\n"),
+            ("sys/devices/system/cpu/vulnerabilities/l1tf", "Not affected\n"),
+            ("sys/devices/system/cpu/vulnerabilities/mds", "Vulnerable\n"),
+            (
+                "proc/self/limits",
+                "Limit                     Soft Limit           Hard Limit           Units     \n\
+                 Max stack size            8388608              unlimited            bytes     \n\
+                 Max open files            1024                 20000                files     \n",
+            ),
         ]);
         let host = facts(&sources, None);
         assert_eq!(host.name.as_deref(), Some("box"));
@@ -181,27 +189,8 @@ mod tests {
         assert_eq!((host.autogroup, host.smt), (Some(true), Some(false)));
         assert_eq!(host.user.as_deref(), Some("root"));
         assert_eq!(host.clock_source.as_deref(), Some("tsc"));
-    }
-
-    #[test]
-    fn mitigations_are_those_of_affected_cpus() {
-        let (_keep, sources) = tree(&[
-            ("sys/devices/system/cpu/vulnerabilities/meltdown", "Mitigation: PTI\n"),
-            ("sys/devices/system/cpu/vulnerabilities/l1tf", "Not affected\n"),
-            ("sys/devices/system/cpu/vulnerabilities/mds", "Vulnerable\n"),
-        ]);
-        assert_eq!(facts(&sources, None).mitigations, ["mds: Vulnerable", "meltdown: Mitigation: PTI"]);
-    }
-
-    #[test]
-    fn limits_have_short_names() {
-        let (_keep, sources) = tree(&[(
-            "proc/self/limits",
-            "Limit                     Soft Limit           Hard Limit           Units     \n\
-             Max stack size            8388608              unlimited            bytes     \n\
-             Max open files            1024                 20000                files     \n",
-        )]);
-        assert_eq!(facts(&sources, None).limits, ["nofile 1024 20000", "stack 8388608 unlimited"]);
+        assert_eq!(host.mitigations, ["mds: Vulnerable", "meltdown: Mitigation: PTI"], "those of affected CPUs");
+        assert_eq!(host.limits, ["nofile 1024 20000", "stack 8388608 unlimited"]);
     }
 
     #[test]

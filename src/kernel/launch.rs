@@ -47,7 +47,6 @@ pub struct Launch {
     pub enters: bool,
 }
 
-/// A user and the groups that come with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub name: String,
@@ -56,7 +55,6 @@ pub struct Identity {
     pub groups: Vec<u32>,
 }
 
-/// Signals that we handle while a command runs.
 pub const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
 /// How long a command that is ended may take to end by itself.
@@ -94,7 +92,6 @@ pub struct Held {
     failure: File,
 }
 
-/// A child that was released.
 pub struct Started {
     group: Option<u32>,
     descriptor: OwnedFd,
@@ -104,9 +101,6 @@ pub struct Started {
 
 impl Launch {
     /// Starts the child, which waits.
-    ///
-    /// # Errors
-    /// What the kernel refused.
     pub fn hold(&self) -> Result<Held, Errno> {
         static IN_MEMORY: OnceLock<Option<Embedded>> = OnceLock::new();
         let in_memory = IN_MEMORY.get_or_init(|| Embedded::in_memory(NAME, LAUNCHER).ok());
@@ -164,7 +158,6 @@ impl Launch {
         }
     }
 
-    /// The arguments of the launcher.
     fn words(&self, [waiting, failing]: [i32; 2]) -> Result<Vec<CString>, Errno> {
         let options = [('b', self.bound), ('s', self.silent), ('e', self.enters)];
         let options: String = options.iter().filter(|(_, wanted)| *wanted).map(|(letter, _)| *letter).collect();
@@ -198,9 +191,6 @@ fn pointers(texts: &[CString]) -> Vec<Text> {
 }
 
 /// A child that makes `calls` calls of getppid when it is released, and ends; for calibrating a tracer.
-///
-/// # Errors
-/// What the kernel refused.
 pub fn hold_null_calls(calls: u32) -> Result<Held, Errno> {
     let program = CString::new(calls.to_string()).map_err(|_| Errno::EINVAL)?;
     Launch { program, ..Launch::default() }.hold()
@@ -215,9 +205,6 @@ fn report(from: &mut File) -> Option<(u8, i32)> {
 
 impl Held {
     /// Releases the child to its execve; with `filter`, it first installs a seccomp filter that has every call traced.
-    ///
-    /// # Errors
-    /// If the child has ended.
     pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
         self.go.write_all(&[if filter { FILTER } else { GO }])?;
         Ok(Started { group: self.group, descriptor: self.descriptor, go: self.go, failure: self.failure })
@@ -254,7 +241,6 @@ impl Started {
         self.ends_within(Duration::ZERO)
     }
 
-    /// Whether a launcher has made its environment, so long or until a signal; `None` if that is not known yet.
     pub fn has_entered_within(&mut self, time: Duration) -> Option<bool> {
         let mut report = [0u8];
         let is_known = super::process::wait_readable(&self.failure, time);
@@ -262,9 +248,6 @@ impl Started {
     }
 
     /// Releases the command that a launcher holds.
-    ///
-    /// # Errors
-    /// If it has ended.
     pub fn release(&mut self) -> std::io::Result<()> {
         self.go.write_all(&[GO])
     }
@@ -283,7 +266,6 @@ impl Started {
     }
 }
 
-/// Which of the signals that we handle were ignored when we were started.
 pub fn ignored_signals() -> Vec<i32> {
     HANDLED.into_iter().filter(|signal| is_ignored(*signal)).collect()
 }

@@ -27,7 +27,6 @@ pub fn advice(error: &io::Error, path: &Path) -> String {
     missing.map_or_else(String::new, |loader| format!(": {}", lacks(&loader)))
 }
 
-/// What is wrong without `loader`.
 pub fn lacks(loader: &Path) -> String {
     format!("it is linked dynamically, and its loader {} is not on this system", loader.display())
 }
@@ -53,41 +52,5 @@ pub fn look_up_users_in_files() {
     }
 }
 
-/// Others look users up as the system is configured.
 #[cfg(not(all(target_env = "gnu", target_feature = "crt-static")))]
 pub fn look_up_users_in_files() {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The header of a 64-bit little-endian program with one segment, its interpreter `path`.
-    fn program(path: &str) -> Vec<u8> {
-        let mut image = vec![0; 120];
-        image[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0");
-        image[20] = 1;
-        let header = 64_u64.to_le_bytes();
-        image[32..40].copy_from_slice(&header);
-        image[52..58].copy_from_slice(&[64, 0, 56, 0, 1, 0]);
-        image[64] = 3;
-        image[72..80].copy_from_slice(&120_u64.to_le_bytes());
-        image[96..104].copy_from_slice(&(path.len() as u64 + 1).to_le_bytes());
-        image.extend([path.as_bytes(), b"\0"].concat());
-        image
-    }
-
-    #[test]
-    fn a_loader_that_is_not_there_is_named() {
-        assert_eq!(missing_loader(&program("/no/such-loader.so")), Some("/no/such-loader.so".into()));
-        assert_eq!(missing_loader(&program("/dev/null")), None);
-        assert_eq!(missing_loader(b"#!/bin/sh\n"), None);
-        let said = |kind: io::ErrorKind| {
-            let file = tempfile::NamedTempFile::new().unwrap();
-            fs::write(file.path(), program("/no/such-loader.so")).unwrap();
-            advice(&kind.into(), file.path())
-        };
-        let lacks = ": it is linked dynamically, and its loader /no/such-loader.so is not on this system";
-        assert_eq!(said(io::ErrorKind::NotFound), lacks);
-        assert_eq!(said(io::ErrorKind::PermissionDenied), "");
-    }
-}

@@ -49,7 +49,6 @@ fn end(words: &[u8]) -> ! {
     }
 }
 
-/// Ends the program where its stack would overflow: without optimization it needs so much.
 pub fn check_stack() {
     const LEAST: u64 = 512 << 10;
     if getrlimit(Resource::RLIMIT_STACK).is_ok_and(|(most, _)| most < LEAST) {

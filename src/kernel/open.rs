@@ -1,11 +1,8 @@
 //! Opens files in whose place something else may stand: a pipe there would block this program for ever, since open(2) waits for
 //! its other end. State, caches, kernel images and what other programs leave in shared directories are opened by this module
 //! alone. Result files named on the command line are not: there a pipe is meant.
-
-#![allow(
-    clippy::missing_errors_doc,
-    reason = "unless they say otherwise, they fail if it cannot be opened, or is something else"
-)]
+//!
+//! Unless they say otherwise, functions fail if it cannot be opened, or is something else.
 
 use super::owner;
 use std::fs::{File, OpenOptions};
@@ -13,12 +10,10 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens a regular file to read it.
 pub fn regular(path: &Path) -> io::Result<File> {
     checked(OpenOptions::new().read(true), 0, path)
 }
 
-/// All bytes of a regular file.
 pub fn contents(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     regular(path)?.read_to_end(&mut bytes)?;
@@ -41,9 +36,6 @@ pub fn directory(path: &Path) -> io::Result<File> {
 }
 
 /// All bytes of [`own`], at most `most`.
-///
-/// # Errors
-/// If it cannot be read, or is larger.
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     own(path)?.take(most + 1).read_to_end(&mut bytes)?;

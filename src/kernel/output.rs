@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Set by signals that end this program.
 static STOPS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
 /// From now on programs are ended when `stop` becomes true.
@@ -21,9 +20,6 @@ pub fn stop_by(stop: Arc<AtomicBool>) {
 }
 
 /// Runs `command` to its end. Its standard input is what was set, or this program's.
-///
-/// # Errors
-/// If it cannot be started, or what it printed not be kept; the interrupt.
 pub fn output(command: &mut Command) -> Result<Output> {
     let (mut stdout, mut stderr) = (nameless()?, nameless()?);
     let mut child = command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).spawn()?;

@@ -16,7 +16,6 @@ const STICKY: u32 = 0o1000;
 /// Set by sudo, pkexec and doas: the environment is then that of the user who called them.
 const ELEVATED_BY: [&str; 3] = ["SUDO_UID", "PKEXEC_UID", "DOAS_USER"];
 
-/// The user that this process acts as.
 pub fn effective_user() -> u32 {
     geteuid().as_raw()
 }
@@ -68,7 +67,6 @@ fn exchange(about: &Metadata, trust: Trust) -> Option<String> {
     (!trusted).then(|| format!("its owner, user {owner},"))
 }
 
-/// Says so if the file belongs to another user than root, who can do anything anyway.
 fn foreign(file: &Metadata) -> Option<String> {
     let own = file.uid() == effective_user() || file.uid() == 0;
     (!own).then(|| {

@@ -40,7 +40,6 @@ const ANY_CPU: libc::c_int = -1;
 const ALL_TASKS: libc::c_int = -1;
 pub(super) const NO_GROUP: libc::c_int = -1;
 
-/// What `PARANOID` holds, for messages.
 pub(super) fn paranoid(sources: &Sources) -> String {
     sources.text(PARANOID).unwrap_or_else(|| "unknown".to_string())
 }
@@ -50,7 +49,6 @@ pub(super) fn open(attributes: &Attributes, tid: i32, group: libc::c_int) -> Res
     open_on(attributes, tid, ANY_CPU, group)
 }
 
-/// Opens an event of all tasks on one CPU.
 pub(super) fn open_of_cpu(attributes: &Attributes, cpu: u32) -> Result<File, Errno> {
     open_on(attributes, ALL_TASKS, cpu.cast_signed(), NO_GROUP)
 }
@@ -66,12 +64,10 @@ fn open_on(attributes: &Attributes, tid: i32, cpu: libc::c_int, group: libc::c_i
     }
 }
 
-/// Makes a request of an event without flags.
 pub(super) fn control(event: &File, request: u64) -> io::Result<()> {
     request_of(event, request, 0)
 }
 
-/// Has an event call a BPF program.
 pub(super) fn set_program(event: &File, program: BorrowedFd) -> io::Result<()> {
     request_of(event, SET_BPF, program.as_raw_fd() as libc::c_ulong)
 }

@@ -9,8 +9,6 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 /// No flags, as wide as the kernel takes them.
 const NO_FLAGS: libc::c_uint = 0;
 
-/// A file descriptor of the process `pid`.
-///
 /// # Errors
 /// `ESRCH` if there is none.
 pub fn open(pid: i32) -> Result<OwnedFd, Errno> {
@@ -20,8 +18,6 @@ pub fn open(pid: i32) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// Sends `signal`, as kill(2) does.
-///
 /// # Errors
 /// `ESRCH` if the process has been reaped.
 pub fn send_signal(process: &impl AsFd, signal: i32) -> Result<(), Errno> {

@@ -39,9 +39,6 @@ pub fn make(directory: &Path) -> Result<()> {
 
 /// A new directory for this user alone in `parent`, which nobody else can write; removed when dropped, and left if this process
 /// is killed: `parent` is removed itself, or swept.
-///
-/// # Errors
-/// If it cannot be created.
 pub fn temporary(parent: &Path, prefix: &str) -> Result<TempDir> {
     let private = Permissions::from_mode(0o700);
     let made = tempfile::Builder::new().prefix(prefix).permissions(private).tempdir_in(parent);
@@ -52,9 +49,6 @@ pub fn temporary(parent: &Path, prefix: &str) -> Result<TempDir> {
 
 /// A new directory in `root` to fill, and the lock that marks it as in use. Until that is held, the lock of the whole `root` keeps
 /// sweepers out.
-///
-/// # Errors
-/// If it cannot be created.
 pub fn begin(root: &Path, prefix: &str) -> Result<(TempDir, Option<Locked>)> {
     let _gate = open::directory(root).ok().and_then(lock::shared);
     let fresh = temporary(root, prefix)?;
@@ -118,15 +112,5 @@ mod tests {
         std::os::unix::fs::symlink(top.path(), top.path().join("link")).unwrap();
         assert!(make(&top.path().join("link")).is_err());
         assert_eq!(mode(temporary(top.path(), ".x-").unwrap().path()), 0o700);
-    }
-
-    #[test]
-    fn helpers_work_in_the_directory_of_the_run() {
-        let command = helper("cc", Path::new("/tmp/syscost-run-0123abcd"));
-        let variables: Vec<_> = command.get_envs().collect();
-        assert!(variables.contains(&(OsStr::new("TMPDIR"), Some(OsStr::new("/tmp/syscost-run-0123abcd")))));
-        assert!(variables.contains(&(OsStr::new(RUN_VARIABLE), Some(OsStr::new("0123abcd")))));
-        assert_eq!(command.get_current_dir(), Some(Path::new("/tmp/syscost-run-0123abcd")));
-        assert_eq!(asking("cc").get_current_dir(), Some(Path::new("/")));
     }
 }

@@ -56,7 +56,6 @@ pub(crate) fn read(path: impl AsRef<Path>) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&std::fs::read(path)?).into_owned())
 }
 
-/// The unit of times in stat files, in nanoseconds: usually 10 ms.
 pub(crate) fn tick_ns() -> u64 {
     let hertz = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
     1_000_000_000 / u64::try_from(hertz).unwrap_or(100).max(1)

@@ -19,7 +19,6 @@ pub fn kill_group(group: u32) {
     signal_group(group, Signal::SIGKILL);
 }
 
-/// Sends such a group another signal.
 pub fn signal_group(group: u32, signal: Signal) {
     if let Ok(group) = i32::try_from(group) {
         let _ = killpg(Pid::from_raw(group), signal);
@@ -71,9 +70,6 @@ pub fn gains_privileges(pid: i32) -> bool {
 }
 
 /// Makes a named pipe that only this user can open.
-///
-/// # Errors
-/// The system's.
 pub fn make_fifo(path: &Path) -> std::io::Result<()> {
     Ok(nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR)?)
 }
@@ -111,7 +107,6 @@ pub fn survive_file_size_limit() {
     }
 }
 
-/// Whether `path` is a file that this user may execute.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
@@ -124,8 +119,6 @@ pub fn is_unknown_user(uid: u32) -> bool {
     !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
-/// The other threads of a process, and all threads of the processes that it has started, directly or not; where the system
-/// does not list children (/proc/PID/task/TID/children), only the former.
 pub fn descendants(process: i32) -> Vec<i32> {
     let (mut threads, mut processes) = (Vec::new(), vec![process]);
     while let Some(process) = processes.pop() {
@@ -146,14 +139,4 @@ pub fn children(process: i32) -> Vec<i32> {
 fn threads_of(process: i32) -> Vec<i32> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
     tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn arguments_are_those_of_a_process_that_runs() {
-        let own: Vec<String> = std::env::args().skip(1).collect();
-        assert_eq!(super::arguments(std::process::id()), Some(own.join(" ")));
-        assert_eq!(super::arguments(u32::MAX), None);
-    }
 }

@@ -38,9 +38,6 @@ impl EntryCounter {
     /// Attaches to a running process whose replies go to `reply_pipe`, and to what it has started; all keep running. What is
     /// being started meanwhile may be missed. Where /proc does not name the pipe, replies are what the process itself writes
     /// to its standard output.
-    ///
-    /// # Errors
-    /// The errno with which the kernel refuses, e.g. EPERM in a sandbox.
     pub fn attach(pid: u32, reply_pipe: Option<PathBuf>) -> Result<EntryCounter, Errno> {
         let leader = i32::try_from(pid).map_err(|_| Errno::ESRCH)?;
         let mut follower = Follower::new(Stops::Calls, Some(leader));

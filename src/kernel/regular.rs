@@ -23,14 +23,10 @@ const NO_LINKS: u64 = 0x04;
 const IN_ROOT: u64 = 0x10;
 
 /// A file that was opened without access to what is in it: nothing happens to a device, and a FIFO does not wait.
-///
-/// # Errors
-/// If there is none.
 pub fn place(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().read(true).custom_flags(O_PATH).open(path)
 }
 
-/// What to do about links on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
     Refused,
@@ -39,9 +35,6 @@ pub enum Links {
 }
 
 /// The same below `root`, whatever links say.
-///
-/// # Errors
-/// If there is none, or a link is on the way that is refused.
 pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File> {
     let mut bytes = path.as_os_str().as_bytes().to_vec();
     bytes.push(0);

@@ -27,12 +27,10 @@ impl Sources {
         Sources { root: root.into(), container: None }
     }
 
-    /// The value of `$container`, if any.
     pub fn container_variable(&self) -> Option<&str> {
         self.container.as_deref().filter(|name| !name.is_empty())
     }
 
-    /// A file's text without surrounding white space; device trees end their strings with NUL.
     pub fn text(&self, path: &str) -> Option<String> {
         let bytes = fs::read(self.at(path)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
@@ -40,7 +38,6 @@ impl Sources {
         (!text.is_empty()).then(|| text.to_string())
     }
 
-    /// A file that holds a number.
     pub fn number(&self, path: &str) -> Option<f64> {
         self.text(path)?.parse().ok()
     }
@@ -58,12 +55,10 @@ impl Sources {
         Status::parse(self.text("proc/self/status")?).field(field).map(str::to_string)
     }
 
-    /// A file that holds a list of CPUs.
     pub fn cpus(&self, path: &str) -> Option<Vec<u32>> {
         cpu_list(&self.text(path)?)
     }
 
-    /// Whether this process has a capability (one of `capability`) in its user namespace.
     pub fn has(&self, capability: u32) -> bool {
         let held = self.status("CapEff").and_then(|held| u64::from_str_radix(&held, 16).ok()).unwrap_or(0);
         held >> capability & 1 == 1
@@ -73,7 +68,6 @@ impl Sources {
         self.at(path).exists()
     }
 
-    /// The names in a directory, sorted; empty if it cannot be read.
     pub fn list(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.at(path)) else { return Vec::new() };
         let mut names: Vec<String> =
@@ -82,7 +76,6 @@ impl Sources {
         names
     }
 
-    /// The target of a symbolic link.
     pub fn link(&self, path: &str) -> Option<String> {
         Some(fs::read_link(self.at(path)).ok()?.to_string_lossy().into_owned())
     }
@@ -92,13 +85,9 @@ impl Sources {
     }
 }
 
-/// Capabilities (linux/capability.h).
 pub mod capability {
-    /// CAP_SYS_ADMIN.
     pub const SYS_ADMIN: u32 = 21;
-    /// CAP_PERFMON.
     pub const PERFMON: u32 = 38;
-    /// CAP_BPF.
     pub const BPF: u32 = 39;
 }
 

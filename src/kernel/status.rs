@@ -4,7 +4,6 @@ use super::proc_stat;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A status file; empty if the process has ended.
 pub(crate) struct Status(String);
 
 impl Status {
@@ -17,12 +16,10 @@ impl Status {
         Status::read(format!("/proc/{id}/status")).unwrap_or(Status(String::new()))
     }
 
-    /// `None` if the file is not there.
     pub(crate) fn read(path: impl AsRef<Path>) -> Option<Status> {
         proc_stat::read(path).ok().map(Status)
     }
 
-    /// What follows the colon.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
     }
@@ -32,7 +29,6 @@ impl Status {
         self.numbers(name).next()
     }
 
-    /// All numbers of a line; none if it is missing.
     pub(crate) fn numbers<T: FromStr>(&self, name: &str) -> impl DoubleEndedIterator<Item = T> {
         self.field(name).unwrap_or_default().split_ascii_whitespace().filter_map(|word| word.parse().ok())
     }

@@ -5,7 +5,6 @@
 
 use nix::errno::Errno;
 
-/// A system call as it is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
     /// AUDIT_ARCH_* of the gate that it came through.
@@ -14,7 +13,6 @@ pub struct Call {
     pub arguments: [u64; 6],
 }
 
-/// Where in a system call a tracee is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyscallStop {
     Entry(Call),
@@ -64,9 +62,6 @@ impl Info {
 }
 
 /// Where `pid` is stopped.
-///
-/// # Errors
-/// `ESRCH` if it was killed.
 #[allow(unsafe_code)]
 pub fn syscall_stop(pid: i32) -> Result<SyscallStop, Errno> {
     const GET_SYSCALL_INFO: u16 = 0x420e;

@@ -17,7 +17,6 @@ use super::Sources;
 use crate::model::Tax;
 use crate::prose::counted;
 
-/// Everything found, in the order of who looks.
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
     let of_process = [seccomp, traced].into_iter().filter_map(|look| look(sources));
     let held_open = tracing::taxes(sources).into_iter().chain(descriptors::taxes(sources));
@@ -37,7 +36,6 @@ fn traced(sources: &Sources) -> Option<Tax> {
     Some(tax(kind::TRACED, format!("this process is traced by {}", who(sources, &tracer))))
 }
 
-/// Words of the kernel's command line.
 fn option(sources: &Sources, wanted: impl Fn(&str) -> bool) -> Option<String> {
     sources.text("proc/cmdline")?.split_whitespace().find(|word| wanted(word)).map(str::to_string)
 }
@@ -73,49 +71,65 @@ mod tests {
     use super::*;
     use crate::kernel::fake::tree;
 
-    pub fn found(files: &[(&str, &str)]) -> Vec<(String, String)> {
-        let (_keep, sources) = tree(files);
-        taxes(&sources).into_iter().map(|tax| (tax.kind, tax.detail)).collect()
-    }
+    /// Files, and the taxes that they tell of.
+    type Row = (&'static [(&'static str, &'static str)], &'static [(&'static str, &'static str)]);
 
-    fn one(kind: &str, detail: &str) -> Vec<(String, String)> {
-        vec![(kind.to_string(), detail.to_string())]
-    }
+    const STATUS: &str = "proc/self/status";
+    const TICKLESS: &str = "nohz_full=1-3: those CPUs account for time at each entry and exit";
+    const ROWS: &[Row] = &[
+        (&[], &[]),
+        (&[(STATUS, "TracerPid:\t0\nSeccomp:\t0\nSeccomp_filters:\t0\n")], &[]),
+        (&[(STATUS, "Seccomp:\t2\nSeccomp_filters:\t1\n")], &[(kind::SECCOMP, "1 filter run at every system call")]),
+        (&[(STATUS, "Seccomp:\t2\nSeccomp_filters:\t3\n")], &[(kind::SECCOMP, "3 filters run at every system call")]),
+        (&[(STATUS, "Seccomp:\t2\n")], &[(kind::SECCOMP, "mode 2 is on")]),
+        (
+            &[(STATUS, "TracerPid:\t12\n"), ("proc/12/comm", "strace\n")],
+            &[(kind::TRACED, "this process is traced by strace (process 12)")],
+        ),
+        (&[("proc/cmdline", "quiet audit=1 ro\n")], &[(kind::AUDIT, "the kernel was started with audit=1")]),
+        (&[("proc/cmdline", "audit=0 ro\n")], &[]),
+        (
+            &[("proc/7/comm", "auditd\n"), ("proc/8/comm", "kauditd\n")],
+            &[(kind::AUDIT_DAEMON, "auditd (process 7) may have rules that each call is held against")],
+        ),
+        (&[("proc/cmdline", "nohz_full=1-3")], &[(kind::CONTEXT_TRACKING, TICKLESS)]),
+        (&[("sys/devices/system/cpu/nohz_full", "1-3\n")], &[(kind::CONTEXT_TRACKING, TICKLESS)]),
+        (&[("sys/devices/system/cpu/nohz_full", "(null)\n")], &[]),
+        (&[("sys/kernel/tracing/current_tracer", "nop\n"), ("sys/kernel/tracing/set_event", "")], &[]),
+        (
+            &[
+                ("sys/kernel/debug/tracing/current_tracer", "function\n"),
+                ("sys/kernel/debug/tracing/set_event", "sched:sched_switch\nraw_syscalls:sys_enter\n"),
+            ],
+            &[
+                (kind::TRACER, "function is on"),
+                (kind::TRACEPOINTS, "raw_syscalls:sys_enter enabled"),
+                (kind::OTHER_TRACEPOINTS, "sched:sched_switch enabled"),
+            ],
+        ),
+        (
+            &[
+                ("sys/kernel/tracing/current_tracer", "nop\n"),
+                ("sys/kernel/tracing/instances/foo/current_tracer", "nop\n"),
+                ("sys/kernel/tracing/instances/foo/set_event", "syscalls:a\nsyscalls:b\nsyscalls:c\nsyscalls:d\n"),
+            ],
+            &[(kind::TRACEPOINTS, "syscalls:a, syscalls:b, syscalls:c and 1 more enabled in instance foo")],
+        ),
+        (
+            &[(
+                "sys/kernel/debug/kprobes/list",
+                "ffff81 k do_sys_open+0x0 [FTRACE]\nffff82 r vfs_read+0x0 [DISABLED]\n",
+            )],
+            &[(kind::KPROBES, "at do_sys_open+0x0")],
+        ),
+    ];
 
     #[test]
-    fn an_empty_tree_has_none() {
-        assert!(found(&[]).is_empty());
-        assert!(found(&[("proc/self/status", "TracerPid:\t0\nSeccomp:\t0\nSeccomp_filters:\t0\n")]).is_empty());
-    }
-
-    #[test]
-    fn filters_are_counted() {
-        let status = |text| found(&[("proc/self/status", text)]);
-        assert_eq!(status("Seccomp:\t2\nSeccomp_filters:\t1\n"), one("seccomp", "1 filter run at every system call"));
-        assert_eq!(status("Seccomp:\t2\nSeccomp_filters:\t3\n"), one("seccomp", "3 filters run at every system call"));
-        assert_eq!(status("Seccomp:\t2\n"), one("seccomp", "mode 2 is on"));
-    }
-
-    #[test]
-    fn a_tracer_is_named() {
-        let files = [("proc/self/status", "TracerPid:\t12\n"), ("proc/12/comm", "strace\n")];
-        assert_eq!(found(&files), one("ptrace", "this process is traced by strace (process 12)"));
-    }
-
-    #[test]
-    fn audit_is_seen_by_option_and_by_daemon() {
-        let option = "the kernel was started with audit=1";
-        assert_eq!(found(&[("proc/cmdline", "quiet audit=1 ro\n")]), one("audit", option));
-        assert!(found(&[("proc/cmdline", "audit=0 ro\n")]).is_empty());
-        let daemon = found(&[("proc/7/comm", "auditd\n"), ("proc/8/comm", "kauditd\n")]);
-        assert_eq!(daemon, one("audit daemon", "auditd (process 7) may have rules that each call is held against"));
-    }
-
-    #[test]
-    fn cpus_without_ticks_are_seen() {
-        let detail = "nohz_full=1-3: those CPUs account for time at each entry and exit";
-        assert_eq!(found(&[("proc/cmdline", "nohz_full=1-3")]), one("context tracking", detail));
-        assert_eq!(found(&[("sys/devices/system/cpu/nohz_full", "1-3\n")]), one("context tracking", detail));
-        assert!(found(&[("sys/devices/system/cpu/nohz_full", "(null)\n")]).is_empty());
+    fn what_files_tell_of_is_found() {
+        for (files, expected) in ROWS {
+            let found = taxes(&tree(files).1);
+            let found: Vec<(&str, &str)> = found.iter().map(|tax| (tax.kind.as_str(), tax.detail.as_str())).collect();
+            assert_eq!(found, *expected, "{files:?}");
+        }
     }
 }

@@ -39,7 +39,6 @@ const SUFFIX: &str = ".tmp";
 /// A file that is removed when dropped, unless it was given its final name.
 pub struct Temporary {
     file: File,
-    /// Its name, if it has one.
     name: Option<TempPath>,
     folder: PathBuf,
     _lock: Option<lock::Locked>,
@@ -47,9 +46,6 @@ pub struct Temporary {
 
 impl Temporary {
     /// A new file in `folder` with `mode`, less the umask.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub fn beside(folder: &Path, mode: u32) -> io::Result<Temporary> {
         if let Some(file) = nameless(folder, mode) {
             let lock = lock::alone(file.try_clone()?);
@@ -70,9 +66,6 @@ impl Temporary {
     }
 
     /// Moves it to `path`, replacing any file there; `is_new` if there seems to be none.
-    ///
-    /// # Errors
-    /// If it cannot be linked or renamed.
     pub fn become_file(mut self, path: &Path, is_new: bool) -> io::Result<()> {
         let name = match self.name.take() {
             Some(name) => name,

@@ -5,17 +5,11 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, Builder, JoinHandle, Scope};
 
 /// Starts a thread.
-///
-/// # Errors
-/// Why there can be none, and what to do.
 pub fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {
     Builder::new().spawn(work).map_err(refused)
 }
 
 /// Starts a thread that ends before `scope` does.
-///
-/// # Errors
-/// As [`start`].
 pub fn start_in<'scope>(scope: &'scope Scope<'scope, '_>, work: impl FnOnce() + Send + 'scope) -> io::Result<()> {
     Builder::new().spawn_scoped(scope, work).map(drop).map_err(refused)
 }
@@ -28,9 +22,6 @@ fn refused(error: io::Error) -> io::Error {
 /// Hands what `work` makes of each of `count` to `take`, in order; on as many threads as there are processors. A thread waits
 /// until its result is taken, so that there is one for each thread in memory. What a thread that cannot be started would have
 /// done is done by the caller's.
-///
-/// # Errors
-/// The first of `take`, which ends it.
 pub fn in_order<T: Send, E>(
     count: usize,
     work: impl Fn(usize) -> T + Sync,

@@ -42,7 +42,6 @@ pub fn seize(tid: i32, more: Options) -> Result<(), Errno> {
     ptrace::interrupt(Pid::from_raw(tid))
 }
 
-/// Whose report to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     Any,
@@ -59,9 +58,6 @@ pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
 }
 
 /// Takes the report that `pid` has stopped, never that of its end; `None` if it was killed while it was stopped.
-///
-/// # Errors
-/// As `wait`.
 pub fn take_stop(pid: i32) -> Result<Option<Report>, Errno> {
     let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
     Ok(wait_id(Whose::One(pid), options)?.map(|(_, event)| event))
@@ -107,9 +103,6 @@ fn report(code: i32, status: i32) -> Report {
 }
 
 /// Reaps a child or tracee that has ended; returns the kernel's accounting of it and the children that it waited for.
-///
-/// # Errors
-/// `ECHILD` if it has been reaped.
 #[allow(unsafe_code)]
 pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two given variables.
@@ -122,9 +115,7 @@ pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
-    /// To its next system call stop.
     ToCall,
-    /// To its next event.
     ToEvent,
     Detach,
 }
@@ -145,9 +136,6 @@ pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
 }
 
 /// Leaves a group-stopped tracee stopped, but reporting what wakes it (ptrace(2), PTRACE_LISTEN).
-///
-/// # Errors
-/// `ESRCH` if it was killed.
 #[allow(unsafe_code)]
 pub fn listen(pid: i32) -> Result<(), Errno> {
     // SAFETY: PTRACE_LISTEN takes no address and no data, and accesses none of our memory.
@@ -179,9 +167,6 @@ pub fn read_text(pid: i32, address: u64) -> Option<Vec<u8>> {
 
 /// Reads the memory of `pid` from `address` to the end of its page, at most as much as `buffer` holds; returns the
 /// number of bytes.
-///
-/// # Errors
-/// `EFAULT` if that memory cannot be read.
 pub fn read_page(pid: i32, address: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
     const PAGE: u64 = 4096;
     let rest = usize::try_from(PAGE - address % PAGE).unwrap_or(0).min(buffer.len());
@@ -216,14 +201,5 @@ mod tests {
         assert_eq!(report(libc::CLD_TRAPPED, exec), expected);
         // A real-time signal.
         assert_eq!(report(libc::CLD_TRAPPED, 40), Report::Signal(40));
-    }
-
-    #[test]
-    fn our_own_executable_is_of_our_architecture() {
-        let pid = std::process::id().cast_signed();
-        let native = [("x86_64", 0xC000_003E), ("aarch64", 0xC000_00B7), ("riscv64", 0xC000_00F3)];
-        let expected = native.iter().find(|(name, _)| *name == std::env::consts::ARCH);
-        assert_eq!(Some(executable_architecture(pid)), expected.map(|(_, number)| *number));
-        assert!(is_thread_of(pid, pid));
     }
 }

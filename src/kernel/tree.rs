@@ -9,9 +9,6 @@ use std::fs;
 
 /// Checks that /proc shows this process's PID namespace: it shows that of whoever mounted it, which may be another one
 /// after unshare(1) or in a misconfigured container.
-///
-/// # Errors
-/// What is wrong with it, and what to do.
 pub fn check_numbers() -> Result<(), String> {
     const ADVICE: &str =
         "mount one for this namespace, as 'mount -t proc proc /proc' or 'unshare --pid --fork --mount-proc' do";
@@ -79,12 +76,5 @@ mod tests {
         let shows = |text: &str| shows_other_numbers(&Status::parse(text.to_string()));
         assert!(shows("Name:\ta\nNSpid:\t812\t4\n"));
         assert!(!shows("Name:\ta\nNSpid:\t4\n") && !shows("Name:\ta\n"));
-    }
-
-    #[test]
-    fn this_process_is_in_its_own_tree() {
-        let this = std::process::id();
-        assert!(processes(this).contains(&this) && peak_rss_kib(this) > 0);
-        assert!(!processes(std::os::unix::process::parent_id()).contains(&this));
     }
 }

@@ -50,7 +50,6 @@ impl From<Used> for Usage {
 }
 
 impl Used {
-    /// User and system time, in nanoseconds.
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }
@@ -73,7 +72,6 @@ fn cpu_ns(who: UsageWho) -> u64 {
     getrusage(who).map_or(0, |usage| Used::from(usage.as_ref()).cpu_ns())
 }
 
-/// CPU time of this process alone, in nanoseconds.
 pub fn own_cpu_ns() -> u64 {
     cpu_ns(UsageWho::RUSAGE_SELF)
 }
@@ -113,12 +111,5 @@ mod tests {
         assert_eq!((usage.user_ns, usage.system_ns), (Some(250_000_000), Some(500_000_000)));
         assert_eq!(parse("", 10_000_000), None);
         assert!(of_process(std::process::id()).minor_faults.is_some_and(|faults| faults > 0));
-    }
-
-    #[test]
-    fn shares_are_added() {
-        let mut sum = Used { user_ns: 10, minor_faults: 3, ..Used::default() };
-        sum.add(&Used { user_ns: 5, ran_ns: 7, ..Used::default() }, 0.5);
-        assert_eq!(sum, Used { user_ns: 13, minor_faults: 3, ran_ns: 4, ..Used::default() });
     }
 }

@@ -24,7 +24,6 @@ impl<'ast> Visit<'ast> for BareNumbers {
     }
 }
 
-/// The function's name where it is one of `VARIADIC`.
 fn variadic(function: &syn::Expr) -> Option<String> {
     let syn::Expr::Path(path) = function else { return None };
     let mut names = path.path.segments.iter().rev().map(|segment| segment.ident.to_string());

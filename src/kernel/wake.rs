@@ -25,9 +25,6 @@ extern "C" fn nothing(_: libc::c_int) {}
 impl Waker {
     /// Starts watching. Sets `stop` after the time `after`, if given.
     #[allow(unsafe_code)]
-    ///
-    /// # Errors
-    /// If no thread can be started.
     pub fn start(stop: Arc<AtomicBool>, after: Option<Duration>) -> io::Result<Waker> {
         let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
         // SAFETY: the handler does nothing, which is always safe. Without SA_RESTART it interrupts waits. The only

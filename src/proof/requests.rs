@@ -18,9 +18,6 @@ const PAIRS: usize = 6;
 
 /// Entries per iteration by name: the first difference that is seen twice in a row, else the median of all. `request` counts
 /// those of one request; requests grow to about `long`.
-///
-/// # Errors
-/// The failure of a request.
 pub fn per_iteration(
     planned: &Planned,
     long: Duration,
@@ -49,9 +46,6 @@ pub fn per_iteration(
 
 /// Entries per iteration of a case that seems to make none, over as many iterations as take about `long`: those of a buffer that
 /// is refilled once in a while, of a lock that sleeps, of a clock that leaves the vDSO.
-///
-/// # Errors
-/// The failure of a request.
 pub fn rare(
     limit: Option<u64>,
     long: Duration,

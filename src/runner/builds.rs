@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::rc::Rc;
 
-/// Something that can be started.
 #[derive(Clone)]
 pub enum Built {
     /// A probe that was built for another environment.
@@ -28,7 +27,6 @@ pub enum Built {
 
 pub struct Snippet {
     language: Language,
-    /// The interpreter, or the compiler with its first arguments.
     tool: Vec<OsString>,
     directory: PathBuf,
     filled: Filled,
@@ -48,13 +46,11 @@ impl Built {
         }
     }
 
-    /// How its standard error is reported to the user.
     pub fn wording(self) -> Option<ErrorWording> {
         let Built::Snippet(snippet) = self else { return None };
         Some(Rc::new(move |message| snippet.filled.explain(&snippet.language, message)))
     }
 
-    /// The language's bounds of the clock's cost and step, in nanoseconds.
     pub fn clock(&self) -> Vec<(&'static str, f64)> {
         let Built::Snippet(snippet) = self else { return Vec::new() };
         let language = &snippet.language;
@@ -84,21 +80,16 @@ pub struct Builds {
     cache: Cache,
     probes: BTreeMap<String, Result<PathBuf, Failure>>,
     snippets: BTreeMap<Case, Result<Rc<Snippet>, Failure>>,
-    /// Programs and versions by language.
     tools: BTreeMap<String, Result<(Language, PathBuf, String), Failure>>,
 }
 
 impl Builds {
-    /// `run` is the run's directory, used if no cache can be kept.
     pub fn new(run: &Path) -> Builds {
         let cache = Cache::open(run);
         Builds { cache, probes: BTreeMap::new(), snippets: BTreeMap::new(), tools: BTreeMap::new() }
     }
 
     /// The program for `case`, built now if it has not been.
-    ///
-    /// # Errors
-    /// What is missing, or what the compiler says.
     pub fn get(&mut self, case: &Case) -> Result<Built, Failure> {
         match &case.language {
             None => self.probe(&case.environment).map(Built::Probe),
@@ -106,25 +97,18 @@ impl Builds {
         }
     }
 
-    /// The directory of everything that was built.
     pub fn directory(&self) -> &Path {
         self.cache.directory()
     }
 
-    /// Warnings about damaged builds in the cache.
     pub fn warnings(&self) -> Vec<String> {
         self.cache.warnings()
     }
 
-    /// Whether the probe of an environment must be built first.
     pub fn lacks(&self, environment: &str) -> bool {
         Environment::find(environment).is_ok_and(|environment| environment.is_unbuilt(&self.cache))
     }
 
-    /// The probe of an environment, built now if it has not been.
-    ///
-    /// # Errors
-    /// What is missing, or what the compiler says.
     pub fn probe(&mut self, environment: &str) -> Result<PathBuf, Failure> {
         let cache = &self.cache;
         let build = || Environment::find(environment)?.probe(cache);

@@ -7,9 +7,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The operations of the probe at `path`, in the order of its areas.
-///
-/// # Errors
-/// If the probe cannot be started or does not print a catalogue.
 pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     // A bare root has no /dev/null, which would be the input otherwise.
     let output = output(Command::new(path).arg("--list").stdin(Stdio::piped()));
@@ -25,9 +22,6 @@ pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
 }
 
 /// The operations that the probe's `--list` prints, one per line.
-///
-/// # Errors
-/// The first line that is not an operation.
 pub fn parse_catalogue(text: &str) -> Result<Vec<Operation>> {
     text.lines().map(parse_line).collect()
 }
@@ -53,7 +47,6 @@ fn parse_line(line: &str) -> Result<Operation> {
     })
 }
 
-/// The bits of `probe.h`.
 fn traits(flags: u32) -> Traits {
     let has = |bit: u32| flags & bit != 0;
     Traits { switches: has(1), children: has(2), machine: has(4), faults: has(8), history: has(16) }

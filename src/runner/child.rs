@@ -1,9 +1,6 @@
 //! One worker process: writes lines to its input, reads lines from its output within a timeout, and ends it.
-
-#![allow(
-    clippy::missing_errors_doc,
-    reason = "unless they say otherwise, they fail with the probe's error, that it ended, or that it took longer than `timeout`"
-)]
+//!
+//! Unless they say otherwise, functions fail with the probe's error, that it ended, or that it took longer than `timeout`.
 
 mod ended;
 
@@ -32,7 +29,6 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Turns a worker's standard error into a message for the user.
 pub type ErrorWording = Rc<dyn Fn(&str) -> String>;
 
 /// A running worker. Dropping it ends its whole process group and removes its directory.
@@ -46,7 +42,6 @@ pub struct Child {
     orderly: bool,
     /// Whether its timeouts are of its CPU time.
     by_cpu_time: bool,
-    /// What the probe said to a hello, if it was asked.
     hello: Option<Facts>,
 }
 
@@ -63,11 +58,9 @@ const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 
 /// A wait of which only a part counts may take so many times as long as its timeout.
 const BUSY: u32 = 20;
-/// How often a worker that is waited for is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// How long to wait for an answer.
 #[derive(Clone, Copy)]
 pub struct Deadline {
     began: Instant,
@@ -85,7 +78,6 @@ enum Counts {
     Blocked(Duration),
 }
 
-/// Whether a wait of `elapsed` is over, of which `counted` counts.
 fn is_over(elapsed: Duration, counted: Duration, timeout: Duration) -> bool {
     elapsed >= timeout && (counted >= timeout || elapsed >= timeout * BUSY)
 }
@@ -93,9 +85,6 @@ fn is_over(elapsed: Duration, counted: Duration, timeout: Duration) -> bool {
 impl Child {
     /// Starts what `command` makes of its own directory there, in its own process group. Its standard error goes to a file in
     /// that directory.
-    ///
-    /// # Errors
-    /// A failure of kind `Start` that names the program.
     pub fn start(
         command: impl FnOnce(&Path) -> Command,
         run: &Rc<RefCell<RunDirectory>>,
@@ -135,7 +124,6 @@ impl Child {
         self.by_cpu_time = true;
     }
 
-    /// When a wait that begins now is over.
     pub fn deadline(&self, timeout: Duration) -> Deadline {
         let used = self.by_cpu_time.then(|| self.cpu_time()).flatten();
         Deadline { began: Instant::now(), timeout, counts: used.map_or(Counts::All, Counts::Cpu) }
@@ -151,7 +139,6 @@ impl Child {
         is_over(elapsed, counted.unwrap_or(elapsed), timeout)
     }
 
-    /// How long its first thread has been on a CPU or has waited for one; `None` if the system does not tell.
     fn worked(&self) -> Option<Duration> {
         let time = ThreadClock::open(self.process.id().cast_signed())?.read()?;
         Some(Duration::from_nanos(time.cpu_ns + time.waiting_ns))
@@ -172,9 +159,6 @@ impl Child {
     }
 
     /// Writes one line to the worker's input.
-    ///
-    /// # Errors
-    /// Why the process ended, if it did.
     pub fn send(&mut self, line: &str) -> Result<(), Failure> {
         let input = self.process.stdin.as_mut();
         let written = input.map(|input| input.write_all(format!("{line}\n").as_bytes()));
@@ -186,9 +170,6 @@ impl Child {
 
     /// Greets a probe that a user's command started: sends `request` (probe/alone.h) and skips the lines that the command prints
     /// before the answer.
-    ///
-    /// # Errors
-    /// As `ready`, or that there is no probe; with what the command printed.
     pub fn meet(&mut self, request: &str, timeout: Duration) -> Result<(), Failure> {
         let mut noise = Noise::default();
         let deadline = self.deadline(timeout);
@@ -220,7 +201,6 @@ impl Child {
         }
     }
 
-    /// The last line that it wrote to standard error; empty for none.
     fn last_error(&self) -> String {
         let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
         errors.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_string()
@@ -249,7 +229,6 @@ impl Child {
         }
     }
 
-    /// Closes the worker's input.
     pub fn end_input(&mut self) {
         drop(self.process.stdin.take());
     }
@@ -264,13 +243,11 @@ impl Child {
         parse_ready(&self.line(deadline)?)
     }
 
-    /// Sends the request for k batches of n iterations and reads the reply.
     pub fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
         self.send(&format!("{n} {k}"))?;
         self.reply(timeout)
     }
 
-    /// Reads the reply to a request that was sent.
     pub fn reply(&mut self, timeout: Duration) -> Result<Reply, Failure> {
         let deadline = self.deadline(timeout);
         let mut reply = Reply::default();
@@ -282,19 +259,16 @@ impl Child {
         Ok(reply)
     }
 
-    /// Lets a timer sample the mode of the operation for about `time` of CPU time, in whole milliseconds.
     pub fn sample(&mut self, time: Duration, timeout: Duration) -> Result<ModeSamples, Failure> {
         self.send(&format!("sample {}", time.as_millis()))?;
         parse_sampled(&self.line(self.deadline(timeout))?)
     }
 
-    /// Lets a native probe prepare n iterations, whose run is to be counted; it then waits.
     pub fn prepare_count(&mut self, n: u64, timeout: Duration) -> Result<(), Failure> {
         self.send(&format!("count {n}"))?;
         expect("prepared", &self.line(self.deadline(timeout))?)
     }
 
-    /// Runs the iterations that were prepared.
     pub fn run_count(&mut self, timeout: Duration) -> Result<(), Failure> {
         self.send("run")?;
         expect("counted", &self.line(self.deadline(timeout))?)
@@ -309,7 +283,6 @@ impl Child {
         Ok(singles.calls())
     }
 
-    /// Reads one line.
     pub fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
@@ -324,14 +297,12 @@ impl Child {
         }
     }
 
-    /// The failure of a process that floods its output.
     fn flood(&mut self, what: &str) -> Failure {
         self.orderly = false;
         let text = format!("the worker printed {what}, which is not part of the protocol: stopped");
         Failure::new(FailureKind::Crashed, text)
     }
 
-    /// Returns when there is output or the output has ended.
     fn wait_for_output(&mut self, deadline: Deadline) -> Result<(), Failure> {
         let Some(output) = &self.process.stdout else { return Err(self.ended()) };
         loop {
@@ -397,7 +368,6 @@ impl Child {
         }
     }
 
-    /// The name in /proc of the pipe for replies.
     pub fn reply_pipe(&self) -> Option<PathBuf> {
         let fd = self.process.stdout.as_ref()?.as_raw_fd();
         fs::read_link(format!("/proc/self/fd/{fd}")).ok()

@@ -28,17 +28,11 @@ pub struct RunDirectory {
 
 impl RunDirectory {
     /// Has the janitor remove what dead runs left and create the directory, then puts the probe into it.
-    ///
-    /// # Errors
-    /// If no candidate is a directory that is safe, has room, and permits executing programs; it names all of them.
     pub fn create() -> Result<RunDirectory> {
         Self::create_somewhere(true)
     }
 
     /// The same without the probe: for its janitor.
-    ///
-    /// # Errors
-    /// As [`RunDirectory::create`].
     pub fn create_empty() -> Result<RunDirectory> {
         Self::create_somewhere(false)
     }
@@ -60,9 +54,6 @@ impl RunDirectory {
 
     /// Creates one below `parent`, which the user chose for the files of operations. Only one with programs needs a file
     /// system that permits executing them.
-    ///
-    /// # Errors
-    /// Why that is no directory for it.
     pub fn create_below(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
         Self::create_in(parent, with_programs).with_context(|| format!("cannot measure in {}", parent.display()))
     }
@@ -91,30 +82,23 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Its path, absolute and without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The run's number, as in the workers' environment.
     pub fn number(&self) -> &str {
         &self.number
     }
 
-    /// The variable by which the janitor finds the run's processes.
     pub fn mark(&self) -> CString {
         CString::new(format!("{}={}", private::RUN_VARIABLE, self.number)).unwrap_or_default()
     }
 
-    /// The native probe's executable.
     pub fn probe(&self) -> PathBuf {
         self.path.join("probe")
     }
 
     /// Copies the program at `path` beside the probe, where it finds the probe's companions, and returns the copy's path.
-    ///
-    /// # Errors
-    /// If it is not an executable file, or cannot be copied.
     pub fn add_program(&self, name: &str, path: &Path) -> Result<PathBuf> {
         ensure!(path.exists(), "there is no such file");
         ensure!(is_executable(path), "it is not an executable file");
@@ -128,9 +112,6 @@ impl RunDirectory {
     }
 
     /// Notes for the janitor, of this run or of the next, that podman may keep containers of this run.
-    ///
-    /// # Errors
-    /// If the note cannot be written.
     pub fn note_containers(&self) -> Result<()> {
         let note = self.path.join("containers");
         if !note.exists() {
@@ -140,9 +121,6 @@ impl RunDirectory {
     }
 
     /// A new empty directory for one worker.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub fn worker_directory(&mut self) -> Result<PathBuf> {
         self.workers += 1;
         let path = self.path.join(format!("worker-{}", self.workers));
@@ -151,9 +129,6 @@ impl RunDirectory {
     }
 
     /// The directory of fixtures, beside those of the workers; created if it does not exist.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub fn fixture_directory(&self) -> Result<PathBuf> {
         let path = self.path.join(super::fixtures::DIRECTORY);
         private::make(&path)?;

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// The compiler that built the probe, as it names itself.
 pub const COMPILER: &str = env!("SYSCOST_COMPILER");
 
 /// Name and contents of the files in a run's directory. An empty one could not be built when syscost was, or is
@@ -21,19 +20,13 @@ pub const FILES: &[(&str, &[u8])] = &[
     (CONFINE, include_bytes!(concat!(env!("OUT_DIR"), "/confine"))),
 ];
 
-/// The dynamically linked probe that a static tool brings (probe/loader.c).
 pub const DYNAMIC_PROBE: &str = "probe-dynamic";
 
-/// The launcher of environments in that directory (probe/extra/confine.c).
 pub const CONFINE: &str = "confine";
 
-/// The program that creates and removes a run's directory.
 pub const JANITOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/janitor"));
 
 /// Creates a file with exactly this `mode`, whatever the umask.
-///
-/// # Errors
-/// If it exists or cannot be created.
 pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
     file.set_permissions(Permissions::from_mode(mode))?;
@@ -41,9 +34,6 @@ pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
 }
 
 /// Writes a new file that only this user can execute.
-///
-/// # Errors
-/// If it exists or cannot be written; the message names it.
 pub fn write_program(path: &Path, contents: &[u8]) -> Result<()> {
     let written = create_private(path, 0o700).and_then(|mut file| file.write_all(contents));
     written.with_context(|| format!("cannot write {}", path.display()))

@@ -11,10 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Interrupt(pub Arc<AtomicBool>);
 
 impl Interrupt {
-    /// One that these signals set from now on.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
     pub fn on_signals() -> Result<Interrupt> {
         let interrupt = Interrupt::default();
         stop_by(Arc::clone(&interrupt.0));
@@ -24,7 +20,6 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Whether the run should end.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -25,9 +25,6 @@ pub struct Janitor {
 
 impl Janitor {
     /// Starts it. It removes what dead runs left below `parent` and creates a directory there, whose name is returned.
-    ///
-    /// # Errors
-    /// What it could not do, or why it could not be started.
     pub fn start(parent: &Path) -> Result<(Janitor, String)> {
         let start = |program: io::Result<Embedded>| spawn(&program?.path(), parent);
         let started = start(Embedded::in_memory(NAME, JANITOR));
@@ -51,13 +48,11 @@ impl Janitor {
         }
     }
 
-    /// Sends it a line, and waits until it has done what that asks for.
     pub fn ask(&mut self, line: &str) {
         self.tell(line);
         self.line();
     }
 
-    /// Its next line; empty if it has ended.
     fn line(&mut self) -> String {
         let mut line = String::new();
         let _ = self.output.as_mut().map(|output| output.read_line(&mut line));

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 static LANGUAGES: Dir = include_dir!("$CARGO_MANIFEST_DIR/languages");
 
-/// Other names of languages.
 const ALIASES: [(&str, &str); 7] = [
     ("c++", "cpp"),
     ("golang", "go"),
@@ -47,16 +46,12 @@ pub struct Language {
     pub warm_up: bool,
     pub clock_cost_ns: f64,
     pub clock_step_ns: f64,
-    /// The loop itself.
     #[serde(skip)]
     pub loop_text: String,
 }
 
 impl Language {
     /// All languages, by name.
-    ///
-    /// # Errors
-    /// If a `language.toml` violates the contract.
     pub fn all() -> Result<Vec<Language>> {
         let mut all = LANGUAGES.dirs().map(Language::read).collect::<Result<Vec<_>>>()?;
         all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -64,9 +59,6 @@ impl Language {
     }
 
     /// The language called `name`, or known by that other name.
-    ///
-    /// # Errors
-    /// If there is none; the message lists those that exist.
     pub fn find(name: &str) -> Result<Language> {
         let all = Language::all()?;
         let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
@@ -90,10 +82,6 @@ impl Language {
         Ok(language)
     }
 
-    /// The path of its compiler or interpreter.
-    ///
-    /// # Errors
-    /// What is missing, and the usual name of the package.
     pub fn program(&self) -> Result<PathBuf> {
         let found = self.programs.iter().find_map(|program| on_path(program));
         found.with_context(|| {

@@ -40,7 +40,6 @@ impl Noise {
     }
 }
 
-/// How programs say that something is there already.
 const ALREADY: [&str; 3] = ["File exists", "already exists", "already in use"];
 const ONCE_PER_CASE: &str = "the command is started once per case and must work each time: let it replace what it made before \
                              (mkdir -p, ln -sf), or copy files and start containers beforehand";

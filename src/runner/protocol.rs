@@ -1,9 +1,6 @@
 //! The probe's text protocol: parses its lines. Pure; `child` moves the bytes.
-
-#![allow(
-    clippy::missing_errors_doc,
-    reason = "they fail with that of an `error` line, or that the line is not part of the protocol"
-)]
+//!
+//! Functions fail with that of an `error` line, or that the line is not part of the protocol.
 
 use crate::model::{Batch, Facts, Failure, FailureKind, ModeSamples, Reply};
 
@@ -51,7 +48,6 @@ pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
     Ok(ModeSamples { user, system })
 }
 
-/// Reads a line that is just this word.
 pub fn expect(word: &str, line: &str) -> Result<(), Failure> {
     if line == word { Ok(()) } else { Err(failure_in(line)) }
 }
@@ -100,27 +96,21 @@ mod tests {
     }
 
     #[test]
-    fn errors_carry_the_errno_and_its_kind() {
+    fn what_is_no_answer_is_a_failure() {
+        let added = |line: &str| add_line(&mut Reply::default(), line).unwrap_err();
         let refused = parse_ready("error ENOSYS futex: Function not implemented").unwrap_err();
-        assert_eq!(refused.kind, FailureKind::Unsupported);
-        assert_eq!(refused.message, "ENOSYS: futex: Function not implemented");
-        assert_eq!(parse_ready("error - no such operation").unwrap_err().message, "no such operation");
-        for line in ["hello", "1 2 3", "total 1 2", ""] {
-            assert_eq!(add_line(&mut Reply::default(), line).unwrap_err().kind, FailureKind::Crashed, "{line}");
+        for (failure, kind, message) in [
+            (refused, FailureKind::Unsupported, "ENOSYS: futex: Function not implemented"),
+            (parse_ready("error - no such operation").unwrap_err(), FailureKind::Failed, "no such operation"),
+            (parse_sampled("error EIO read: I/O error").unwrap_err(), FailureKind::Failed, "EIO: read: I/O error"),
+            (added("-3599999797000 0"), FailureKind::Failed, "the clock was set back during a batch"),
+        ] {
+            assert!(failure.kind == kind && failure.message.starts_with(message), "{failure}");
         }
-    }
-
-    #[test]
-    fn a_batch_during_which_the_clock_was_set_back_says_so() {
-        let failure = add_line(&mut Reply::default(), "-3599999797000 0").unwrap_err();
-        assert_eq!(failure.kind, FailureKind::Failed);
-        assert!(failure.message.starts_with("the clock was set back during a batch"), "{failure}");
-    }
-
-    #[test]
-    fn samples_of_the_mode_are_two_counts() {
+        for line in ["hello", "1 2 3", "total 1 2", ""] {
+            assert_eq!(added(line).kind, FailureKind::Crashed, "{line}");
+        }
         assert_eq!(parse_sampled("sampled 120 1500"), Ok(ModeSamples { user: 120, system: 1500 }));
-        assert_eq!(parse_sampled("error EIO read: I/O error").unwrap_err().message, "EIO: read: I/O error");
         for line in ["sampled", "sampled 1", "sampled 1 -2", "sampled 1 2 3", "total 1 2"] {
             assert_eq!(parse_sampled(line).unwrap_err().kind, FailureKind::Crashed, "{line}");
         }

@@ -21,9 +21,6 @@ impl Default for Singles {
 
 impl Singles {
     /// Adds a line; true if it was the last. Buckets of a class come in ascending order, so that there is an end to them.
-    ///
-    /// # Errors
-    /// The failure in an `error` line, or that the line is not part of the protocol.
     pub fn add_line(&mut self, line: &str) -> Result<bool, Failure> {
         if line.starts_with("singles ") {
             self.facts = parse_facts("singles", line)?;

@@ -4,10 +4,8 @@ use super::language::Language;
 use crate::model::Case;
 use regex_lite::Regex;
 
-/// A program made of a loop and a snippet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filled {
-    /// The source text.
     pub text: String,
     /// The position of each part of the user's text: name, first line in `text` (from 1), number of lines.
     parts: Vec<(&'static str, usize, usize)>,
@@ -20,7 +18,6 @@ pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
     expression.into_iter().chain([language.statement.as_str()]).collect()
 }
 
-/// Fills the holes of the language's loop; `form` wraps the body.
 pub fn fill(language: &Language, case: &Case, form: &str) -> Filled {
     let body = parameters(case, &case.operation);
     let wrapped = if body.trim().is_empty() { String::new() } else { form.replace("{{body}}", &body) };

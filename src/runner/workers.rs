@@ -18,11 +18,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 pub struct Workers {
-    /// The CPUs of workers and of this process.
     pub placement: Placement,
-    /// Ends waiting for workers.
     pub interrupt: Interrupt,
-    /// How long a worker may take for its set-up, and for one request.
     pub timeout: Duration,
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
@@ -34,7 +31,6 @@ pub struct Workers {
     variants: BTreeMap<String, Variant>,
     /// The raised limit of open files, which workers do not inherit.
     raised: Option<Raised>,
-    /// Whether a worker was found on another CPU than the measuring one.
     strayed: Rc<Cell<bool>>,
 }
 
@@ -46,12 +42,10 @@ struct Variant {
     directory: Option<Rc<RefCell<RunDirectory>>>,
 }
 
-/// Pipes to each worker, and room for other files.
 const DESCRIPTORS_PER_WORKER: u64 = 2;
 const SPARE_DESCRIPTORS: u64 = 32;
 
 impl Workers {
-    /// Workers in the run's `directory`; nothing is started yet.
     pub fn new(directory: RunDirectory, placement: Placement, interrupt: Interrupt, timeout: Duration) -> Workers {
         let builds = RefCell::new(Builds::new(directory.path()));
         let directory = Rc::new(RefCell::new(directory));
@@ -75,15 +69,11 @@ impl Workers {
         self.variants.insert(name.to_string(), Variant { probe: None, directory });
     }
 
-    /// From now on, `environment` is one of those that cases may name.
     pub fn add_environment(&mut self, environment: Environment) {
         self.own.insert(environment.name.clone(), environment);
     }
 
     /// Adds a variant whose probe is a copy of the program at `path`.
-    ///
-    /// # Errors
-    /// If it is not an executable file, or cannot be copied.
     pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
         let probe = self.directory.borrow().add_program("probe-versus", path)?;
         self.variants.insert(name.to_string(), Variant { probe: Some(probe), directory: None });
@@ -101,7 +91,6 @@ impl Workers {
         self.raised = self.raised.or(limits::raise(Workers::descriptors(workers)).ok().flatten());
     }
 
-    /// Set if a worker was found on another CPU than it was started on.
     pub fn strayed(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.strayed)
     }
@@ -115,68 +104,44 @@ impl Workers {
     }
 
     /// Starts a program in a worker's directory of its own, which is no worker itself but, say, the machine of some.
-    ///
-    /// # Errors
-    /// A failure of kind `Start`.
     pub fn start_program(&self, command: impl FnOnce(&Path) -> Command) -> Result<Child, Failure> {
         self.placement.on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, None))
     }
 
     /// The probe that is built for an environment; its companions are beside it.
-    ///
-    /// # Errors
-    /// What is missing, or the compiler's message.
     pub fn probe_of(&self, environment: &str) -> Result<PathBuf, Failure> {
         self.builds.borrow_mut().probe(environment)
     }
 
-    /// Whether the probe of an environment must be built first, which takes seconds.
     pub fn lacks_probe_of(&self, environment: &str) -> bool {
         self.builds.borrow().lacks(environment)
     }
 
     /// The program that is built for a case; one of a snippet speaks the protocol on descriptors 3 and 4.
-    ///
-    /// # Errors
-    /// What is missing, or the compiler's message.
     pub fn program_of(&self, case: &Case) -> Result<PathBuf, Failure> {
         Ok(self.builds.borrow_mut().get(case)?.command().get_program().into())
     }
 
-    /// The probe that runs an operation.
-    ///
-    /// # Errors
-    /// What is missing, or the compiler's message.
     pub fn program(&self, case: &Case) -> Result<PathBuf, Failure> {
         Ok(self.built(case)?.map_or_else(|| self.probe(), |built| built.command().get_program().into()))
     }
 
     /// The directories of fixtures: one, or one in each directory that operations work in.
-    ///
-    /// # Errors
-    /// If one cannot be created.
     pub fn fixture_directories(&self) -> anyhow::Result<Vec<PathBuf>> {
         let others = self.variants.values().filter_map(|variant| variant.directory.as_ref());
         std::iter::once(&self.directory).chain(others).map(|own| own.borrow().fixture_directory()).collect()
     }
 
     /// Builds what `case` needs, if that has not been done.
-    ///
-    /// # Errors
-    /// What is missing, or the compiler's message about the user's text.
     pub fn prepare(&self, case: &Case) -> Result<(), Failure> {
         self.built(case).map(drop)
     }
 
-    /// Warnings about damaged builds in the cache.
     pub fn warnings(&self) -> Vec<String> {
         self.builds.borrow().warnings()
     }
 
     /// Starts the process, which then waits for its first line; `padding` is in bytes.
-    ///
-    /// # Errors
-    /// A failure of kind `Start`, or of the build.
     pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
         let environment = self.environment(&case.environment)?;
         self.check_startable(&environment)?;
@@ -241,7 +206,6 @@ impl Workers {
         if own { self.builds.borrow_mut().probe(&environment.name).map(Some) } else { Ok(Some(self.probe())) }
     }
 
-    /// The child after its probe said hello, where it must.
     fn met(&self, mut child: Child, environment: &Environment) -> Result<Child, Failure> {
         let (cpu, guard) = match &environment.meeting {
             Meeting::Known => return Ok(child),
@@ -254,9 +218,6 @@ impl Workers {
     }
 
     /// Starts the process and waits until it is ready; returns the worker and what it reports about itself.
-    ///
-    /// # Errors
-    /// As `start`, or the worker's error.
     pub fn start_ready(&self, case: &Case, padding: usize) -> Result<(Child, Facts), Failure> {
         let mut child = self.start(case, padding)?;
         self.settle(case)?;
@@ -287,9 +248,6 @@ impl Workers {
     }
 
     /// The environment called `name`; the native one for a variant.
-    ///
-    /// # Errors
-    /// That there is none, or what it needs.
     pub fn environment(&self, name: &str) -> Result<Environment, Failure> {
         let name = if self.variants.contains_key(name) { NATIVE } else { name };
         let found = self.own.get(name).map_or_else(|| Environment::find(name), |own| Ok(own.clone()));

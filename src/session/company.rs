@@ -8,19 +8,16 @@ use crate::runner::Workers;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The measuring CPU, and what happened to it.
 pub struct Company {
     cpu: Option<u32>,
     claim: Claim,
     gone: Option<&'static str>,
-    /// Whether workers were found on other CPUs.
     strayed: Rc<Cell<bool>>,
     /// For how long the control group's quota had stopped its processes when the run began, and at the last look; in nanoseconds.
     throttled_ns: Option<(u64, u64)>,
 }
 
 impl Company {
-    /// Claims the CPU that `workers` run on.
     pub fn begin(workers: &Workers) -> Company {
         let cpu = workers.placement.measuring;
         let throttled_ns = quota::throttled_ns(&Sources::default()).map(|ns| (ns, ns));
@@ -36,7 +33,6 @@ impl Company {
         }
     }
 
-    /// Warnings about a quota that stopped the run, about other runs on the CPU, or about a CPU that was lost.
     pub fn warnings(&self) -> Vec<String> {
         self.throttled().into_iter().chain(self.of_cpu()).collect()
     }
@@ -69,11 +65,13 @@ mod tests {
     use super::*;
     use crate::kernel::fake::tree;
 
+    fn on(cpu: Option<u32>) -> Company {
+        Company { cpu, claim: Claim::to(None), gone: None, strayed: Rc::default(), throttled_ns: None }
+    }
+
     #[test]
     fn a_cpu_that_went_offline_is_reported_even_if_it_returns() {
-        let cpu = Some(7);
-        let mut company =
-            Company { cpu, claim: Claim::to(None), gone: None, strayed: Rc::default(), throttled_ns: None };
+        let mut company = on(Some(7));
         let online = |list| tree(&[("sys/devices/system/cpu/online", list)]);
         company.look(&online("0-7").1);
         assert_eq!(company.warnings(), [""; 0]);
@@ -84,8 +82,7 @@ mod tests {
 
     #[test]
     fn a_quota_that_stopped_the_run_is_reported() {
-        let (cpu, throttled_ns) = (None, Some((1_000_000, 1_000_000)));
-        let mut company = Company { cpu, claim: Claim::to(None), gone: None, strayed: Rc::default(), throttled_ns };
+        let mut company = Company { throttled_ns: Some((1_000_000, 1_000_000)), ..on(None) };
         let quota = |ns: u64| {
             let stat = format!("throttled_time {ns}\n");
             tree(&[
@@ -103,14 +100,8 @@ mod tests {
 
     #[test]
     fn a_moved_worker_is_reported() {
-        let strayed = Rc::new(Cell::new(true));
-        let company = Company {
-            cpu: Some(3),
-            claim: Claim::to(None),
-            gone: None,
-            strayed: Rc::clone(&strayed),
-            throttled_ns: None,
-        };
+        let company = on(Some(3));
+        company.strayed.set(true);
         let expected = "CPU 3 was not available all the time: workers ran on other CPUs meanwhile: measure again";
         assert_eq!(company.warnings(), [expected]);
         assert_eq!(Company { cpu: None, ..company }.warnings(), [""; 0], "not pinned, as asked");

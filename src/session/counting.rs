@@ -11,7 +11,6 @@ use crate::proof::{Proof, prove_by};
 use crate::runner::{Environment, Workers};
 
 impl Session {
-    /// Counts the instructions of the cases whose environment has them for a unit, and adds them to their passes.
     pub(super) fn count_in_guests(&mut self, passed: &mut [Passed], watch: &dyn Watch) {
         let planned: Vec<Planned> = passed.iter().map(|passed| passed.planned.clone()).collect();
         let counted = counted_environments(&self.workers, &planned);
@@ -51,7 +50,6 @@ impl Session {
     }
 }
 
-/// The environments of `planned` that are emulated machines, in their order.
 fn counted_environments(workers: &Workers, planned: &[Planned]) -> Vec<Environment> {
     let mut environments: Vec<Environment> = Vec::new();
     for planned in planned {

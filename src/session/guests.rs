@@ -12,7 +12,6 @@ use std::time::Duration;
 /// A guest that ends during a case is booted again for the next one, so many times.
 const BOOTS: u32 = 3;
 
-/// Replaces what is known of environments before their guests are booted.
 pub(super) fn tell(known: &BTreeMap<String, EnvironmentFacts>, environments: &mut [EnvironmentFacts]) {
     for own in environments {
         if let Some(known) = known.get(&own.name) {
@@ -21,7 +20,6 @@ pub(super) fn tell(known: &BTreeMap<String, EnvironmentFacts>, environments: &mu
     }
 }
 
-/// The guest of one environment, booted when it is first needed.
 pub(super) struct LazyGuest {
     name: String,
     /// The cases that are snippets, in the order of their programs in the guest.
@@ -65,16 +63,11 @@ impl LazyGuest {
         self.plan[self.first..].iter().map(one).collect()
     }
 
-    fn booted(&self) -> Option<&Guest> {
+    /// The guest that came up, even if it has ended since.
+    pub fn booted(&self) -> Option<&Guest> {
         self.guest.as_ref()?.as_ref().ok()
     }
 
-    /// Whether a guest came up, even if it has ended since.
-    pub fn is_booted(&self) -> bool {
-        self.booted().is_some()
-    }
-
-    /// What is known of the environment by its guest; `None` if that did not come up.
     pub fn facts(&self, workers: &Workers) -> Option<(String, EnvironmentFacts)> {
         let (environment, guest) = (workers.environment(&self.name).ok()?, self.booted()?);
         let facts = EnvironmentFacts {
@@ -101,7 +94,6 @@ impl LazyGuest {
         self.guest(workers, &Options::default())?.traced(&greeting)
     }
 
-    /// The first line to a channel for `case`.
     fn greeting(&self, case: &Case) -> Result<String, Failure> {
         if case.language.is_none() {
             return Ok(Workers::greeting(case));
@@ -141,7 +133,6 @@ fn program(number: usize) -> String {
     format!("snippet-{number}")
 }
 
-/// Where workers of timed cases are: here, or in guests.
 pub(super) struct GuestLauncher<'a> {
     workers: &'a mut Workers,
     planned: &'a [Planned],
@@ -153,7 +144,6 @@ impl<'a> GuestLauncher<'a> {
         GuestLauncher { workers, planned, guests: BTreeMap::new() }
     }
 
-    /// What is known of the guests that were booted.
     pub fn facts(&self) -> Vec<(String, EnvironmentFacts)> {
         self.guests.values().filter_map(|place| place.facts(self.workers)).collect()
     }

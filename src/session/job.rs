@@ -5,15 +5,12 @@ use crate::runner::Fixture;
 use crate::summary;
 use std::collections::BTreeMap;
 
-/// What is to be measured, and what its file says of it.
 #[derive(Clone, Default)]
 pub struct Job {
     pub planned: Vec<Planned>,
-    /// What snippets work on.
     pub fixtures: Vec<Fixture>,
     /// The study that the run is for, as far as its file keeps it.
     pub study: Option<StudyView>,
-    /// What the user says of the run.
     pub labels: BTreeMap<String, String>,
     /// Environments that the user named: without one of them, nothing is measured.
     pub named_environments: Vec<String>,

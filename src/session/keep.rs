@@ -5,7 +5,6 @@ use crate::store::{self, StoreError};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-/// Where it is kept.
 #[derive(Debug, Default)]
 pub struct Keep {
     place: Place,
@@ -22,7 +21,6 @@ enum Place {
 }
 
 impl Keep {
-    /// In the file `path`, if there is one.
     pub fn in_file(path: Option<&Path>) -> Keep {
         Keep { place: path.map_or(Place::Nowhere, |path| Place::File(path.to_path_buf())), ..Keep::default() }
     }
@@ -32,15 +30,11 @@ impl Keep {
         Keep { place: Place::Folder(folder.to_path_buf()), ..Keep::default() }
     }
 
-    /// The new file of the folder, once there is one.
     pub fn chosen(&self) -> Option<&Path> {
         self.chosen.get().map(PathBuf::as_path)
     }
 
     /// Writes `run` in place of what was written of it before.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write(&self, run: &Run) -> Result<(), StoreError> {
         match (&self.place, self.chosen.get()) {
             (Place::Nowhere, _) => Ok(()),

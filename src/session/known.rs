@@ -26,7 +26,6 @@ const PROGRAMS: [&str; 3] = ["/proc/self/exe", "/etc/ld.so.cache", "/etc/ld.so.p
 /// What earlier runs counted on this machine since it booted.
 pub(super) struct Known {
     directory: Option<PathBuf>,
-    /// What the entries of all cases depend on.
     conditions: String,
     /// The environments that may be known, each with the digest of its probe.
     environments: HashMap<String, Option<String>>,
@@ -35,7 +34,6 @@ pub(super) struct Known {
 }
 
 impl Session {
-    /// What earlier runs counted.
     pub(super) fn known(&self) -> Known {
         let directory = state_directory().filter(|_| self.options.verify);
         let earlier: Vec<Counted> = directory.as_deref().map(lines::read).unwrap_or_default();
@@ -89,7 +87,6 @@ impl Known {
         proof::known(&counted.entries, counted.unix_s, planned)
     }
 
-    /// Notes what was counted now, in requests of this length.
     pub(super) fn add(&mut self, session: &Session, planned: &Planned, proof: &Proof, request: Duration) {
         let sound = proof.status == EntriesStatus::Verified && proof.warning.is_none();
         let Some(entries) = proof.entries.clone().filter(|_| sound) else { return };

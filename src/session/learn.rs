@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 
 /// Only runs under similar load are evidence for this one: others kept as many CPUs busy, within this share of all.
 const SIMILAR: f64 = 0.25;
-/// The latest runs count.
 const LATEST: usize = 20;
 
 /// Adds to `run`, which came to its end, how much runs on its machine scatter and what its cases cost in them, and keeps its

@@ -14,7 +14,6 @@ use std::time::Instant;
 
 /// A place to measure in: workers, and what is known of the machine. [`Session::check`] is the way to a run.
 pub struct Session {
-    /// The probe's operations.
     pub catalogue: Vec<Operation>,
     pub(super) options: RunOptions,
     /// When it was opened, or renewed for a further run.
@@ -23,27 +22,18 @@ pub struct Session {
     pub(super) interrupt: Interrupt,
     pub(super) host: Host,
     pub(super) clocks: Clocks,
-    /// What is measured side by side.
     pub(super) sides: Sides,
-    /// What is known of guests that were booted, by environment.
     pub(super) facts: BTreeMap<String, EnvironmentFacts>,
-    /// What is known of the environments that the user's own commands make.
     pub(super) remote: Remote,
 }
 
 impl Session {
     /// Creates the run's directory, chooses CPUs and handles ^C, SIGTERM and SIGHUP.
-    ///
-    /// # Errors
-    /// If one of these fails; the message says which.
     pub fn open(options: RunOptions) -> Result<Session> {
         Session::open_sides(options, Sides::One)
     }
 
     /// The same for measuring two sides in the same rounds.
-    ///
-    /// # Errors
-    /// Also if a side is not what it should be.
     pub fn open_sides(options: RunOptions, sides: Sides) -> Result<Session> {
         let opened = Instant::now();
         let sources = Sources::default();
@@ -74,9 +64,6 @@ impl Session {
     }
 
     /// What a probe reports about itself and the clock.
-    ///
-    /// # Errors
-    /// Why it did not start.
     pub fn probe_facts(&mut self) -> Result<Facts, Failure> {
         Ok(self.workers.start_ready(&Case::native("call.empty_loop"), 0)?.1)
     }

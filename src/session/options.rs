@@ -3,10 +3,8 @@
 use crate::kernel::affinity::Wanted;
 use std::time::Duration;
 
-/// What the user chooses for a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunOptions {
-    /// The CPU to measure on.
     pub cpu: Wanted,
     /// Wall time for the rounds; if not given, it depends on the number of cases.
     pub budget: Option<Duration>,
@@ -18,13 +16,9 @@ pub struct RunOptions {
     pub precision_percent: f64,
     /// Seed of all random orders; if not given, the clock.
     pub seed: Option<u64>,
-    /// How long a worker may take for one request.
     pub timeout: Duration,
-    /// Whether to count kernel entries.
     pub verify: bool,
-    /// Whether to count hardware and software events.
     pub counters: bool,
-    /// Whether to time single calls.
     pub latency: bool,
     /// For how long, of each case; if not given, [`crate::singles::TIME`] or what the run has.
     pub latency_time: Option<Duration>,
@@ -48,25 +42,18 @@ impl Default for RunOptions {
     }
 }
 
-/// Receives progress.
 pub trait Watch {
-    /// A stage begins.
     fn stage(&self, stage: Stage);
     /// Progress within the stage: `share` from 0 to 1, and what is being done.
     fn at(&self, share: f64, doing: &str);
 }
 
-/// A stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Starting environments to see whether they can be.
     Starting,
-    /// Counting kernel entries and sampling modes.
     Proving,
-    /// Booting guests and counting instructions in them.
     Counting,
-    /// Timing single calls.
     Singles,
-    /// Measuring times.
     Measuring,
 }

@@ -15,7 +15,6 @@ use crate::split::split;
 use std::collections::HashMap;
 
 impl Session {
-    /// Counts kernel entries and instructions, samples modes, and times single calls.
     pub(super) fn pass(&mut self, job: &Job, known: Known, watch: &dyn Watch) -> Found {
         let mut found = self.pass_all(&job.planned, known, watch);
         self.count_in_guests(&mut found.cases, watch);
@@ -23,7 +22,6 @@ impl Session {
         found
     }
 
-    /// What the untimed passes find of each case.
     fn pass_all(&self, planned: &[Planned], known: Known, watch: &dyn Watch) -> Found {
         let offer = self.options.counters.then(|| offer(&Sources::default()));
         let warning = offer.as_ref().and_then(counters::warning);
@@ -117,11 +115,9 @@ fn not_cold(planned: &Planned) -> Result<(), Failure> {
     if planned.enters_rarely() { Err(Failure::new(FailureKind::Unsupported, text)) } else { Ok(()) }
 }
 
-/// Why there are no kernel entries where they could have been counted.
 const ONLY_FOR_SPEED: &str = "not counted: it only shows the machine's speed";
 const NOT_ASKED: &str = "not counted, as asked (--no-verify)";
 
-/// What the untimed passes found of a case.
 #[derive(Clone)]
 pub struct Passes {
     pub proof: Proof,
@@ -133,27 +129,22 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// Nothing was done, for this reason.
     fn none(reason: &str) -> Passes {
         Passes { proof: Proof::none(reason), mode_samples: None, counters: None, latency: None, counted: None }
     }
 }
 
-/// What the untimed passes found.
 pub struct Found {
     pub cases: Vec<Passed>,
-    /// About events that cannot be counted.
     pub warning: Option<String>,
 }
 
-/// A case and what the untimed passes found of it.
 pub struct Passed {
     pub planned: Planned,
     pub passes: Result<Passes, Failure>,
 }
 
 impl Passed {
-    /// Whether its times are measured.
     pub fn is_timed(&self) -> bool {
         self.passes.as_ref().is_ok_and(|passes| passes.counted.is_none())
     }

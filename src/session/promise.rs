@@ -13,12 +13,9 @@ use crate::split;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How long the untimed passes may take for one case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Effort {
-    /// A request while kernel entries are counted.
     pub request: Duration,
-    /// CPU time in which modes are sampled.
     pub sampling: Duration,
     pub counting: Duration,
     pub singles: Duration,
@@ -50,7 +47,6 @@ const OTHER_PROGRAM: Duration = Duration::from_millis(200);
 const COLD: Duration = Duration::from_millis(100);
 
 impl Effort {
-    /// What fits into `each`, the wall time of one case for each of its passes.
     fn within(each: Duration) -> Effort {
         Effort {
             request: (each / REQUESTS).clamp(LEAST.request, FULL.request),
@@ -67,7 +63,6 @@ impl Session {
         Some(self.options.whole?.saturating_sub(self.opened.elapsed()))
     }
 
-    /// How long the passes may take for each of so many cases.
     pub(super) fn effort(&self, cases: usize) -> Effort {
         let passes = 1 + u32::from(self.options.counters) + u32::from(self.options.latency);
         let cases = u32::try_from(cases).unwrap_or(u32::MAX).max(1);

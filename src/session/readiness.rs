@@ -51,8 +51,8 @@ fn images(environment: &Environment) -> (Readiness, Option<String>) {
         return (Readiness::Ready, Some("not booted to see".to_string()));
     }
     let all = Images::open().map(|images| images.all()).unwrap_or_default();
-    let own = all.into_iter().filter(|(image, _)| Some(&image.architecture) == environment.machine.as_ref());
-    let releases: Vec<String> = own.map(|(image, _)| image.release).collect();
+    let own = all.into_iter().filter(|image| Some(&image.facts.architecture) == environment.machine.as_ref());
+    let releases: Vec<String> = own.map(|image| image.facts.release).collect();
     if releases.is_empty() {
         (Readiness::Missing, Some("no kernel image; 'syscost kernel fetch VERSION' gets one".to_string()))
     } else {

@@ -16,7 +16,6 @@ use crate::store::StoreError;
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// The record of a case; `measured` is what the engine has of it so far.
 fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> Record {
     let mut warm_up = None;
     let counters = passes.as_ref().ok().and_then(|passes| passes.counters.clone());
@@ -46,10 +45,8 @@ fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> R
     }
 }
 
-/// One run as it is measured.
 pub struct Recorder<'a> {
     pub passed: &'a [Passed],
-    /// The run without records.
     pub run: Run,
     pub out: &'a Keep,
     pub watch: &'a dyn Watch,
@@ -70,7 +67,6 @@ impl Recorder<'_> {
         self.out.write(run).map_err(|error| if self.looked { error.after_a_look() } else { error })
     }
 
-    /// The run so far.
     fn run(&mut self, measured: &[Measured]) -> Run {
         self.company.look(&Sources::default());
         let mut run = self.run.clone();
@@ -82,7 +78,6 @@ impl Recorder<'_> {
         run
     }
 
-    /// The run at its end, written.
     pub fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
         let mut run = self.run(measured);
         run.complete = self.last && !self.interrupt.is_set();

@@ -17,9 +17,6 @@ pub struct Refused(pub Vec<String>);
 
 impl Session {
     /// Builds what the user named, and starts each named environment once.
-    ///
-    /// # Errors
-    /// [`Refused`], or an interrupt.
     pub(super) fn check_named(&self, job: &Job) -> Result<()> {
         let named: BTreeSet<&str> = job.named_environments.iter().map(String::as_str).collect();
         let used = |name: &&str| job.planned.iter().any(|planned| planned.case.environment == *name);
@@ -40,7 +37,6 @@ impl Session {
         if lines.is_empty() { Ok(()) } else { Err(Refused(lines).into()) }
     }
 
-    /// Why the environment called `name` cannot be had.
     fn refusal(&self, name: &str) -> Option<String> {
         refusal(&self.workers, name).map(|why| {
             let prefix = format!("environment {name}: ");

@@ -10,10 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// What was found out about the environments of a run.
 #[derive(Default)]
 pub struct Remote {
-    /// Of each, what the run keeps.
     pub environments: Vec<EnvironmentFacts>,
     /// The machine of the run if it is made elsewhere alone.
     pub machine: Option<Machine>,
@@ -21,10 +19,8 @@ pub struct Remote {
     pub warnings: Vec<String>,
 }
 
-/// Another machine, as the probe there reports it.
 pub struct Machine {
     pub host: Host,
-    /// The operations that the probe there has.
     pub operations: Vec<Operation>,
     /// The compiler that built it; `unknown` if it does not report it.
     pub compiler: String,
@@ -71,9 +67,6 @@ const NOT_THE_PROBE: &str = "the command runs the probe in a process of its own,
 
 impl Remote {
     /// Visits each of `own`; `alone` if nothing is measured on this machine.
-    ///
-    /// # Errors
-    /// The command of one that has no probe behind it, and why.
     pub fn visit(workers: &mut Workers, own: &[Environment], alone: bool) -> Result<Remote> {
         let mut remote = Remote::default();
         for environment in own {
@@ -115,14 +108,12 @@ impl Remote {
     }
 }
 
-/// The flag and the command, as in messages.
 fn spelled(environment: &Environment) -> String {
     let flag = if environment.is_elsewhere() { "--via" } else { "--env-command" };
     let words: Vec<&str> = environment.run.iter().map(String::as_str).filter(|word| *word != "{program}").collect();
     format!("{flag} '{}'", words.join(" "))
 }
 
-/// What to know before believing its figures.
 fn notes(environment: &Environment, hello: &Facts) -> Vec<String> {
     let unpinned = hello.number("cpu").is_none().then_some("the probe is not pinned to a CPU there");
     let untraced = environment.is_elsewhere().then_some("kernel entries are not counted on another machine");
@@ -140,7 +131,6 @@ fn two_machines(name: &str, host: &Host) -> String {
     )
 }
 
-/// What the probe reports about its machine, and its operations.
 fn machine(child: &mut Child, directory: &Path, timeout: Duration, hello: &Facts) -> Result<Machine> {
     let told = child.ask("facts", "facts", timeout)?;
     let told: Facts = told.iter().filter_map(|line| line.strip_prefix("fact ")?.split_once('=')).map(owned).collect();

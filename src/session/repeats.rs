@@ -17,7 +17,6 @@ use anyhow::Result;
 use std::time::Instant;
 
 impl Session {
-    /// Measures the times of what was found as often as the job says.
     pub(super) fn measure_runs(
         &mut self,
         (job, found): (&Job, &Found),

@@ -6,17 +6,14 @@ use crate::runner::{Environment, NATIVE, RunDirectory, Workers};
 use anyhow::{Context, Result, anyhow};
 use std::path::{Path, PathBuf};
 
-/// What is measured side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Sides {
     /// One side, or environments.
     #[default]
     One,
-    /// The embedded probe and the program at this path.
     Probe(PathBuf),
     /// The same in each of these directories; a single one only takes the place of TMPDIR.
     Directories(Vec<PathBuf>),
-    /// Environments of the tool's by name, and those that the user's own commands make.
     Commands(Vec<String>, Vec<Environment>),
 }
 
@@ -47,7 +44,6 @@ impl Sides {
         }
     }
 
-    /// The environments that the user's own commands make.
     pub fn own(&self) -> &[Environment] {
         if let Sides::Commands(_, own) = self { own } else { &[] }
     }
@@ -64,9 +60,6 @@ impl Sides {
     }
 
     /// The run's own directory, in which its programs are.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub(super) fn directory(&self) -> Result<RunDirectory> {
         match self {
             Sides::Directories(paths) if !paths.is_empty() => RunDirectory::create_below(&paths[0], true),
@@ -75,9 +68,6 @@ impl Sides {
     }
 
     /// Makes the sides known to `workers`, which run in that directory.
-    ///
-    /// # Errors
-    /// If a directory cannot be used, or the program is not a probe.
     pub(super) fn add_to(&self, workers: &mut Workers) -> Result<()> {
         let names = self.names();
         match self {

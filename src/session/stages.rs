@@ -15,13 +15,11 @@ use crate::store::StoreError;
 use anyhow::Result;
 use std::path::Path;
 
-/// A job that fits this machine's limits, and whose named environments and snippets can be had.
 pub struct Checked {
     session: Session,
     job: Job,
 }
 
-/// A job whose fixtures are made.
 pub struct Ready {
     session: Session,
     job: Job,
@@ -31,9 +29,6 @@ pub struct Ready {
 impl Session {
     /// Checks that limits allow as many workers at once as the job needs, that there is room for its fixtures, and that what was
     /// named can be had.
-    ///
-    /// # Errors
-    /// Which limit is too low, or how much room is missing, and what to do; or [`super::Refused`].
     pub fn check(self, job: Job) -> Result<Checked> {
         let crowd = |p: &Planned| p.case.params.get(THREADS).copied().unwrap_or(1).max(1);
         let cases = job.planned.len() as u64;
@@ -48,7 +43,6 @@ impl Session {
         Ok(Checked { session: self, job })
     }
 
-    /// Creates the fixtures that snippets work on. An interrupt stops that, and then the run.
     pub(super) fn make_fixtures(&self, fixtures: &[Fixture]) -> Result<()> {
         if fixtures.is_empty() {
             return Ok(());
@@ -68,9 +62,6 @@ impl Session {
 
 impl Checked {
     /// Creates the fixtures.
-    ///
-    /// # Errors
-    /// If one cannot be written.
     pub fn prepare(self) -> Result<Ready> {
         let Checked { session, mut job } = self;
         session.make_fixtures(&job.fixtures)?;
@@ -81,7 +72,6 @@ impl Checked {
 }
 
 impl Ready {
-    /// What must be said of the promised time before it is spent, if that is too short; `None` if it is not.
     pub fn shortfall(&mut self) -> Option<String> {
         self.session.shortfall(&self.job.planned, &mut self.known)
     }

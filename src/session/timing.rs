@@ -66,7 +66,6 @@ impl Session {
         recorder.finish(&measured)
     }
 
-    /// What is known of the environments of `planned` before it is measured.
     fn environments(&self, planned: &[Planned]) -> Vec<EnvironmentFacts> {
         let visited = |name: &str| self.remote.environments.iter().find(|facts| facts.name == name).cloned();
         let known = environments::facts(&self.workers, planned).into_iter();

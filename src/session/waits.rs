@@ -5,7 +5,6 @@ use crate::kernel::clock::{ThreadClock, ThreadTime, process_cpu_ns};
 use crate::model::{Facts, Reply};
 use std::time::Duration;
 
-/// The accounting of a worker's process.
 pub struct Waits {
     pid: i32,
     /// Of the thread that runs the batches.
@@ -79,19 +78,6 @@ mod tests {
             (530, 480, 1, false, "the CPU time is that of the last tick"),
         ] {
             assert_eq!(is_disturbed(cpu_ns, waiting_ns, turns), expected, "{what}");
-        }
-    }
-
-    #[test]
-    fn only_workers_that_cannot_tell_are_watched() {
-        let facts = |text: String| crate::runner::parse_ready(&text).unwrap();
-        let own = std::process::id();
-        assert!(Waits::of(&facts(format!("ready pid={own}"))).is_none());
-        assert!(Waits::of(&facts("ready switches=unknown".into())).is_none());
-        let waits = Waits::of(&facts(format!("ready pid={own} switches=unknown")));
-        match waits.as_ref().map(Waits::read) {
-            Some(read) => assert!(read.is_some_and(|time| time.turns > 0)),
-            None => eprintln!("SKIPPED: waits of a worker: this kernel has no schedstat"),
         }
     }
 }

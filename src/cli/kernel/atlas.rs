@@ -29,7 +29,6 @@ enum AtlasCommand {
     Check(check::CheckArgs),
 }
 
-/// Runs the subcommand. Errors: a usage error where nothing can be counted; else what apt or the file system refused.
 pub fn run(args: &AtlasArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     match &args.command {
         AtlasCommand::Build(args) => build::run(args, interrupt, notes, out),

@@ -12,7 +12,6 @@ use clap::{Arg, Command};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// Headings of the help.
 const WHAT: &str = "What to measure";
 const HOW_LONG: &str = "How long";
 const WHERE: &str = "Where";

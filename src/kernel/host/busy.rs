@@ -1,11 +1,11 @@
 //! How many CPUs other programs kept busy over a period: the machine's time on CPU by /proc/stat, without our own.
 
 use super::Sources;
+use super::steal::cpu_ticks;
 use crate::kernel::proc_stat;
 use crate::kernel::usage::cpu_ns_with_children;
 use std::time::Instant;
 
-/// The time on CPU at one point, to compare a later one with.
 #[derive(Clone, Debug)]
 pub struct BusyClock {
     began: Instant,
@@ -34,11 +34,8 @@ fn others(busy_s: f64, own_s: f64, wall_s: f64) -> f64 {
 
 /// Ticks of all CPUs in user, nice, system, irq and softirq time.
 fn busy_ticks(sources: &Sources) -> Option<u64> {
-    let text = sources.text("proc/stat")?;
-    let line = text.lines().find(|line| line.starts_with("cpu "))?;
-    let fields: Vec<u64> = line.split_whitespace().skip(1).take(7).map_while(|word| word.parse().ok()).collect();
-    let at = |i: usize| fields.get(i).copied();
-    [0, 1, 2, 5, 6].iter().try_fold(0u64, |sum, i| Some(sum.saturating_add(at(*i)?)))
+    let fields = cpu_ticks(sources, "cpu")?;
+    [0, 1, 2, 5, 6].iter().try_fold(0u64, |sum, i: &usize| Some(sum.saturating_add(*fields.get(*i)?)))
 }
 
 #[cfg(test)]

@@ -136,9 +136,9 @@ mod tests {
 
     #[test]
     fn boost_is_turbo() {
-        let (_keep, sources) = tree(&[("sys/devices/system/cpu/cpufreq/boost", "1\n")]);
-        assert_eq!(Cpu::read(&sources, None).turbo(&sources), Some(true));
-        let (_keep, sources) = tree(&[("sys/devices/system/cpu/cpu0/cpufreq/boost", "0\n")]);
-        assert_eq!(Cpu::read(&sources, None).turbo(&sources), Some(false));
+        for (path, text, expected) in [("cpufreq/boost", "1\n", true), ("cpu0/cpufreq/boost", "0\n", false)] {
+            let (_keep, sources) = tree(&[(&format!("{CPUS}/{path}"), text)]);
+            assert_eq!(Cpu::read(&sources, None).turbo(&sources), Some(expected));
+        }
     }
 }

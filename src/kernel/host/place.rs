@@ -115,62 +115,45 @@ mod tests {
 
     const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0/available_clocksource";
 
-    fn guest(files: &[(&str, &str)]) -> Option<String> {
-        let mut all = vec![("proc/cpuinfo", "processor : 0\nflags : fpu hypervisor\n")];
-        all.extend(files);
-        let (_keep, sources) = tree(&all);
-        hypervisor(&sources)
-    }
+    const GUEST: (&str, &str) = ("proc/cpuinfo", "processor : 0\nflags : fpu hypervisor\n");
 
     #[test]
     fn hypervisors_are_named_by_clock_then_firmware() {
-        assert_eq!(guest(&[(CLOCKS, "tsc kvm-clock acpi_pm\n")]).as_deref(), Some("kvm"));
-        assert_eq!(guest(&[("sys/hypervisor/type", "xen\n")]).as_deref(), Some("xen"));
-        let product = ("sys/class/dmi/id/product_name", "Virtual Machine\n");
-        assert_eq!(
-            guest(&[("sys/class/dmi/id/sys_vendor", "Microsoft Corporation\n"), product]).as_deref(),
-            Some("hyper-v")
-        );
-        assert_eq!(guest(&[]).as_deref(), Some("unnamed"));
+        for (files, expected) in [
+            (&[GUEST, (CLOCKS, "tsc kvm-clock acpi_pm\n")][..], Some("kvm")),
+            (&[GUEST, ("sys/hypervisor/type", "xen\n")], Some("xen")),
+            (
+                &[
+                    GUEST,
+                    ("sys/class/dmi/id/sys_vendor", "Microsoft Corporation\n"),
+                    ("sys/class/dmi/id/product_name", "Virtual Machine\n"),
+                ],
+                Some("hyper-v"),
+            ),
+            (&[GUEST], Some("unnamed")),
+            (&[("proc/cpuinfo", "flags : fpu\n"), ("sys/class/dmi/id/sys_vendor", "Amazon EC2\n")], Some("none")),
+            (&[("proc/cpuinfo", "processor : 0\nCPU part : 0xd0c\n")], None),
+            (&[("sys/class/dmi/id/sys_vendor", "QEMU\n")], Some("qemu")),
+        ] {
+            assert_eq!(hypervisor(&tree(files).1).as_deref(), expected, "{files:?}");
+        }
     }
 
     #[test]
-    fn hardware_has_none_whatever_its_firmware_says() {
-        let files = [("proc/cpuinfo", "flags : fpu\n"), ("sys/class/dmi/id/sys_vendor", "Amazon EC2\n")];
-        let (_keep, sources) = tree(&files);
-        assert_eq!(hypervisor(&sources).as_deref(), Some("none"));
-    }
-
-    #[test]
-    fn an_architecture_without_flags_is_unknown_or_named_by_firmware() {
-        let (_keep, sources) = tree(&[("proc/cpuinfo", "processor : 0\nCPU part : 0xd0c\n")]);
-        assert_eq!(hypervisor(&sources), None);
-        let (_keep, sources) = tree(&[("sys/class/dmi/id/sys_vendor", "QEMU\n")]);
-        assert_eq!(hypervisor(&sources).as_deref(), Some("qemu"));
-    }
-
-    #[test]
-    fn sandboxes_are_known_by_their_version() {
+    fn containers_are_known_by_version_mark_and_group() {
         let gvisor = format!("Linux version 4.4.0 {GVISOR_BUILD}");
-        let (_keep, sources) = tree(&[("proc/version", gvisor.as_str())]);
-        assert_eq!(container(&sources).as_deref(), Some("gvisor"));
-        let (_keep, sources) = tree(&[("proc/version", "Linux version 5.15.90.1-microsoft-standard-WSL2")]);
-        assert_eq!(container(&sources).as_deref(), Some("wsl2"));
-    }
-
-    #[test]
-    fn a_mark_counts_unless_the_namespaces_are_the_first_ones() {
+        for (path, text, expected) in [
+            ("proc/version", gvisor.as_str(), "gvisor"),
+            ("proc/version", "Linux version 5.15.90.1-microsoft-standard-WSL2", "wsl2"),
+            ("proc/1/cgroup", "0::/kubepods.slice/kubepods-pod1.slice/cri\n", "kubernetes"),
+        ] {
+            assert_eq!(container(&tree(&[(path, text)]).1).as_deref(), Some(expected));
+        }
         let (keep, sources) = tree(&[(".dockerenv", "")]);
         assert_eq!(container(&sources).as_deref(), Some("docker"));
         for (kind, first) in FIRST_NAMESPACES {
             link(&keep, &format!("proc/self/ns/{kind}"), first);
         }
-        assert_eq!(container(&sources), None);
-    }
-
-    #[test]
-    fn the_first_process_tells_by_its_group() {
-        let (_keep, sources) = tree(&[("proc/1/cgroup", "0::/kubepods.slice/kubepods-pod1.slice/cri\n")]);
-        assert_eq!(container(&sources).as_deref(), Some("kubernetes"));
+        assert_eq!(container(&sources), None, "a mark counts unless the namespaces are the first ones");
     }
 }

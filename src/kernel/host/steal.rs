@@ -18,14 +18,12 @@ struct Ticks {
 }
 
 impl StealClock {
-    /// Starts counting for one CPU, or for all together; `None` if the system has no such counters.
     pub fn start(sources: &Sources, cpu: Option<u32>) -> Option<StealClock> {
         let line = cpu.map_or("cpu".to_string(), |cpu| format!("cpu{cpu}"));
         let at_start = ticks(sources, &line)?;
         Some(StealClock { line, at_start })
     }
 
-    /// Counts from boot, all CPUs together.
     pub fn since_boot() -> StealClock {
         StealClock { line: "cpu".to_string(), at_start: Ticks::default() }
     }
@@ -39,12 +37,17 @@ impl StealClock {
     }
 }
 
-/// Fields are user, nice, system, idle, iowait, irq, softirq, steal; the guest times after them are within user's.
 fn ticks(sources: &Sources, name: &str) -> Option<Ticks> {
+    let fields = cpu_ticks(sources, name)?;
+    Some(Ticks { all: fields.iter().take(8).fold(0, |sum, ticks| sum.saturating_add(*ticks)), stolen: *fields.get(7)? })
+}
+
+/// The line of one CPU, or of `cpu` for all: user, nice, system, idle, iowait, irq, softirq, steal; the guest times after them are
+/// within user's.
+pub fn cpu_ticks(sources: &Sources, name: &str) -> Option<Vec<u64>> {
     let text = sources.text("proc/stat")?;
     let line = text.lines().find(|line| line.split_whitespace().next() == Some(name))?;
-    let fields: Vec<u64> = line.split_whitespace().skip(1).take(8).map_while(|word| word.parse().ok()).collect();
-    Some(Ticks { all: fields.iter().fold(0, |sum, ticks| sum.saturating_add(*ticks)), stolen: *fields.get(7)? })
+    Some(line.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect())
 }
 
 #[cfg(test)]

@@ -14,11 +14,9 @@ const BPF_LINKS: &[&str] = &["anon_inode:bpf_link", "anon_inode:bpf-link", "anon
 /// Fields of a link's /proc/PROCESS/fdinfo that name its tracepoint.
 const TRACEPOINT_FIELDS: &[&str] = &["tp_name:", "name:"];
 
-/// What one process holds.
 #[derive(Default)]
 struct Held {
     perf_events: usize,
-    /// Tracepoints of system calls that BPF programs are attached to.
     attached: Vec<String>,
 }
 
@@ -53,7 +51,6 @@ fn held(sources: &Sources, process: &str) -> Held {
     held
 }
 
-/// The system call tracepoint that a BPF link is attached to, if that is what it is.
 fn tracepoint(sources: &Sources, information: &str) -> Option<String> {
     let text = sources.text(information)?;
     let mut values = text.lines().flat_map(|line| TRACEPOINT_FIELDS.iter().map(|field| line.strip_prefix(field)));

@@ -11,10 +11,8 @@ use crate::prose::some;
 const DIRECTORIES: &[&str] = &["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 /// Groups of events that fire at every system call.
 const EVERY_CALL: &[&str] = &["raw_syscalls:", "syscalls:"];
-/// How many names a detail shows.
 const SHOWN: usize = 3;
 
-/// The tracing directory, where it can be read.
 pub fn directory(sources: &Sources) -> Option<&'static str> {
     DIRECTORIES.iter().copied().find(|directory| sources.text(&format!("{directory}/current_tracer")).is_some())
 }
@@ -58,49 +56,4 @@ fn probes(sources: &Sources) -> Option<Tax> {
     let live = text.lines().filter(|line| !line.contains("[DISABLED]") && !line.contains("[GONE]"));
     let places: Vec<&str> = live.filter_map(|line| line.split_whitespace().nth(2)).collect();
     (!places.is_empty()).then(|| tax(kind::KPROBES, format!("at {}", some(&places, SHOWN))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::found;
-    use super::*;
-
-    #[test]
-    fn quiet_tracing_costs_nothing() {
-        assert!(
-            found(&[("sys/kernel/tracing/current_tracer", "nop\n"), ("sys/kernel/tracing/set_event", "")]).is_empty()
-        );
-    }
-
-    #[test]
-    fn events_at_every_call_are_told_from_others() {
-        let files = [
-            ("sys/kernel/debug/tracing/current_tracer", "function\n"),
-            ("sys/kernel/debug/tracing/set_event", "sched:sched_switch\nraw_syscalls:sys_enter\n"),
-        ];
-        let expected = [
-            (kind::TRACER, "function is on"),
-            (kind::TRACEPOINTS, "raw_syscalls:sys_enter enabled"),
-            (kind::OTHER_TRACEPOINTS, "sched:sched_switch enabled"),
-        ];
-        assert_eq!(found(&files), expected.map(|(kind, detail)| (kind.to_string(), detail.to_string())));
-    }
-
-    #[test]
-    fn instances_are_looked_at() {
-        let files = [
-            ("sys/kernel/tracing/current_tracer", "nop\n"),
-            ("sys/kernel/tracing/instances/foo/current_tracer", "nop\n"),
-            ("sys/kernel/tracing/instances/foo/set_event", "syscalls:a\nsyscalls:b\nsyscalls:c\nsyscalls:d\n"),
-        ];
-        let detail = "syscalls:a, syscalls:b, syscalls:c and 1 more enabled in instance foo";
-        assert_eq!(found(&files), [(kind::TRACEPOINTS.to_string(), detail.to_string())]);
-    }
-
-    #[test]
-    fn disabled_probes_are_left_out() {
-        let list = "ffff81 k do_sys_open+0x0 [FTRACE]\nffff82 r vfs_read+0x0 [DISABLED]\n";
-        let probes = found(&[("sys/kernel/debug/kprobes/list", list)]);
-        assert_eq!(probes, [(kind::KPROBES.to_string(), "at do_sys_open+0x0".to_string())]);
-    }
 }

@@ -13,16 +13,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Its name in the build's directory.
 pub const NAME: &str = ".manifest";
 
-/// The longest manifest.
 const LONGEST: u64 = 1 << 24;
 
 /// Writes the manifest of all files below `directory`.
-///
-/// # Errors
-/// If one cannot be read, or is neither file nor directory.
 pub fn write(directory: &Path) -> Result<()> {
     let path = directory.join(NAME);
     fs::write(&path, of(directory)?).with_context(|| format!("cannot write {}", path.display()))
@@ -61,9 +56,6 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
 }
 
 /// SHA-256 of a regular file of this user or of root, in hexadecimal.
-///
-/// # Errors
-/// If it cannot be read, or is something else.
 pub fn digest(path: &Path) -> io::Result<String> {
     let (mut file, mut hash, mut part) = (open::own(path)?, Sha256::new(), vec![0; 1 << 16]);
     loop {

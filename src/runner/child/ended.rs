@@ -8,10 +8,8 @@ use std::path::Path;
 use std::process::ChildStdout;
 use std::time::{Duration, Instant};
 
-/// Bytes of standard error that are read from its beginning, and from its end.
 pub const MOST_OF_ERRORS: u64 = 64 << 10;
 
-/// The beginning and the end of a file that may be very long.
 pub fn read_errors(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
