@@ -134,17 +134,6 @@ pub fn line(line: &str) -> Option<Line> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn lines_are_those_of_files_that_can_be_executed() {
-        let text = "7f00-7f80 r-xp 00001000 08:01 42   /usr/lib/a b.so (deleted)";
-        let expected = Line { start: 0x7f00, end: 0x7f80, offset: 0x1000, inode: 42, path: "/usr/lib/a b.so".into() };
-        assert_eq!(line(text), Some(expected));
-        assert_eq!(line(&text.replace("r-xp", "rw-p")), None);
-        assert_eq!(line("7f00-7f80 r-xp 0 00:00 0"), None);
-        assert_eq!(line("7f00-7f80 r-xp 0 00:00 0    [vdso]"), None);
-        assert_eq!(["", "x", "1-2", "z-1 r-xp 0 0 0"].map(line), [None, None, None, None]);
-    }
-
     /// As the kernel would report a file: itself, and its names outwards.
     fn told(path: &Path) -> (MappedFile, Vec<u8>) {
         let facts = fs::metadata(path).unwrap();
