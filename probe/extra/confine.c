@@ -400,6 +400,20 @@ static void fuse(char **server) {
     DO(chdir(PLACE));
 }
 
+/* PROCESS, a link to a directory in /proc: into the user and mount namespaces of that launcher, and where it works. */
+static void join(char **arguments) {
+    static const char *const parts[] = {"ns/user", "ns/mnt", "cwd"};
+    char path[100];
+    int files[COUNT(parts)];
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        snprintf(path, sizeof path, "%s/%s", arguments[0] ? arguments[0] : "", parts[i]);
+        if ((files[i] = open(path, O_RDONLY | O_CLOEXEC)) < 0) cannot(path);
+    }
+    if (setns(files[0], CLONE_NEWUSER) != 0 && errno != EINVAL) cannot("setns(CLONE_NEWUSER)"); /* EINVAL: it is the own one */
+    DO(setns(files[1], CLONE_NEWNS));
+    DO(fchdir(files[2]));
+}
+
 /* ---- the command line ---- */
 
 static const struct way {
@@ -408,7 +422,7 @@ static const struct way {
 } ways[] = {
     {"seccomp", seccomp}, {"ssbd", no_store_bypass}, {"spec-ib", no_indirect_branches},
     {"landlock", landlock}, {"agent", agent}, {"namespaces", namespaces}, {"ptrace", traced}, {"idmapped", idmapped},
-    {"tmpfs", tmpfs}, {"overlay", overlay}, {"loop", loop}, {"fuse", fuse}, {"pin", pinned},
+    {"tmpfs", tmpfs}, {"overlay", overlay}, {"loop", loop}, {"fuse", fuse}, {"pin", pinned}, {"join", join},
 };
 
 static void enter(char **way_and_arguments) {

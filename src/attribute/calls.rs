@@ -1,7 +1,7 @@
 //! The calls of a workload on the machine where it ran, and what entering the kernel takes. Pure; `attribute` calls it.
 
 use super::seconds::s;
-use super::spent::{Spent, is_of_one_thread, stalled_ns};
+use super::spent::{Spent, stalled_ns};
 use crate::model::{By, CallCount, Profile};
 use crate::syscall_names::bare_name;
 use schemars::JsonSchema;
@@ -50,7 +50,7 @@ pub struct Entering {
 
 /// The calls by falling time.
 pub fn rows(profile: &Profile) -> Vec<CallRow> {
-    let alone = is_of_one_thread(profile);
+    let alone = profile.usage.has_one_thread();
     let processes = processes(profile);
     let mut rows: Vec<CallRow> = profile.totals(By::Call).into_iter().map(|total| row(total.count, alone)).collect();
     for row in &mut rows {

@@ -226,7 +226,7 @@ fn tracing_s(profile: &Profile) -> f64 {
 fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> {
     let usage = &profile.usage;
     let wall_s = usage.wall_ns.filter(|ns| *ns > 0).map(s)?;
-    let alone = is_of_one_thread(profile);
+    let alone = profile.usage.has_one_thread();
     let mut off_cpu = blocked(profile, alone);
     let blocked_s: f64 = off_cpu.iter().filter_map(|part| part.wall_s).sum();
     let mut add = |kind, wall_s: f64| off_cpu.push(Part { wall_s: Some(wall_s.max(0.0)), ..part(kind) });
@@ -239,11 +239,6 @@ fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> 
     add(PartKind::WaitingForCpu, waiting_s);
     let on_cpu_s = cpu_s.filter(|_| alone)?.min((wall_s - blocked_s - waiting_s).max(0.0));
     Some((vec![on_cpu_s], off_cpu))
-}
-
-/// Whether it is known that the workload had one thread.
-pub fn is_of_one_thread(profile: &Profile) -> bool {
-    (profile.usage.processes, profile.usage.threads) == (Some(1), Some(0))
 }
 
 /// Wall time of `count` in which no thread of the workload could run: the tracer counts it for the call that ended it. All blocked

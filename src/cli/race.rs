@@ -12,7 +12,8 @@ use super::terminal;
 use super::words::parsed;
 use crate::compare::RaceFound;
 use crate::kernel::affinity;
-use crate::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter, Precision};
+use crate::model::program::ProgramInKernels;
+use crate::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter, Start};
 use crate::report::{Format, JsonDocument, Screen, program_document, race_document, write_answer, write_json};
 use crate::runner::{Environment, Interrupt, RunDirectory};
 use crate::store;
@@ -22,8 +23,14 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// When an environment's figures are known well enough.
-const KNOWN: Precision = Precision { share: 0.05, time: Duration::from_secs(20) };
+/// How long 'why --env' races, its traced executions included.
+const WHY_SECONDS: f64 = 20.0;
+
+/// What a command takes elsewhere.
+pub enum Elsewhere {
+    Race(RaceFound),
+    Kernels(ProgramInKernels),
+}
 
 /// Race whole commands: which is faster, and which system calls explain it.
 ///
@@ -84,9 +91,11 @@ pub struct RaceArgs {
     /// Exit with status 1 if a command certainly takes longer than the first by more than this.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_over: Option<f64>,
-    /// Run until the figures of each environment are known well, but not for long.
+    /// End when the ratios are known, or will not be; and what each execution starts with.
     #[arg(skip)]
     until_known: bool,
+    #[arg(skip)]
+    pub start: Start,
     /// Differences up to this are called unchanged.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%", hide_short_help = true)]
     threshold: f64,
@@ -115,7 +124,22 @@ Exit status: 0 all rounds were run, 1 a command failed or took longer than --fai
 /// entered; what cannot be written.
 pub fn run(args: &RaceArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
-    args.show(notes, (args.format, terminal::screen()), out)
+    let found = args.measure(notes)?;
+    found.write((args.format, terminal::screen()), out)?;
+    out.flush()?;
+    match &found {
+        Elsewhere::Race(found) => args.store(found).and_then(|()| args.exit(found, notes)),
+        Elsewhere::Kernels(found) => args.store(found).map(|()| Exit::Success),
+    }
+}
+
+impl Elsewhere {
+    pub fn write(&self, shape: (Format, Screen), out: &mut dyn Write) -> Result<()> {
+        match self {
+            Elsewhere::Race(found) => write_answer(found, || race_document(found), shape, out),
+            Elsewhere::Kernels(found) => write_answer(found, || program_document(found, false), shape, out),
+        }
+    }
 }
 
 /// Errors: a usage error, unless there is no such program.
@@ -138,25 +162,24 @@ impl RaceArgs {
         Ok(args)
     }
 
-    /// Races, and shows what it found.
-    pub fn show(&self, notes: Notes, (format, screen): (Format, Screen), out: &mut dyn Write) -> Result<Exit> {
+    /// Races, or counts instructions if the environments are kernels in emulated machines.
+    pub fn measure(&self, notes: Notes) -> Result<Elsewhere> {
         if usage(self.counts_instructions())? {
-            return self.count_instructions(notes, (format, screen), out);
+            let command = launched(&usage(self.commands())?)?.swap_remove(0);
+            let words = &command.traced.words;
+            let found = program::counted(words, &self.environments, affinity::Wanted::default(), notes)?;
+            return Ok(Elsewhere::Kernels(found));
         }
         let environments = self.timed_environments()?;
         let commands = launched(&usage(self.commands())?)?;
         let interrupt = Interrupt::on_signals()?;
-        let (directory, commands) = self.entered(commands, &environments, &interrupt)?;
-        let progress = Progress::new(notes.quiet || self.show_output);
         let tell = |line: &str| notes.tell(&line);
+        let (directory, commands) = self.entered(commands, &environments, &interrupt, &tell)?;
+        let progress = Progress::new(notes.quiet || self.show_output);
         let raced = race::run(&commands, &self.options(), (&interrupt, directory), &progress, &tell);
         progress.done();
         let raced = raced?;
-        let found = crate::compare::race(&raced, self.threshold);
-        write_answer(&found, || race_document(&found), (format, screen), out)?;
-        out.flush()?;
-        self.store(&found)?;
-        self.exit(&found, notes)
+        Ok(Elsewhere::Race(crate::compare::race(&raced, self.threshold)))
     }
 
     /// Whether the environments are kernels in emulated machines. Errors: some are and some are not, or a flag is for times.
@@ -177,16 +200,6 @@ impl RaceArgs {
             self.environments[0]
         );
         Ok(true)
-    }
-
-    /// The command in emulated kernels, as 'explain' has it.
-    fn count_instructions(&self, notes: Notes, shape: (Format, Screen), out: &mut dyn Write) -> Result<Exit> {
-        let command = launched(&usage(self.commands())?)?.swap_remove(0);
-        let found = program::counted(&command.traced.words, &self.environments, affinity::Wanted::default(), notes)?;
-        write_answer(&found, || program_document(&found, false), shape, out)?;
-        out.flush()?;
-        self.store(&found)?;
-        Ok(Exit::Success)
     }
 
     /// Errors: a usage error if one cannot start a command.
@@ -221,6 +234,7 @@ impl RaceArgs {
         mut commands: Vec<Command>,
         environments: &[Environment],
         interrupt: &Interrupt,
+        tell: &dyn Fn(&str),
     ) -> Result<(Option<RunDirectory>, Vec<Command>)> {
         if environments.is_empty() {
             let directory = RunDirectory::create_empty().ok();
@@ -230,15 +244,16 @@ impl RaceArgs {
             return Ok((directory, commands));
         }
         let mut directory = RunDirectory::create()?;
-        let entered = race::enter(&commands[0], environments, self.fresh_copy, &mut directory, interrupt)?;
+        let start = if self.fresh_copy { Start::Fresh } else { self.start };
+        let entered = race::enter(&commands[0], environments, start, (&mut directory, interrupt), tell)?;
         Ok((Some(directory), entered))
     }
 
     fn options(&self) -> Options {
         Options {
             runs: self.runs,
-            time: self.time.map(Duration::from_secs_f64),
-            precision: self.until_known.then_some(KNOWN),
+            time: self.time.or(self.until_known.then_some(WHY_SECONDS)).map(Duration::from_secs_f64),
+            until_known: self.until_known,
             warmup: self.warmup,
             ignore_failure: self.ignore_failure,
             ends_left: self.end_left,

@@ -1,7 +1,6 @@
 //! JSON Schemas of what is written, into target/documents/schema/KIND-VERSION.json: whole-program tests check output against them, and
 //! `.ci/release` packs them. They are made by a test, so that the program need not contain what makes them.
 
-use crate::attribute::Attribution;
 use crate::cli::list::environments::EnvironmentList;
 use crate::cli::list::{LanguageList, OperationList, StudyList};
 use crate::compare::{Comparison, ProfileComparison, RaceFound};
@@ -10,7 +9,7 @@ use crate::model::explained::{KernelExplanation, KernelVersus};
 use crate::model::program::ProgramInKernels;
 use crate::model::{Profile, Run};
 use crate::report::top::TopDocument;
-use crate::report::{ProfileDocument, SummaryDocument};
+use crate::report::{ProfileDocument, SummaryDocument, WhyDocument};
 use crate::store;
 use crate::write::json_schema;
 use serde_json::Value;
@@ -24,7 +23,7 @@ fn all() -> Vec<(&'static str, Value)> {
         ("profile-comparison", json_schema::<ProfileComparison>()),
         ("profile", store::schema::<Profile>()),
         ("profile-summary", json_schema::<ProfileDocument>()),
-        ("why", json_schema::<Attribution>()),
+        ("why", json_schema::<WhyDocument>()),
         ("list", json_schema::<OperationList>()),
         ("atlas-kernel", schemars::schema_for!(AtlasKernel).to_value()),
         ("atlas-steps", schemars::schema_for!(AtlasSteps).to_value()),

@@ -6,6 +6,7 @@ mod elsewhere;
 use super::error::usage;
 use super::exit::Exit;
 use super::messages::{self, Notes};
+use super::race::Elsewhere;
 use super::run::{EnvironmentName, check_destination};
 use super::target::TargetArgs;
 use super::trace::{self, Report};
@@ -13,10 +14,11 @@ use super::words::parsed;
 use crate::attribute::attribute;
 use crate::kernel::null_call::null_call_ns;
 use crate::model::{By, Ending, Profile};
-use crate::report::{Format, ProfileDocument, Screen, profile_table, why_document, write_answer};
+use crate::report::{Format, ProfileDocument, Screen, WhyDocument, profile_table, why_document, write_answer};
 use crate::store;
 use crate::trace::{Detail, More, TraceOptions};
 use anyhow::{Result, anyhow};
+use elsewhere::Asked;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,8 +35,8 @@ use std::path::{Path, PathBuf};
 pub struct WhyArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Then race the command natively and in these environments, without input and output, until its times are known within 5% or 20
-    /// seconds have passed, and count its calls in each; 'syscost list --envs' names them.
+    /// Then race the command natively and in these environments, without input and output, until the ratios are known within 5%, will
+    /// not be, or 20 seconds have passed, and count its calls in each; 'syscost list --envs' names them.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
     environments: Vec<String>,
     /// Write the profile to a file, for 'syscost why', 'show' and 'report'.
@@ -89,26 +91,36 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
     check_destination("-o", args.out.as_deref())?;
     let mut report = args.answer.report.as_deref().map(Report::open).transpose()?;
     let options = args.options()?;
-    let race = elsewhere::elsewhere(&args.environments, &options.target)?;
+    let mut elsewhere = Asked::of(&args.environments, &options.target)?;
     let mut profile = crate::trace::run(&options, &mut |line| notes.tell(&line))?;
     let ended = trace::exit(&profile);
+    let has_exited = matches!(profile.ending, Some(Ending::Exited(_)));
+    elsewhere = elsewhere.filter(|_| has_exited && profile.all_calls().calls > 0);
+    elsewhere.iter_mut().for_each(|asked| asked.traced(notes));
     profile.null_call_ns = Some(null_call_ns());
     let stored = args.out.as_deref().map_or(Ok(()), |path| store::write(&profile, path));
     trace::lost(&profile).iter().for_each(|line| messages::tell(line));
     if profile.all_calls().calls == 0 {
         return Err(anyhow!("no system call was seen: nothing can be explained"));
     }
-    let answer = |screen: Screen, out: &mut dyn Write| args.answer.write(&profile, screen, out);
-    let race = race.filter(|_| matches!(profile.ending, Some(Ending::Exited(_))));
-    let there = |screen: Screen, out: &mut dyn Write| -> Result<()> {
-        let format = args.answer.format.unwrap_or_default();
-        race.iter().try_for_each(|race| race.show(notes, (format, screen), out).map(drop))
+    // A document and a file are written as a whole.
+    let format = args.answer.format.unwrap_or_default();
+    let is_whole = format == Format::Json || matches!(report, Some(Report::File(_)));
+    let mut show = |answer: &dyn Fn(Screen, &mut dyn Write) -> Result<()>| match &mut report {
+        Some(report) => report.write(answer),
+        None => messages::show_answer(answer),
     };
-    match &mut report {
-        Some(report) => report.write(|screen, out| answer(screen, out).and_then(|()| there(screen, out)))?,
-        None => messages::show_answer(answer).and_then(|()| messages::show_answer(there))?,
+    if elsewhere.is_none() || !is_whole {
+        show(&|screen, out| args.answer.write((&profile, None), screen, out))?;
+    }
+    let raced = elsewhere.map(|asked| asked.measure(notes));
+    match raced.as_ref().map(|raced| raced.as_ref().ok()) {
+        Some(found) if is_whole => show(&|screen, out| args.answer.write((&profile, found), screen, out))?,
+        Some(Some(found)) => show(&|screen, out| found.write((format, screen), out))?,
+        _ => {}
     }
     stored?;
+    raced.transpose()?;
     Ok(ended)
 }
 
@@ -127,7 +139,7 @@ impl WhyArgs {
         let answer = self.answer.with(behind)?;
         let profile = store::read_profile(path)?;
         let mut report = Report::open(answer.report.as_deref().unwrap_or(Path::new("-")))?;
-        report.write(|screen, out| answer.write(&profile, screen, out))?;
+        report.write(|screen, out| answer.write((&profile, None), screen, out))?;
         Ok(Exit::Success)
     }
 
@@ -150,7 +162,13 @@ impl AnswerArgs {
         })
     }
 
-    fn write(&self, profile: &Profile, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    /// What the profile says, and the race behind it.
+    fn write(
+        &self,
+        (profile, raced): (&Profile, Option<&Elsewhere>),
+        screen: Screen,
+        out: &mut dyn Write,
+    ) -> Result<()> {
         let format = self.format.unwrap_or_default();
         if profile.samples().is_some() {
             let table = || profile_table(profile, By::Call);
@@ -159,6 +177,16 @@ impl AnswerArgs {
         let here = self.costs.as_deref().map(|name| costs::read("--costs", name)).transpose()?;
         let versus = self.versus.iter().map(|name| costs::read("--versus", name)).collect::<Result<Vec<_>>>()?;
         let found = attribute(profile, here.as_ref(), &versus);
-        write_answer(&found, || why_document(profile, &found), (format, screen), out)
+        let (race, kernels) = match raced {
+            Some(Elsewhere::Race(race)) => (Some(race), None),
+            Some(Elsewhere::Kernels(kernels)) => (None, Some(kernels)),
+            None => (None, None),
+        };
+        let json = WhyDocument { found: &found, race, kernels };
+        write_answer(&json, || why_document(profile, &found), (format, screen), out)?;
+        match raced {
+            Some(raced) if format != Format::Json => raced.write((format, screen), out),
+            _ => Ok(()),
+        }
     }
 }

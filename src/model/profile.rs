@@ -161,6 +161,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Whether it is known that the workload had one thread.
+    pub fn has_one_thread(&self) -> bool {
+        (self.processes, self.threads) == (Some(1), Some(0))
+    }
+
     /// This accounting; unknown values are taken from `other`.
     pub fn or(self, other: Usage) -> Usage {
         Usage {

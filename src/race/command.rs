@@ -227,22 +227,6 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
-        let said = |commands: Commands| commands.launched().err().unwrap().to_string();
-        assert_eq!(
-            said(commands(&["ls | wc"], &[])),
-            "'ls | wc': '|' means something to a shell: add --shell, or quote it"
-        );
-        assert_eq!(said(commands(&["echo 'a"], &[])), "'echo 'a': missing closing quote");
-        assert_eq!(said(commands(&["ls"], &["n=1"])), "--parameter n: no command has {n}");
-        let many = commands(&["echo {n}"], &["n=1..200+1"]);
-        assert_eq!(said(many), "--parameter n: more than 100 commands: give fewer values");
-        let prepared = Commands { prepare: vec!["a".into(); 3], ..commands(&["ls", "ls -l"], &[]) };
-        assert_eq!(said(prepared), "--prepare: 3 for 2 commands: give one, or one for each");
-        assert!("n".parse::<Parameter>().is_err() && "n=".parse::<Parameter>().is_err());
-    }
-
-    #[test]
     fn joined_words_are_the_same_words() {
         let all = ["dd", "if=/dev/zero", "", "a b", "it's", "$HOME", r"back\slash", "{}", "-n"].map(String::from);
         assert_eq!(joined(&all[..2]), "dd if=/dev/zero");

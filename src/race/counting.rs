@@ -12,6 +12,9 @@ use anyhow::{Result, anyhow, ensure};
 /// Runs of each, but one in an environment: where they differ, the counts are ranges.
 const RUNS: usize = 2;
 
+/// Where the whole race has little time, a run that takes longer is not repeated.
+const LONG_NS: u64 = 1_000_000_000;
+
 /// The tracer that sees any process.
 const BPF: &str = "bpf";
 
@@ -32,12 +35,12 @@ pub fn count(commands: &[Command], course: &Course, watch: &dyn Watch) -> Vec<Re
             _ => profile(command, there, course).map_err(|error| format!("{error:#}")),
         }
     };
-    let native = commands.iter().enumerate().find(|(_, command)| is_native(command));
-    let native = native.map(|(index, command)| (index, one((index, command), None)));
-    let of = |(index, command): (usize, &Command)| match &native {
-        Some((own, found)) if *own == index => found.clone(),
-        Some((_, Ok(there))) if there.tracer.kind == BPF => one((index, command), Some(there)),
-        Some((_, Ok(_) | Err(_))) if course.options.count => Err(ELSEWHERE.to_string()),
+    let native = commands.iter().position(|command| is_native(&command));
+    let found = native.map(|index| one((index, &commands[index]), None));
+    let of = |(index, command): (usize, &Command)| match &found {
+        Some(found) if native == Some(index) => found.clone(),
+        Some(Ok(there)) if there.tracer.kind == BPF => one((index, command), Some(there)),
+        Some(_) if course.options.count => Err(ELSEWHERE.to_string()),
         _ => one((index, command), None),
     };
     commands.iter().enumerate().map(of).collect()
@@ -64,9 +67,13 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
         if let Some(warning) = own.warnings.iter().find(|warning| warning.ends_with(LOST_PRIVILEGE)) {
             return Err(anyhow!("{warning}; root can count it"));
         }
+        let is_long = own.usage.wall_ns.is_some_and(|ns| ns > LONG_NS);
         match &mut all {
             Some(first) => first.repeats.push(own.as_run()),
             None => all = Some(own),
+        }
+        if is_long && course.options.until_known {
+            break;
         }
     }
     let mut all = all.ok_or_else(|| anyhow!("not traced"))?;

@@ -5,16 +5,15 @@
 //! programs that are part of what is timed.
 
 use super::command::Command;
-use super::site::{Inside, Site, check_copied};
+use super::site::{Inside, MOUNTED, Site, check_copied};
 use crate::kernel::launch::Launch;
 use crate::kernel::output::output;
 use crate::kernel::private::RUN_VARIABLE;
 use crate::model::Failure;
-use crate::runner::{Environment, Files, Interrupt, NATIVE, RunDirectory};
+use crate::runner::{CONFINE, Environment, Files, Interrupt, NATIVE, RunDirectory};
 use crate::trace;
 use anyhow::{Context, Result, bail};
 use nix::unistd::{User, geteuid};
-use std::cell::RefCell;
 use std::env;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -53,38 +52,80 @@ pub fn own_user() -> Option<String> {
     User::from_uid(geteuid()).ok().flatten().map(|user| user.name)
 }
 
-/// `command` in each environment; in a fresh copy of the working directory if that is asked for, or if one of them has a file system of
-/// its own.
+/// What each execution starts with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// Fresh files if an environment has a file system of its own.
+    #[default]
+    AsNeeded,
+    /// Fresh files, or nothing is run.
+    Fresh,
+    /// Fresh files if they can be copied: the command changes some.
+    Changes,
+    /// The files as they are: the command changes none.
+    Unchanged,
+}
+
+/// `command` in each environment that can be entered with the files that it needs; `tell` gets what is left out.
 ///
 /// # Errors
 /// Why one cannot start a program here, or the working directory cannot be copied.
 pub fn enter(
     command: &Command,
     environments: &[Environment],
-    is_copied: bool,
-    run: &mut RunDirectory,
-    interrupt: &Interrupt,
+    start: Start,
+    (run, interrupt): (&mut RunDirectory, &Interrupt),
+    tell: &dyn Fn(&str),
 ) -> Result<Vec<Command>> {
     let home = env::current_dir().context("the working directory does not exist any more")?;
-    let is_copied = is_copied || environments.iter().any(|environment| environment.files().is_some());
-    if is_copied {
-        check_copied(&home, run.path())?;
-    }
+    let (environments, is_fresh) = with_files(environments, start, || check_copied(&home, run.path()), tell)?;
     let mut all = Vec::new();
-    for (index, environment) in environments.iter().enumerate() {
+    for (index, environment) in environments.into_iter().enumerate() {
         if environment.keeps_containers {
             run.note_containers()?;
         }
         let directory = run.worker_directory()?;
-        let (home, files) = (home.clone(), environment.files());
-        let run_path = run.path().to_path_buf();
-        let site = Site { run: run_path, directory, home, is_copied, files, kept: RefCell::default() };
-        let own = Entrance { environment, number: run.number(), mark: run.mark(), site: &site };
+        let site = Site::new((run.path(), directory), &home, is_fresh, environment.files());
+        let mut own = Entrance { environment, number: run.number(), mark: run.mark(), site };
         own.check(interrupt)?;
-        let entered = own.command(command)?;
-        all.push(Command { base: (index > 0).then_some(0), ..entered(site) });
+        if own.site.files.is_some() {
+            own.site.launch = Some(own.launch(&own.started(&[own.empty_program().into()]), true, true)?.1);
+        }
+        all.push(Command { base: (index > 0).then_some(0), ..own.command(command)? });
     }
     Ok(all)
+}
+
+/// The environments whose files can be made, and whether each execution starts with fresh ones. Errors: why the working directory
+/// cannot be copied.
+fn with_files<'a>(
+    environments: &'a [Environment],
+    start: Start,
+    check_copied: impl Fn() -> Result<()>,
+    tell: &dyn Fn(&str),
+) -> Result<(Vec<&'a Environment>, bool)> {
+    let is_copied = |environment: &&Environment| environment.files() == Some(Files::Inside);
+    let has_own = environments.iter().any(|environment| environment.files().is_some());
+    let is_fresh = matches!(start, Start::Fresh | Start::Changes) || has_own && start == Start::AsNeeded;
+    let needs_copy = is_fresh || environments.iter().any(|environment| is_copied(&environment));
+    let Err(error) = (if needs_copy { check_copied() } else { Ok(()) }) else {
+        return Ok((environments.iter().collect(), is_fresh));
+    };
+    let (left_out, others): (Vec<_>, Vec<_>) = environments.iter().partition(is_copied);
+    if start == Start::Fresh || others.iter().all(|environment| environment.name == NATIVE) {
+        return Err(error);
+    }
+    left_out.iter().for_each(|environment| tell(&format!("{} is left out: {error}", environment.name)));
+    if is_fresh && left_out.is_empty() {
+        tell(&format!("no execution gets fresh files: {error}"));
+    }
+    Ok((others, false))
+}
+
+fn command(words: &[OsString]) -> process::Command {
+    let mut command = process::Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
 }
 
 /// One environment, entered from the directory of `site`.
@@ -93,7 +134,7 @@ struct Entrance<'a> {
     number: &'a str,
     /// By it the janitor finds processes of the run.
     mark: CString,
-    site: &'a Site,
+    site: Site,
 }
 
 impl Entrance<'_> {
@@ -102,15 +143,21 @@ impl Entrance<'_> {
         paths.iter().find(|path| path.exists()).unwrap_or(&paths[1]).clone()
     }
 
+    /// What starts `words` in the environment; in the file system that its launcher has made and waits in, if there is one.
     fn started(&self, words: &[OsString]) -> process::Command {
-        let mut program = process::Command::new(&words[0]);
-        program.args(&words[1..]);
-        self.environment.started_command(program, &self.site.run, &self.site.directory, &self.site.work())
+        let site = &self.site;
+        if site.launch.is_some() {
+            let joins = [site.run.join(CONFINE).into(), "join".into(), MOUNTED.into(), "--".into()];
+            return command(&[&joins, words].concat());
+        }
+        self.environment.started_command(command(words), &site.run, &site.directory, &site.work())
     }
 
     /// Starts the program that does nothing, for the reason if that is not possible.
     fn check(&self, interrupt: &Interrupt) -> Result<()> {
-        self.site.clear()?;
+        if self.site.files.is_none() {
+            self.site.ready(false, interrupt)?;
+        }
         let mut command = self.started(&[self.empty_program().into()]);
         command.current_dir(self.site.start()).env(RUN_VARIABLE, self.number).stdin(Stdio::null());
         let name = &self.environment.name;
@@ -125,9 +172,8 @@ impl Entrance<'_> {
         Ok(())
     }
 
-    /// What `words` are started by; `holds`: our launcher waits when it has made the environment.
-    fn launch(&self, words: &[OsString], silent: bool, holds: bool) -> Result<(trace::Command, Launch)> {
-        let started = self.started(words);
+    /// `holds`: our launcher waits when it has made the environment.
+    fn launch(&self, started: &process::Command, silent: bool, holds: bool) -> Result<(trace::Command, Launch)> {
         let words = std::iter::once(started.get_program()).chain(started.get_args()).map(OsStr::to_owned).collect();
         let traced = trace::Command { words, user: own_user(), silent, directory: Some(self.site.start()) };
         let enters = holds && self.environment.is_launched();
@@ -139,35 +185,22 @@ impl Entrance<'_> {
         Ok((traced, launch))
     }
 
-    /// With the files that a file system of its own begins without: its mount hides them, but not from where this process is.
-    fn counted_words(&self, words: &[OsString]) -> Vec<OsString> {
-        if self.site.files != Some(Files::Inside) {
-            return words.to_vec();
-        }
-        let mut from = OsString::from(format!("/proc/{}/root", process::id()));
-        from.push(self.site.work());
-        let copies = ["sh", "-c", "cp -a \"$0\"/. . && exec \"$@\""].map(OsString::from);
-        copies.into_iter().chain([from]).chain(words.iter().cloned()).collect()
-    }
-
-    /// The command as it is started here, but for its site.
-    fn command(&self, command: &Command) -> Result<impl FnOnce(Site) -> Command + use<>> {
-        let (traced, launch) = self.launch(&command.traced.words, command.traced.silent, true)?;
-        let (empty, empty_launch) = self.launch(&[self.empty_program().into()], true, true)?;
-        let counted = self.launch(&self.counted_words(&command.traced.words), true, false)?;
+    /// The command as it is started here.
+    fn command(self, command: &Command) -> Result<Command> {
+        let started = self.started(&command.traced.words);
+        let (traced, launch) = self.launch(&started, command.traced.silent, true)?;
+        let counted = self.launch(&started, true, false)?;
+        let (empty, empty_launch) = self.launch(&self.started(&[self.empty_program().into()]), true, true)?;
         let mut prepare = command.prepare.clone();
         if let Some(prepare) = &mut prepare {
             prepare.directory = Some(text(&self.site.work())?);
             prepare.environment.push(self.mark.clone());
         }
         let Environment { name, unaccounted, switches, lacks, .. } = self.environment.clone();
-        let (text, shell, parameters) = (command.text.clone(), command.shell, command.parameters.clone());
-        Ok(move |site| {
-            let has_others = unaccounted || switches;
-            let inside =
-                Inside { name, is_accounted: !unaccounted, has_others, lacks, counted, site, empty, empty_launch };
-            Command { text, shell, parameters, base: None, traced, launch, prepare, inside: Some(inside) }
-        })
+        let (is_accounted, has_others) = (!unaccounted, unaccounted || switches);
+        let inside = Inside { name, is_accounted, has_others, lacks, counted, site: self.site, empty, empty_launch };
+        let (text, parameters) = (command.text.clone(), command.parameters.clone());
+        Ok(Command { text, parameters, traced, launch, prepare, inside: Some(inside), ..*command })
     }
 }
 
@@ -192,19 +225,6 @@ fn last_line(printed: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn environments_are_those_that_start_commands_with_native_among_them() {
-        let named = |names: &[&str]| -> Result<Vec<String>> {
-            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-            Ok(timed(&names)?.into_iter().map(|environment| environment.name).collect())
-        };
-        assert_eq!(named(&["seccomp"]).unwrap(), ["native", "seccomp"]);
-        assert_eq!(named(&["seccomp", "native"]).unwrap(), ["seccomp", "native"]);
-        assert!(named(&["seccomp", "seccomp"]).unwrap_err().to_string().contains("there twice"));
-        assert!(named(&["static"]).unwrap_err().to_string().contains("cannot start a command"));
-        assert!(named(&["linux-6.1"]).unwrap_err().to_string().contains("cannot be timed"));
-    }
 
     #[test]
     fn the_reason_of_a_refusal_is_what_was_printed_last() {

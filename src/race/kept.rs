@@ -1,4 +1,5 @@
-//! A copy of a directory that is kept from one execution to the next: what the last one changed is made as it was. Used by `site`.
+//! What is in a directory, so that it is seen whether a program changed it. A copy is kept from one execution to the next: what the last
+//! one changed is made as it was. Used by `site`, and by `cli::why` for the working directory.
 //!
 //! Whatever a program changes gets a new change time, which it cannot set. So files with the same one are as they were.
 
@@ -16,10 +17,13 @@ use std::time::Duration;
 /// Where more files changed, all are copied again.
 const MOST_CHANGED: usize = 200;
 
+/// More are not looked at.
+const MOST: usize = 500_000;
+
 /// Several of the kernel's steps of file times: what is written later has another time.
 const STEP: Duration = Duration::from_millis(20);
 
-/// What each file and directory was like, by its path in the copy.
+/// What each file and directory was like, by its path below the top.
 pub struct Kept(BTreeMap<PathBuf, Facts>);
 
 #[derive(PartialEq, Eq)]
@@ -51,13 +55,25 @@ impl Facts {
 }
 
 impl Kept {
-    /// The copy as it is now.
+    /// The directory as it is now.
     ///
     /// # Errors
-    /// What cannot be read.
-    pub fn of(copy: &Path) -> io::Result<Kept> {
+    /// What cannot be read, or that too much is in it.
+    pub fn of(top: &Path) -> io::Result<Kept> {
         sleep(STEP);
-        Ok(Kept(facts(copy)?))
+        Ok(Kept(facts(top)?))
+    }
+
+    /// A path that is not as it was; `None` if all are.
+    ///
+    /// # Errors
+    /// As [`Kept::of`].
+    pub fn changed(&self, top: &Path) -> io::Result<Option<PathBuf>> {
+        let now = facts(top)?;
+        let is_same = |was: &Facts, now: &Facts| was == now || was.is_same_directory(now);
+        let differs =
+            |path: &&PathBuf| !self.0.get(*path).zip(now.get(*path)).is_some_and(|(was, now)| is_same(was, now));
+        Ok(self.0.keys().chain(now.keys()).find(differs).cloned())
     }
 
     /// Makes `copy` as `original` is again; `None` if all has to be copied.
@@ -106,14 +122,18 @@ impl Kept {
 }
 
 fn facts(top: &Path) -> io::Result<BTreeMap<PathBuf, Facts>> {
-    let mut all = BTreeMap::from([(PathBuf::new(), Facts::of(&fs::symlink_metadata(top)?))]);
-    let mut left = vec![PathBuf::new()];
+    let found = fs::metadata(top)?;
+    let mut all = BTreeMap::from([(PathBuf::new(), Facts::of(&found))]);
+    let (device, mut left) = (found.dev(), vec![PathBuf::new()]);
     while let Some(directory) = left.pop() {
         for entry in fs::read_dir(top.join(&directory))? {
             let entry = entry?;
-            let (path, found) = (directory.join(entry.file_name()), Facts::of(&entry.metadata()?));
-            left.extend(found.is_directory.then(|| path.clone()));
-            all.insert(path, found);
+            let (path, found) = (directory.join(entry.file_name()), entry.metadata()?);
+            left.extend((found.is_dir() && found.dev() == device).then(|| path.clone()));
+            all.insert(path, Facts::of(&found));
+        }
+        if all.len() > MOST {
+            return Err(io::Error::other("too many files"));
         }
     }
     Ok(all)

@@ -15,8 +15,9 @@ mod site;
 mod timing;
 
 pub use command::{Command, Commands, Parameter, joined};
-pub use inside::{enter, mark_left, own_user, timed};
-pub use options::{FEWEST_ROUNDS, Options, Precision};
+pub use inside::{Start, enter, mark_left, own_user, timed};
+pub use kept::Kept;
+pub use options::{FEWEST_ROUNDS, Options};
 
 use crate::kernel::Sources;
 use crate::kernel::host::facts;
@@ -71,7 +72,7 @@ pub fn run(
         seed,
         complete: !interrupt.is_set(),
         contenders: commands.iter().zip(runs).zip(counted).map(contender).collect(),
-        is_copied: commands.iter().any(|command| command.inside.as_ref().is_some_and(|inside| inside.site.is_copied)),
+        is_copied: commands.iter().any(|command| command.inside.as_ref().is_some_and(|inside| inside.site.is_fresh)),
         least_rss_kib,
     })
 }

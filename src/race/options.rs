@@ -9,12 +9,11 @@ pub const FEWEST_ROUNDS: u32 = 5;
 pub const TIME_EACH: Duration = Duration::from_secs(3);
 pub const USUAL_ROUNDS: u32 = 10;
 
-/// When a race in environments is over: each one's interval is at most this share of its time, or this time has passed.
-#[derive(Clone, Copy, Debug)]
-pub struct Precision {
-    pub share: f64,
-    pub time: Duration,
-}
+/// A ratio whose interval is half as wide is known.
+pub const KNOWN: f64 = 0.05;
+
+/// How long one is raced that will not be known, so that its interval becomes narrower.
+pub const PATIENCE: Duration = Duration::from_secs(8);
 
 /// How a race is run.
 #[derive(Clone, Debug)]
@@ -23,8 +22,8 @@ pub struct Options {
     pub runs: Option<u32>,
     /// Wall time for all of it: warm-up, counting and rounds.
     pub time: Option<Duration>,
-    /// In environments without either: ends earlier, or later.
-    pub precision: Option<Precision>,
+    /// In environments, whether the race ends earlier if the ratios are known, or will not be.
+    pub until_known: bool,
     /// Untimed rounds before.
     pub warmup: u32,
     /// Whether a command may fail.

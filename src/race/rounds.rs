@@ -2,13 +2,13 @@
 
 use super::command::Command;
 use super::course::Course;
-use super::options::{FEWEST_ROUNDS, TIME_EACH, USUAL_ROUNDS};
+use super::options::{FEWEST_ROUNDS, KNOWN, PATIENCE, TIME_EACH, USUAL_ROUNDS};
 use super::site::Inside;
 use super::timing::time;
-
 use crate::model::TimedRun;
+use crate::runner::NATIVE;
 use crate::session::{Stage, Watch};
-use crate::stats::trimmed;
+use crate::stats::trimmed_ratio;
 use anyhow::{Result, bail};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -20,6 +20,12 @@ pub enum Entry<'a> {
     Command(&'a Command),
     /// The program that does nothing, in an environment.
     Empty(&'a Inside),
+}
+
+impl Entry<'_> {
+    fn is_native(&self) -> bool {
+        matches!(self, Entry::Empty(inside) if inside.name == NATIVE)
+    }
 }
 
 /// A race about to start: what the commands take is known from their warm-up.
@@ -67,8 +73,7 @@ fn once(entry: &Entry, course: &Course) -> Result<Option<TimedRun>> {
 
 fn timed(command: &Command, course: &Course) -> Result<Option<TimedRun>> {
     prepare(command, course)?;
-    let site = command.inside.as_ref().map(|inside| &inside.site);
-    let run = time(&command.traced, &command.launch, site, course)?;
+    let run = time(&command.traced, &command.launch, course)?;
     course.look(command);
     match run {
         Some(run) if run.status != 0 && !course.options.ignore_failure => bail!(
@@ -88,8 +93,8 @@ fn place(inside: &Inside) -> String {
 }
 
 fn nothing(inside: &Inside, course: &Course) -> Result<Option<TimedRun>> {
-    inside.site.clear()?;
-    match time(&inside.empty, &inside.empty_launch, None, course)? {
+    inside.site.ready(false, course.interrupt)?;
+    match time(&inside.empty, &inside.empty_launch, course)? {
         Some(run) if run.status != 0 => {
             bail!("environment {}: a program that does nothing failed with status {}", inside.name, run.status)
         }
@@ -103,11 +108,10 @@ fn nothing(inside: &Inside, course: &Course) -> Result<Option<TimedRun>> {
 /// If it fails.
 pub fn prepare(command: &Command, course: &Course) -> Result<()> {
     if let Some(inside) = &command.inside {
-        inside.site.clear()?;
-        inside.site.fill(course.interrupt)?;
+        inside.site.ready(true, course.interrupt)?;
     }
     let Some(launch) = &command.prepare else { return Ok(()) };
-    let run = time(&command.traced, launch, None, course)?;
+    let run = time(&command.traced, launch, course)?;
     course.left.accept();
     match run {
         Some(run) if run.status != 0 => bail!("--prepare failed with status {}: --show-output shows why", run.status),
@@ -121,9 +125,6 @@ impl Ready<'_> {
         match (self.course.options.runs, self.course.options.time) {
             (Some(runs), _) => (runs, None),
             (None, Some(time)) => (FEWEST_ROUNDS, Some(self.begun + time)),
-            (None, None) if self.course.options.precision.is_some() => {
-                (USUAL_ROUNDS, self.course.options.precision.map(|precision| self.begun + precision.time))
-            }
             (None, None) => {
                 let commands = self.entries.iter().filter(|entry| matches!(entry, Entry::Command(_))).count();
                 let time = TIME_EACH * u32::try_from(commands).unwrap_or(u32::MAX);
@@ -135,7 +136,8 @@ impl Ready<'_> {
     /// Says so if the fewest rounds take longer than the time that was asked for.
     pub fn warn(&self, tell: &dyn Fn(&str)) {
         let (fewest, end) = self.limit();
-        let (Some(round), Some(end), Some(_)) = (self.round, end, self.course.options.time) else { return };
+        let is_told = self.course.options.time.is_some() && !self.course.options.until_known;
+        let (Some(round), Some(end), true) = (self.round, end, is_told) else { return };
         let left = end.saturating_duration_since(Instant::now());
         if round * fewest > left {
             let (round, all) = (round.as_secs_f64(), (round * fewest).as_secs_f64());
@@ -155,8 +157,8 @@ impl Ready<'_> {
         for done in 0.. {
             watch.at(share(done, fewest, begun, end), "");
             let each = begun.elapsed() / u32::max(done, 1);
-            let is_over = || end.is_none_or(|end| Instant::now() + each > end) || self.is_precise(&runs);
-            if done >= fewest && is_over() {
+            let most = end.map_or(0.0, |end| (end - begun).as_secs_f64() / each.as_secs_f64().max(1e-9));
+            if done >= fewest && (f64::from(done) + 1.0 > most || self.is_known(&runs, most)) {
                 break;
             }
             order.shuffle(&mut random);
@@ -166,17 +168,25 @@ impl Ready<'_> {
         Ok(runs)
     }
 
-    /// Whether what each command takes in its environment, without start-up, is known as precisely as asked for.
-    fn is_precise(&self, runs: &[Vec<TimedRun>]) -> bool {
-        let Some(precision) = self.course.options.precision else { return false };
+    /// Whether the ratios are known as precisely as is asked for; or will not be in `most` rounds, and had their time.
+    fn is_known(&self, runs: &[Vec<TimedRun>], most: f64) -> bool {
+        let done = runs[0].len();
+        if !self.course.options.until_known {
+            return false;
+        }
         let (commands, empty) = runs.split_at(runs.len() / 2);
-        commands.iter().zip(empty).all(|(own, start)| {
-            let wall = |run: &TimedRun| run.wall_ns as f64;
-            let added = start.iter().zip(&empty[0]).map(|(there, native)| wall(there) - wall(native));
-            let net = own.iter().zip(added).map(|(run, added)| wall(run) - added);
-            let known = trimmed(net.collect()).map(|net| net.with_ends());
-            known.is_some_and(|[net, low, high]| (high - low) / 2.0 <= precision.share * net)
-        })
+        let native = self.entries[commands.len()..].iter().position(Entry::is_native).unwrap_or_default();
+        let net = |which: usize| -> Vec<f64> {
+            let all = commands[which].iter().zip(&empty[which]).zip(&empty[native]);
+            all.map(|((own, there), here)| own.wall_ns as f64 - there.wall_ns as f64 + here.wall_ns as f64).collect()
+        };
+        let base = net(0);
+        let widths = (1..commands.len()).map(|head| Some(trimmed_ratio(&net(head), &base)?.error.percent() / 100.0));
+        let widest = widths.map(|width| width.unwrap_or(f64::INFINITY)).fold(0.0, f64::max);
+        // The error of a mean shrinks with the root of the number of rounds.
+        let is_hopeless = widest * (done as f64 / most).sqrt() > KNOWN;
+        // What a few rounds seem to know may be luck.
+        widest <= KNOWN && done >= USUAL_ROUNDS as usize || is_hopeless && self.begun.elapsed() > PATIENCE
     }
 
     /// One run of each entry, by entry; `None` if the round was interrupted.

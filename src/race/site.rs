@@ -1,23 +1,28 @@
-//! Where a command runs in an environment: a private directory that is cleared before each execution, if asked for with a fresh copy
-//! of the working directory. Made by `inside`, used by `rounds`.
+//! Where a command runs in an environment: in the working directory, in a copy of it that is as fresh before each execution, or in
+//! a file system of the environment's own, with a copy in it or over the working directory. Made by `inside`, used by `rounds`.
 
 use super::kept::Kept;
-use crate::kernel::launch::Launch;
+use super::timing::has_entered;
+use crate::kernel::launch::{Launch, Started};
 use crate::kernel::output::output;
 use crate::kernel::private;
+use crate::kernel::tracee::reap;
 use crate::model::Failure;
 use crate::runner::{FILES_DIRECTORY, Files, Interrupt};
 use crate::trace;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// More is not copied before each execution: files take as long as many bytes do.
 const MOST_MIB: u64 = 256;
 const MOST_FILES: u64 = 20_000;
+
+/// In a site's directory, the link to the launcher whose file system is used.
+pub const MOUNTED: &str = "held";
 
 /// A command's environment.
 pub struct Inside {
@@ -39,43 +44,101 @@ pub struct Inside {
 pub struct Site {
     pub run: PathBuf,
     pub directory: PathBuf,
-    /// Where it works, unless in the copy.
+    /// The user's working directory.
     pub home: PathBuf,
-    /// Whether each execution starts in a copy of `home`.
-    pub is_copied: bool,
-    /// What the environment's own file system does with that copy.
+    /// Whether each execution starts with the files that `home` has.
+    pub is_fresh: bool,
+    /// How the environment's own file system gets these files.
     pub files: Option<Files>,
+    /// Our launcher that makes it; the executions join that.
+    pub launch: Option<Launch>,
+    mounted: RefCell<Option<Mounted>>,
     /// The copy, for the next execution.
-    pub kept: RefCell<Option<Kept>>,
+    kept: RefCell<Option<Kept>>,
+}
+
+/// A launcher that waits while its file system is used.
+pub struct Mounted(Started, i32);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        self.0.end();
+        let _ = reap(self.1);
+    }
 }
 
 impl Site {
-    /// Where the command works, as it is seen from outside of the environment.
-    pub fn work(&self) -> PathBuf {
-        if self.is_copied { self.directory.join(FILES_DIRECTORY) } else { self.home.clone() }
+    /// A place that is yet to be made, in a directory of the run's.
+    pub fn new((run, directory): (&Path, PathBuf), home: &Path, is_fresh: bool, files: Option<Files>) -> Site {
+        let (run, home) = (run.to_path_buf(), home.to_path_buf());
+        let (mounted, kept) = (RefCell::default(), RefCell::default());
+        Site { run, directory, home, is_fresh, files, launch: None, mounted, kept }
     }
 
-    /// Where what starts it works: our launcher makes a file system in its working directory.
+    /// Where the command works, as it is seen from outside of the environment.
+    pub fn work(&self) -> PathBuf {
+        match self.files {
+            Some(_) => self.directory.join(MOUNTED).join("cwd/."),
+            None if self.is_fresh => self.directory.join(FILES_DIRECTORY),
+            None => self.home.clone(),
+        }
+    }
+
+    /// Where what starts it works: our launcher finds the file system from there.
     pub fn start(&self) -> PathBuf {
         if self.files.is_some() { self.directory.clone() } else { self.work() }
     }
 
-    /// Removes what the last execution left, but for a copy that is as fresh as a new one.
+    /// Makes the place, unless there is one; `again`: as it was before the last execution.
     ///
     /// # Errors
-    /// What cannot be removed or made.
-    pub fn clear(&self) -> Result<()> {
-        let kept = self.kept.take();
-        let restored = kept.and_then(|kept| kept.restored(&self.home, &self.work(), &self.run).ok().flatten());
-        if let Some(kept) = restored.filter(|_| self.clear_beside().is_ok()) {
-            *self.kept.borrow_mut() = Some(kept);
+    /// What cannot be removed, made or copied.
+    pub fn ready(&self, again: bool, interrupt: &Interrupt) -> Result<()> {
+        if !again && self.work().exists() {
             return Ok(());
         }
-        if self.directory.exists() {
-            remove(&self.directory).with_context(|| format!("cannot remove {}", self.directory.display()))?;
+        let kept = self.kept.take().and_then(|kept| kept.restored(&self.home, &self.work(), &self.run).ok().flatten());
+        let is_ready = if self.is_fresh { kept.is_some() } else { self.work().exists() };
+        *self.kept.borrow_mut() = kept;
+        if is_ready && (self.files.is_some() || self.clear_beside().is_ok()) { Ok(()) } else { self.make(interrupt) }
+    }
+
+    fn make(&self, interrupt: &Interrupt) -> Result<()> {
+        // What is below a file system stays as it is.
+        let mounts_again = self.mounted.take().is_some() && self.files == Some(Files::Below);
+        if !mounts_again || self.clear_beside().is_err() {
+            if self.directory.exists() {
+                remove(&self.directory).with_context(|| format!("cannot remove {}", self.directory.display()))?;
+            }
+            private::make(&self.directory)?;
+            let below = self.directory.join(FILES_DIRECTORY);
+            match self.files {
+                Some(Files::Below) if !self.is_fresh => symlink(&self.home, below)?,
+                Some(Files::Below) => self.copy(&below, interrupt)?,
+                _ => {}
+            }
         }
-        private::make(&self.directory)?;
-        if self.is_copied { private::make(&self.work()) } else { Ok(()) }
+        if let Some(launch) = &self.launch {
+            *self.mounted.borrow_mut() = Some(self.mount(launch, interrupt)?);
+        }
+        if self.files == Some(Files::Inside) || self.files.is_none() && self.is_fresh {
+            self.copy(&self.work(), interrupt)?;
+            *self.kept.borrow_mut() = Kept::of(&self.work()).ok().filter(|_| self.is_fresh);
+        }
+        Ok(())
+    }
+
+    fn mount(&self, launch: &Launch, interrupt: &Interrupt) -> Result<Mounted> {
+        let held = launch.hold()?;
+        let pid = i32::try_from(held.pid)?;
+        let mut mounted = Mounted(held.release(false)?, pid);
+        let has_entered = has_entered(&mut mounted.0, interrupt);
+        if interrupt.is_set() {
+            return Err(Failure::interrupted().into());
+        }
+        ensure!(has_entered, "its file system cannot be made again in {}", self.directory.display());
+        symlink(format!("/proc/{pid}"), self.directory.join(MOUNTED))?;
+        Ok(mounted)
     }
 
     /// What lies beside the copy.
@@ -91,33 +154,14 @@ impl Site {
         Ok(())
     }
 
-    /// Makes the fresh copy, unless there is one.
-    ///
-    /// # Errors
-    /// What cp reports.
-    pub fn fill(&self, interrupt: &Interrupt) -> Result<()> {
-        if self.is_copied && self.kept.borrow().is_none() {
-            self.copy(&self.home, &self.work(), interrupt)?;
-            *self.kept.borrow_mut() = Kept::of(&self.work()).ok();
+    /// Copies the user's working directory with owners, times and links.
+    fn copy(&self, to: &Path, interrupt: &Interrupt) -> Result<()> {
+        if !to.exists() {
+            private::make(to)?;
         }
-        Ok(())
-    }
-
-    /// Copies that into the file system that a launcher, the process `pid`, has made and now works in.
-    ///
-    /// # Errors
-    /// What cp reports.
-    pub fn fill_inside(&self, pid: u32, interrupt: &Interrupt) -> Result<()> {
-        let inside = PathBuf::from(format!("/proc/{pid}/cwd"));
-        if self.files == Some(Files::Inside) { self.copy(&self.work(), &inside, interrupt) } else { Ok(()) }
-    }
-
-    /// Copies with owners, times and links.
-    fn copy(&self, from: &Path, to: &Path, interrupt: &Interrupt) -> Result<()> {
         let contents = |directory: &Path| OsString::from(directory.join("."));
-        let copied = output(
-            private::helper("cp", &self.run).args(["-a", "--reflink=auto"]).arg(contents(from)).arg(contents(to)),
-        )?;
+        let mut copies = private::helper("cp", &self.run);
+        let copied = output(copies.args(["-a", "--reflink=auto"]).arg(contents(&self.home)).arg(contents(to)))?;
         if interrupt.is_set() {
             return Err(Failure::interrupted().into());
         }
@@ -182,16 +226,9 @@ mod tests {
     use super::*;
     use std::os::unix::fs::MetadataExt;
 
-    fn site(top: &Path, is_copied: bool) -> Site {
+    fn site(top: &Path, is_fresh: bool) -> Site {
         let at = |name: &str| top.join(name);
-        Site {
-            run: at("run"),
-            directory: at("run/w1"),
-            home: at("home"),
-            is_copied,
-            files: None,
-            kept: RefCell::default(),
-        }
+        Site::new((&at("run"), at("run/w1")), &at("home"), is_fresh, None)
     }
 
     #[test]
@@ -202,8 +239,7 @@ mod tests {
         fs::create_dir_all(site.home.join("deep")).unwrap();
         fs::write(site.home.join("deep/file"), "as it was").unwrap();
         for _ in 0..2 {
-            site.clear().unwrap();
-            site.fill(&Interrupt::default()).unwrap();
+            site.ready(true, &Interrupt::default()).unwrap();
             assert_eq!(fs::read_to_string(site.work().join("deep/file")).unwrap(), "as it was");
             fs::write(site.work().join("deep/file"), "changed").unwrap();
             fs::create_dir(site.work().join("closed")).unwrap();
@@ -211,13 +247,11 @@ mod tests {
             fs::set_permissions(site.work().join("closed"), Permissions::from_mode(0o000)).unwrap();
         }
         assert_eq!(fs::read_to_string(site.home.join("deep/file")).unwrap(), "as it was");
-        site.clear().unwrap();
-        site.fill(&Interrupt::default()).unwrap();
+        site.ready(true, &Interrupt::default()).unwrap();
         let number = || fs::metadata(site.work().join("deep")).unwrap().ino();
         let first = number();
         fs::write(site.directory.join("beside"), "").unwrap();
-        site.clear().unwrap();
-        site.fill(&Interrupt::default()).unwrap();
+        site.ready(true, &Interrupt::default()).unwrap();
         assert!(
             number() == first && !site.directory.join("beside").exists(),
             "what nobody changed is not copied again"
@@ -225,15 +259,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_or_holds_the_copy_is_not_copied() {
+    fn a_directory_of_many_files_is_not_copied() {
         let top = tempfile::tempdir().unwrap();
         let site = site(top.path(), true);
         fs::create_dir_all(&site.home).unwrap();
-        assert!(check_copied(&site.home, &site.run).is_ok());
-        assert!(check_copied(top.path(), &site.run).unwrap_err().to_string().contains("set TMPDIR"));
-        fs::File::create(site.home.join("large")).unwrap().set_len((MOST_MIB << 20) + 1).unwrap();
-        assert!(check_copied(&site.home, &site.run).unwrap_err().to_string().contains("256 MiB"));
-        fs::remove_file(site.home.join("large")).unwrap();
         fs::write(site.home.join("one"), "").unwrap();
         let link = |number| fs::hard_link(site.home.join("one"), site.home.join(format!("{number}"))).unwrap();
         (1..MOST_FILES).for_each(link);

@@ -1,7 +1,6 @@
 //! One execution of a command, timed.
 
 use super::course::Course;
-use super::site::Site;
 use crate::kernel::launch::{Launch, Started, Step, hold_null_calls};
 use crate::kernel::tracee::{reap, wait_for_end};
 use crate::kernel::usage::Used;
@@ -15,17 +14,12 @@ use std::time::{Duration, Instant};
 /// How often a wait looks whether it should end.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Runs it, in its site if it has one; `None` if that was interrupted. The clock starts when what is timed is released: the program
+/// Runs it; `None` if that was interrupted. The clock starts when what is timed is released: the program
 /// that is executed, or the one that our launcher holds.
 ///
 /// # Errors
 /// [`LaunchError`] if it cannot be executed.
-pub fn time(
-    command: &trace::Command,
-    launch: &Launch,
-    site: Option<&Site>,
-    course: &Course,
-) -> Result<Option<TimedRun>> {
+pub fn time(command: &trace::Command, launch: &Launch, course: &Course) -> Result<Option<TimedRun>> {
     let held = launch.hold().map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
     let (pid, interrupt) = (i32::try_from(held.pid)?, course.interrupt);
     let tell = |what: fn(&mut RunDirectory, u32)| {
@@ -36,7 +30,7 @@ pub fn time(
     let mut started = held.release(false).context("the held command has ended")?;
     let mut mounts = None;
     if launch.enters {
-        mounts = enter(&mut started, pid, site, interrupt).inspect_err(|_| {
+        mounts = enter(&mut started, pid, interrupt).inspect_err(|_| {
             started.end();
             let _ = reap(pid);
         })?;
@@ -65,19 +59,15 @@ pub fn time(
     Ok((!interrupted && !interrupt.is_set()).then_some(run))
 }
 
-/// Waits until our launcher has made the environment, and fills it. The mounts in it stay while the file is open, so that unmounting
-/// is no part of what is timed; `None` if it could not enter.
-fn enter(started: &mut Started, pid: i32, site: Option<&Site>, interrupt: &Interrupt) -> Result<Option<File>> {
-    if !has_entered(started, interrupt) {
-        return Ok(None);
-    }
-    let mounts = File::open(format!("/proc/{pid}/ns/mnt")).context("cannot keep the mounts of an environment")?;
-    site.map_or(Ok(()), |site| site.fill_inside(pid.unsigned_abs(), interrupt))?;
-    Ok(Some(mounts))
+/// Waits until our launcher has made the environment. The mounts in it stay while the file is open, so that unmounting is no part of
+/// what is timed; `None` if it could not enter.
+fn enter(started: &mut Started, pid: i32, interrupt: &Interrupt) -> Result<Option<File>> {
+    let mounts = || File::open(format!("/proc/{pid}/ns/mnt")).context("cannot keep the mounts of an environment");
+    has_entered(started, interrupt).then(mounts).transpose()
 }
 
 /// Whether it has entered; false if it has ended or should end.
-fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
+pub fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
     while !interrupt.is_set() {
         if let Some(entered) = started.has_entered_within(LOOK) {
             return entered;

@@ -9,4 +9,4 @@ mod why;
 
 pub use advice::advice_lines;
 pub use time::time_figure;
-pub use why::why_document;
+pub use why::{WhyDocument, why_document};

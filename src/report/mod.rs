@@ -23,7 +23,7 @@ mod study;
 pub mod svg;
 pub mod top;
 
-pub use attribution::{time_figure, why_document};
+pub use attribution::{WhyDocument, time_figure, why_document};
 pub use comparison::{comparison_document, exceeded_line, findings, profile_findings, profiles_document};
 pub use explain::{
     KernelView, SMALL_CALLS, kernel_difference, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document,

@@ -20,8 +20,7 @@ impl JsonDocument for RaceFound {
 
 /// The table of commands, what it shows, and a table of the calls that differ for each comparison.
 pub fn race_document(found: &RaceFound) -> Document {
-    let table = if is_inside(found) { inside::environments(found) } else { commands(found) };
-    let mut blocks = vec![Block::Table(table), Block::Notes(answers(found))];
+    let mut blocks = vec![Block::Table(table(found)), Block::Notes(answers(found))];
     blocks.extend(found.versus.iter().filter_map(|versus| Some(Block::Table(calls::changed(found, versus)?))));
     Document { blocks, records: records(found) }
 }
@@ -31,28 +30,54 @@ fn is_inside(found: &RaceFound) -> bool {
     found.results.iter().any(|own| own.inside.is_some())
 }
 
-fn commands(found: &RaceFound) -> Table {
-    let unit = TimeUnit::of(found.results.iter().map(|own| own.median).fold(0.0, f64::max));
-    let time = |title: &str, of: fn(&RaceResult) -> f64| {
-        Spec::right(&unit.title(title), move |line: &Line| Cell::number(unit.text(of(line.own)), of(line.own)))
+/// The table of commands, or of environments.
+fn table(found: &RaceFound) -> Table {
+    let is_inside = is_inside(found);
+    let main = if is_inside { inside::net } else { |own: &RaceResult| Some(wall(own)) };
+    let unit = TimeUnit::of(found.results.iter().filter_map(main).fold(0.0, f64::max));
+    let time = |title: &str, of: fn(&RaceResult) -> Option<f64>| {
+        Spec::right(&unit.title(title), move |line: &Line| match of(line.own) {
+            Some(seconds) => Cell::number(unit.text(seconds), seconds),
+            None => Cell::default(),
+        })
+    };
+    let name = |line: &Line| line.own.name().into();
+    let (name, [main_title, ratio]) = match is_inside {
+        true => (Spec::left("environment", name), ["net", "net ratio"]),
+        false => (Spec::left("command", name).wrapping(), ["wall", "time ratio"]),
     };
     let specs = [
-        Spec::left("command", |line: &Line| line.own.command.as_str().into()).wrapping(),
-        time("wall", |own| own.trimmed_mean.unwrap_or(own.median)),
-        Spec::right("±", |line: &Line| half_width(own_interval(line.own))),
-        time("min", |own| own.min).expendable(4),
-        time("max", |own| own.max).expendable(5),
-        time("user", |own| own.user.unwrap_or_default()).expendable(2),
-        time("sys", |own| own.system.unwrap_or_default()).expendable(2),
+        name,
+        time(main_title, main),
+        Spec::right("±", |line: &Line| half_width(interval(line.own))),
+        time("start-up", inside::start_up),
+        time("first", |own| own.inside.as_ref()?.first).expendable(3),
+        time("wall", |own| Some(wall(own)).filter(|_| own.inside.is_some())).expendable(4),
+        time("min", |own| outside(own, own.min)).expendable(4),
+        time("max", |own| outside(own, own.max)).expendable(5),
+        time("user", |own| outside(own, own.user?)).expendable(2),
+        time("sys", |own| outside(own, own.system?)).expendable(2),
+        time("CPU", |own| Some(own.inside.as_ref()?.net_cpu?[0])).expendable(2),
         Spec::right("peak MB", |line: &Line| memory(found.least_memory_byte, line.own)).expendable(3),
-        Spec::right("calls", |line: &Line| calls_made(line.own)),
-        Spec::left("time ratio", |line: &Line| verdict(line.versus.and_then(|versus| versus.wall.as_ref()))),
+        Spec::right("calls", |line: &Line| calls_made(line.own)).expendable(1),
+        Spec::left(ratio, |line: &Line| verdict(line.versus.and_then(|versus| versus.wall.as_ref()))),
     ];
-    Table::of(&specs, &lines(found)).without_empty()
+    let table = Table::of(&specs, &lines(found)).without_empty();
+    if is_inside { table.titled(cut(&found.results[0].command, 2 * COMMAND)) } else { table }
 }
 
-fn own_interval(own: &RaceResult) -> Option<[f64; 3]> {
-    Some([own.trimmed_mean?, own.low?, own.high?])
+fn wall(own: &RaceResult) -> f64 {
+    own.trimmed_mean.unwrap_or(own.median)
+}
+
+/// What is not shown of environments.
+fn outside(own: &RaceResult, value: f64) -> Option<f64> {
+    own.inside.is_none().then_some(value)
+}
+
+/// Of the wall time; in an environment, of that without the start-up.
+fn interval(own: &RaceResult) -> Option<[f64; 3]> {
+    own.inside.as_ref().map_or_else(|| Some([own.trimmed_mean?, own.low?, own.high?]), |inside| inside.net)
 }
 
 fn answers(found: &RaceFound) -> Vec<String> {

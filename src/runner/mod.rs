@@ -29,7 +29,7 @@ pub use directory::RunDirectory;
 #[cfg(test)]
 pub use environment::least_image;
 pub use environment::{Cpus, Environment, FILES_DIRECTORY, Files, Kernel, Meeting, NATIVE, image_architecture};
-pub use files::COMPILER;
+pub use files::{COMPILER, CONFINE};
 pub use fixtures::{Fixture, check_room, names_fixtures};
 pub use holes::replaced;
 pub use interrupt::Interrupt;

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 const CALLS: &str = "dd if=/dev/zero of=/dev/null bs=64 count=4000";
 
 /// Those of `wanted` that can be used here; the others are skipped loudly.
-fn ready<'a>(test: &str, wanted: &[&'a str]) -> Vec<&'a str> {
+pub fn ready<'a>(test: &str, wanted: &[&'a str]) -> Vec<&'a str> {
     static LIST: LazyLock<Value> = LazyLock::new(|| json(&Place::new().run(&["list", "--envs", "--format", "json"])));
     let all = LIST["environments"].as_array().unwrap();
     let status = |name: &str| all.iter().find(|own| own["name"] == name).unwrap()["status"].clone();
@@ -84,6 +84,7 @@ fn what_cannot_start_a_command_is_refused_before_anything_runs() {
     let place = Place::new();
     for (arguments, told) in [
         (&["--env", "m32", "touch made"][..], "environment m32: it builds the probe otherwise"),
+        (&["--env", "musl", "touch made"], "environment musl: it builds the probe otherwise"),
         (&["--env", "native,uml", "touch made"], "environment uml: a command in a machine of its own"),
         (&["--env", "native,linux-6.1", "touch made"], "emulated kernels count instructions"),
         (&["--env", "linux-6.1", "--runs", "5", "touch made"], "leave out --runs"),

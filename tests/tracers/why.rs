@@ -1,6 +1,7 @@
 //! Where the time of a program goes, in one command.
 
 use crate::common::{Place, expect_valid, json, stderr, stdout};
+use crate::race_env::ready;
 
 /// One system call for each byte.
 const READS: [&str; 5] = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=20000"];
@@ -59,6 +60,44 @@ fn a_command_is_raced_in_environments() {
     for part in ["What could be saved", "net ratio", "first ms", "seccomp: "] {
         assert!(stdout(&done).contains(part), "{part}: {}{}", stdout(&done), stderr(&done));
     }
+    let document = json(
+        &place.run(&[&["why", "--env", "seccomp", "--report", "-", "--format", "json", "--"], &READS[..]].concat()),
+    );
+    expect_valid("why-1", &document);
+    assert_eq!(document["race"]["results"][1]["environment"], "seccomp", "{document:#}");
+}
+
+/// In a directory that is too large to be copied. What makes a file system over it needs no copy.
+#[test]
+fn a_command_that_changes_nothing_runs_where_it_is() {
+    let place = Place::new();
+    let names = ready("a_command_that_changes_nothing_runs_where_it_is", &["seccomp", "tmpfs", "overlay"]).join(",");
+    let work = place.path().join("work");
+    std::fs::create_dir(&work).unwrap();
+    std::fs::write(work.join("file"), "old\n").unwrap();
+    let raced = |code: &str| {
+        let mut command = place.command(&["why", "--env", &names, "--report", "-", "--", "sh", "-c", code]);
+        let done = command.current_dir(&work).output().unwrap();
+        assert!(done.status.success(), "{}", stderr(&done));
+        (stdout(&done), stderr(&done))
+    };
+    let (shown, told) = raced("test $(wc -c < file) = 4");
+    assert!(
+        told.contains("changes nothing below") && !shown.contains("fresh copy") && !shown.contains("failed in"),
+        "{told}{shown}"
+    );
+    let (shown, told) =
+        raced("test $(wc -c < file) = 4 && echo more > more && test $(ls | wc -l) = 2 && rm -f fi* more");
+    assert!(
+        told.contains("changes files (file)") && shown.contains("failed in"),
+        "all had a copy without it: {told}{shown}"
+    );
+    std::fs::write(work.join("file"), "old\n").unwrap();
+    std::fs::File::create(work.join("large")).unwrap().set_len(257 << 20).unwrap();
+    let (shown, told) = raced("test $(wc -c < file) = 4");
+    assert!(!names.contains("tmpfs") || told.contains("tmpfs is left out"), "{told}");
+    assert!(!names.contains("overlay") || shown.contains("\noverlay "), "{shown}");
+    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn waited(counts: &Counts) -> f64 {
 /// What calls waited as wall time: what a tracer of switches says, or all of it in a program of one thread.
 pub fn with_waits(profile: &Profile) -> Profile {
     let mut profile = profile.clone();
-    let alone = (profile.usage.processes, profile.usage.threads) == (Some(1), Some(0));
+    let alone = profile.usage.has_one_thread();
     let first = profile.groups.iter_mut().flat_map(|group| &mut group.calls);
     for count in first.chain(profile.repeats.iter_mut().flat_map(|run| &mut run.calls)).filter(|_| alone) {
         count.stalled_ns = count.stalled_ns.or(count.blocked_ns);

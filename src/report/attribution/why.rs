@@ -9,11 +9,15 @@ use crate::attribute::calls::CallRow;
 use crate::attribute::spent::PartKind;
 use crate::attribute::waited::Wait;
 use crate::attribute::waits::Reason;
+use crate::compare::RaceFound;
 use crate::document::{Block, Document};
 use crate::model::Profile;
+use crate::model::program::ProgramInKernels;
 use crate::report::numbers::{TimeUnit, percent, thousands};
 use crate::report::profile::notes::{title, tree};
 use crate::report::{Cell, JsonDocument, Spec, Table};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Rows and lines of each part of the screen.
 const MOST_CALLS: usize = 5;
@@ -27,7 +31,20 @@ const LEAST_HIDDEN: f64 = 0.1;
 /// Share of the time in user mode from which on system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
 
-impl JsonDocument for Attribution {
+/// The answer as a JSON document.
+#[derive(Serialize, JsonSchema)]
+pub struct WhyDocument<'a> {
+    #[serde(flatten)]
+    pub found: &'a Attribution,
+    /// Of `--env`: the command in environments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub race: Option<&'a RaceFound>,
+    /// Of `--env`: the command in emulated kernels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<&'a ProgramInKernels>,
+}
+
+impl JsonDocument for WhyDocument<'_> {
     const SCHEMA: &'static str = "syscost.why/1";
 }
 

@@ -42,6 +42,10 @@ pub fn half_width(interval: Option<[f64; 3]>) -> Cell {
 
 /// The median of the peaks; `<` where no less could be seen.
 pub fn memory(least_byte: u64, own: &RaceResult) -> Cell {
+    if own.memory_usage_byte.is_empty() {
+        return Cell::default();
+    }
+    let least_byte = own.inside.as_ref().map_or(least_byte, |inside| inside.empty_memory_byte);
     let bytes = Span::of(own.memory_usage_byte.clone()).median;
     let below = if bytes as f64 <= STARTING * least_byte as f64 { "< " } else { "" };
     Cell::number(format!("{below}{}", three_figures(bytes as f64 / 1e6)), bytes as f64)
