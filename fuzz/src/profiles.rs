@@ -5,7 +5,7 @@ use std::path::Path;
 use syscost::attribute::attribute;
 use syscost::attribute::costs::Costs;
 use syscost::model::{By, Profile};
-use syscost::report::{self, Format, ProfileDocument, Screen};
+use syscost::report::{self, Format, ProfileDocument, Screen, WhyDocument};
 use syscost::store::{self, Stored};
 
 const PROFILE: &str = include_str!("../../tests/profile/traced.json");
@@ -44,7 +44,8 @@ pub fn shown(profile: &Profile) {
         }
         for found in [&found, &bare] {
             let document = || report::why_document(profile, found);
-            let _ = report::write_answer(found, document, (format, Screen::PLAIN), out);
+            let found = WhyDocument { found, race: None, kernels: None };
+            let _ = report::write_answer(&found, document, (format, Screen::PLAIN), out);
         }
     }
 }

@@ -204,53 +204,29 @@ mod tests {
 
     #[test]
     fn the_largest_part_is_named_first() {
-        let call = "read".to_string();
-        let cases: [(&[ProfileRow], [Side; 2], CauseOf); 9] = [
+        let calls = || CauseOf::Calls { call: "read".to_string() };
+        let longer = || CauseOf::TimePerCall { call: "read".to_string() };
+        let on = |wall, cpu, user| side(wall, Some([cpu, user]), 9);
+        let same = || [(9, Some(1), 0); 2];
+        let cases = [
+            (Some([(100, Some(10), 0), (1000, Some(90), 0)]), [on(0.02, 0.02, 0.01), on(0.1, 0.1, 0.01)], calls()),
+            (Some([(100, Some(10), 0), (110, Some(90), 0)]), [on(0.02, 0.02, 0.01), on(0.1, 0.1, 0.01)], longer()),
+            (Some([(1, Some(0), 10), (1, Some(0), 30)]), [on(0.02, 0.01, 0.01), on(0.04, 0.01, 0.01)], longer()),
+            (Some(same()), [on(0.02, 0.02, 0.01), on(0.05, 0.05, 0.04)], CauseOf::UserMode),
+            (Some(same()), [on(0.02, 0.02, 0.01), side(0.05, Some([0.05, 0.01]), 900)], CauseOf::PageFaults),
+            (Some(same()), [on(0.02, 0.02, 0.01), on(0.05, 0.02, 0.01)], CauseOf::Waiting),
+            (Some([(9, None, 0), (90, None, 0)]), [on(0.02, 0.02, 0.01), on(0.05, 0.05, 0.01)], CauseOf::UntimedKernel),
+            (None, [on(0.02, 0.02, 0.01), on(0.05, 0.05, 0.04)], CauseOf::UserMode),
             (
-                &[row("read", [(100, Some(10), 0), (1000, Some(90), 0)])],
-                [side(0.02, Some([0.02, 0.01]), 9), side(0.1, Some([0.1, 0.01]), 9)],
-                CauseOf::Calls { call: call.clone() },
-            ),
-            (
-                &[row("read", [(100, Some(10), 0), (110, Some(90), 0)])],
-                [side(0.02, Some([0.02, 0.01]), 9), side(0.1, Some([0.1, 0.01]), 9)],
-                CauseOf::TimePerCall { call: call.clone() },
-            ),
-            (
-                &[row("read", [(1, Some(0), 10), (1, Some(0), 30)])],
-                [side(0.02, Some([0.01, 0.01]), 9), side(0.04, Some([0.01, 0.01]), 9)],
-                CauseOf::TimePerCall { call: call.clone() },
-            ),
-            (
-                &[row("read", [(9, Some(1), 0), (9, Some(1), 0)])],
-                [side(0.02, Some([0.02, 0.01]), 9), side(0.05, Some([0.05, 0.04]), 9)],
-                CauseOf::UserMode,
-            ),
-            (
-                &[row("read", [(9, Some(1), 0), (9, Some(1), 0)])],
-                [side(0.02, Some([0.02, 0.01]), 9), side(0.05, Some([0.05, 0.01]), 900)],
-                CauseOf::PageFaults,
-            ),
-            (
-                &[row("read", [(9, Some(1), 0), (9, Some(1), 0)])],
-                [side(0.02, Some([0.02, 0.01]), 9), side(0.05, Some([0.02, 0.01]), 9)],
-                CauseOf::Waiting,
-            ),
-            (
-                &[row("read", [(9, None, 0), (90, None, 0)])],
-                [side(0.02, Some([0.02, 0.01]), 9), side(0.05, Some([0.05, 0.01]), 9)],
-                CauseOf::UntimedKernel,
-            ),
-            (&[], [side(0.02, Some([0.02, 0.01]), 9), side(0.05, Some([0.05, 0.04]), 9)], CauseOf::UserMode),
-            (
-                &[row("read", [(9, Some(1), 0), (9, Some(2), 0)])],
+                Some([(9, Some(1), 0), (9, Some(2), 0)]),
                 [side(0.02, None, 9), side(0.05, None, 9)],
                 CauseOf::OutsideCalls,
             ),
         ];
-        for (rows, sides, of) in cases {
+        for (counts, sides, of) in cases {
+            let rows: Vec<ProfileRow> = counts.map(|both| row("read", both)).into_iter().collect();
             let difference = sides[1].wall - sides[0].wall;
-            let found = causes(rows, &Sides::of(rows, sides), difference);
+            let found = causes(&rows, &Sides::of(&rows, sides), difference);
             assert_eq!(found[0].of, of, "{found:?}");
             assert!(found.iter().all(|cause| cause.seconds * difference > 0.0), "{found:?}");
         }
