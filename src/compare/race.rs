@@ -11,7 +11,7 @@ use super::judge::marked;
 use super::profiles::{ProfileColumn, ProfileComparison, ProfileRow, Span, compare_profiles};
 use super::verdict::{Ratio, RatioOf};
 use crate::model::{Contender, InEnvironment, Race, TimedRun};
-use crate::stats::{self, BetweenRuns, change_points, median, trimmed, trimmed_ratio};
+use crate::stats::{self, BetweenRuns, change_points, median, next_trimmed_ratio, trimmed};
 pub use cause::{Cause, CauseOf};
 use cause::{LEAST, Side, Sides, are_faults_apart, causes, seconds, with_waits};
 use net::{Net, in_seconds, net};
@@ -228,7 +228,7 @@ fn versus(all: &[Contender], base: usize, head: usize, margin: f64) -> Versus {
     let memory = |own: &Contender| own.runs.iter().map(|run| run.peak_rss_kib as f64).collect::<Vec<_>>();
     let memory = (!is_inside).then(|| of_logs(&memory(new), &memory(old))).flatten();
     // What is left after a subtraction may be below 0.
-    let ratio = |new: &[f64], old: &[f64]| if is_inside { trimmed_ratio(new, old) } else { of_logs(new, old) };
+    let ratio = |new: &[f64], old: &[f64]| if is_inside { next_trimmed_ratio(new, old) } else { of_logs(new, old) };
     let cpu = times[1].cpu.as_ref().zip(times[0].cpu.as_ref()).and_then(|(new, old)| ratio(new, old));
     let found = [ratio(&times[1].wall, &times[0].wall), cpu, memory];
     let of = |found: BetweenRuns| (found, RatioOf::Time { as_measured: found.ratio(), relative: None });

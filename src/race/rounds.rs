@@ -8,7 +8,7 @@ use super::timing::time;
 use crate::model::TimedRun;
 use crate::runner::NATIVE;
 use crate::session::{Stage, Watch};
-use crate::stats::trimmed_ratio;
+use crate::stats::next_trimmed_ratio;
 use anyhow::{Result, bail};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -181,7 +181,8 @@ impl Ready<'_> {
             all.map(|((own, there), here)| own.wall_ns as f64 - there.wall_ns as f64 + here.wall_ns as f64).collect()
         };
         let base = net(0);
-        let widths = (1..commands.len()).map(|head| Some(trimmed_ratio(&net(head), &base)?.error.percent() / 100.0));
+        let widths =
+            (1..commands.len()).map(|head| Some(next_trimmed_ratio(&net(head), &base)?.error.percent() / 100.0));
         let widest = widths.map(|width| width.unwrap_or(f64::INFINITY)).fold(0.0, f64::max);
         // The error of a mean shrinks with the root of the number of rounds.
         let is_hopeless = widest * (done as f64 / most).sqrt() > KNOWN;

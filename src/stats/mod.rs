@@ -30,7 +30,7 @@ pub use paired::{log_ratios, paired_difference, paired_p_value, paired_ratio};
 pub use percentiles::{FEWEST_BEYOND, beyond, percentile, tail_curve, without};
 pub use runs::{FEWEST_REPEATED, OverRuns, geometric_mean, mean_interval, mean_log};
 pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
-pub use trimmed::{FEWEST_TRIMMED, Trimmed, trimmed, trimmed_ratio};
+pub use trimmed::{FEWEST_TRIMMED, Trimmed, next_trimmed_ratio, trimmed};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
 use crate::model::{Measurement, Nanos};

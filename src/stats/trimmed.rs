@@ -3,6 +3,7 @@
 
 use super::between::{BetweenRuns, Deviation, LEAST_ERROR};
 use super::moments;
+use std::f64::consts::SQRT_2;
 
 const TRIM: f64 = 0.2;
 
@@ -51,7 +52,7 @@ const STEPS: usize = 20;
 /// The ratio of the means of `new` and `base`, which are paired: the one for which the trimmed mean of `new - ratio x base` is 0, as
 /// Fieller's (1954), with the error of that mean. Single values need not be positive, as logarithms would need. `None` for fewer than five
 /// pairs, or if a mean is not above 0.
-pub fn trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
+fn trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
     let mean = trimmed(base.to_vec())?.mean;
     let rest = |ratio: f64| trimmed(new.iter().zip(base).map(|(new, base)| (new - ratio * base) / mean).collect());
     let mut ratio = 0.0;
@@ -61,6 +62,12 @@ pub fn trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
     let error = rest(ratio)?.error;
     let is_ratio = mean > 0.0 && ratio > 0.0 && ratio.is_finite();
     is_ratio.then(|| BetweenRuns { log_ratio: ratio.ln(), error: Deviation { sd: error.sd / ratio, ..error } })
+}
+
+/// The same, with the error by which another such ratio differs from it: that has an error as large.
+pub fn next_trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
+    let found = trimmed_ratio(new, base)?;
+    Some(BetweenRuns { error: Deviation { sd: found.error.sd * SQRT_2, ..found.error }, ..found })
 }
 
 #[cfg(test)]
