@@ -1,7 +1,6 @@
 //! What the calls of a workload waited for, as far as the tracer named it. Pure; `attribute` calls it.
 
 use super::seconds::s;
-use super::spent::is_of_one_thread;
 use super::waits::Reason;
 use crate::model::{Class, Profile};
 use schemars::JsonSchema;
@@ -26,7 +25,7 @@ pub struct Wait {
 
 /// What calls waited for, the longest first.
 pub fn waited(profile: &Profile) -> Vec<Wait> {
-    let alone = is_of_one_thread(profile);
+    let alone = profile.usage.has_one_thread();
     let mut found: BTreeMap<_, Wait> = BTreeMap::new();
     for of in &profile.waits {
         let class = Class { descriptor: of.descriptor, ..Class::default() };
