@@ -8,19 +8,27 @@ use crate::stats::{self, Quantity, Ranged};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
-/// A derived row, for one environment and one set of parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct DerivedRow {
+/// What a derived row is, whatever its value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+pub struct DerivedKey {
     pub name: String,
     #[serde(rename = "kind")]
     pub combination: Combination,
+    /// The names of the two rows.
     pub of: [String; 2],
     pub environment: String,
     pub params: BTreeMap<String, u64>,
     /// What the two are, and with them a difference.
     pub unit: Unit,
+}
+
+/// A derived row, for one environment and one set of parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DerivedRow {
+    #[serde(flatten)]
+    pub key: DerivedKey,
     /// `unit` per iteration for a difference, a plain number for a ratio; or why there is none.
     #[serde(flatten, with = "OrError::<Ranged, String>")]
     pub value: Result<Ranged, String>,
@@ -31,11 +39,19 @@ pub struct DerivedRow {
     pub scale: Option<Scale>,
 }
 
-impl DerivedRow {
-    /// What is the same for the same row of another run.
-    pub fn key(&self) -> (String, String, [String; 2], BTreeMap<String, u64>, bool) {
-        let is_ratio = self.combination == Combination::Ratio;
-        (self.name.clone(), self.environment.clone(), self.of.clone(), self.params.clone(), is_ratio)
+impl DerivedKey {
+    /// That of a row like `case`.
+    pub fn of(derived: &Derived, case: &Case, unit: Unit) -> DerivedKey {
+        let Derived { name, combination, of } = derived.clone();
+        DerivedKey { name, combination, of, environment: case.environment.clone(), params: case.params.clone(), unit }
+    }
+}
+
+impl Deref for DerivedRow {
+    type Target = DerivedKey;
+
+    fn deref(&self) -> &DerivedKey {
+        &self.key
     }
 }
 
@@ -85,12 +101,7 @@ fn row(study: &StudyView, derived: &Derived, (a, b): (&Record, &Record), range: 
     let both_counted = [a, b].iter().all(|record| matches!(record.outcome, Outcome::Counted(_)));
     let unit = if both_counted { Unit::Instructions } else { Unit::Nanoseconds };
     DerivedRow {
-        name: derived.name.clone(),
-        combination: derived.combination,
-        of: derived.of.clone(),
-        environment: a.case.environment.clone(),
-        params: a.case.params.clone(),
-        unit,
+        key: DerivedKey::of(derived, &a.case, unit),
         value: value(derived.combination, a, b, range),
         entries: a.entries.as_ref().zip(b.entries.as_ref()).filter(|_| is_difference).map(|(a, b)| difference(a, b)),
         scale: scale.filter(|_| !both_counted).cloned(),

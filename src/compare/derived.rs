@@ -2,32 +2,34 @@
 
 use super::column::Column;
 use super::select::Selection;
-use crate::derive::DerivedRow;
-use crate::model::{Combination, Derived, OrError, Scale, StudyView, Unit};
+use crate::derive::{DerivedKey, DerivedRow};
+use crate::model::{Derived, OrError, Scale, StudyView, Unit};
 use crate::stats::Ranged;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 /// One derived row over all columns.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ComparedDerived {
-    pub name: String,
-    #[serde(rename = "kind")]
-    pub combination: Combination,
-    /// The names of the two rows.
-    pub of: [String; 2],
-    pub environment: String,
-    pub params: BTreeMap<String, u64>,
-    /// What a difference is in.
-    pub unit: Unit,
+    #[serde(flatten)]
+    pub key: DerivedKey,
     /// The scale for a difference, shown in addition to nanoseconds; `None` for ratios.
     pub scale: Option<Scale>,
     /// The value in each column or why there is none; `None` if the run lacks one of the two rows.
     #[serde(serialize_with = "each_or_error")]
     #[schemars(with = "Vec<Option<OrError<Ranged, String>>>")]
     pub values: Vec<Option<Result<Ranged, String>>>,
+}
+
+impl Deref for ComparedDerived {
+    type Target = DerivedKey;
+
+    fn deref(&self) -> &DerivedKey {
+        &self.key
+    }
 }
 
 fn each_or_error<S: Serializer>(values: &[Option<Result<Ranged, String>>], serializer: S) -> Result<S::Ok, S::Error> {
@@ -64,12 +66,7 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
         let records = column.rows.iter().filter(|row| row.asked && row.case.label() == derived.name);
         for (record, figure) in records.filter_map(|row| Some((row, row.cost()?))) {
             let made = DerivedRow {
-                name: derived.name.clone(),
-                combination: derived.combination,
-                of: derived.of.clone(),
-                environment: record.case.environment.clone(),
-                params: record.case.params.clone(),
-                unit: Unit::Nanoseconds,
+                key: DerivedKey::of(derived, &record.case, Unit::Nanoseconds),
                 value: Ok(figure.value()),
                 entries: None,
                 scale: study.scale(&derived.of[0]).cloned(),
@@ -84,22 +81,13 @@ impl Rows {
     fn place(&mut self, index: usize, derived: &DerivedRow) {
         let environment = if self.apart { String::new() } else { derived.environment.clone() };
         let key = (derived.name.clone(), environment, derived.params.clone());
-        let row = self.rows.entry(key).or_insert_with(|| empty(derived, self.columns));
+        let row = self.rows.entry(key).or_insert_with(|| ComparedDerived {
+            key: derived.key.clone(),
+            scale: derived.scale.clone(),
+            values: vec![None; self.columns],
+        });
         let other_unit = || Err("a number of instructions here, a time in another file".to_string());
         let value = if row.unit == derived.unit { derived.value.clone() } else { other_unit() };
         row.values[index].get_or_insert(value);
-    }
-}
-
-fn empty(derived: &DerivedRow, columns: usize) -> ComparedDerived {
-    ComparedDerived {
-        name: derived.name.clone(),
-        combination: derived.combination,
-        of: derived.of.clone(),
-        environment: derived.environment.clone(),
-        params: derived.params.clone(),
-        unit: derived.unit,
-        scale: derived.scale.clone(),
-        values: vec![None; columns],
     }
 }

@@ -80,8 +80,9 @@ fn verdict(derived: &DerivedRow, margin: f64) -> Verdict {
 mod tests {
     use super::*;
     use crate::compare::{EntriesRule, Found, Gate};
+    use crate::derive::DerivedKey;
     use crate::model::fixtures::{entering, run};
-    use crate::model::{Record, Unit};
+    use crate::model::{Derived, Record, Unit};
     use crate::stats::Ranged;
 
     fn judged((value, low, high): (f64, f64, f64), own: f64, gate: Gate) -> (Option<Mark>, Found) {
@@ -91,13 +92,10 @@ mod tests {
             record
         };
         let mut column = Column::new("x", &run(vec![side("head", own), side("base", 10.0)]));
+        let of = ["head".into(), "base".into()];
+        let derived = Derived { name: "head over base".into(), combination: Combination::Ratio, of };
         column.derived = vec![DerivedRow {
-            name: "head over base".into(),
-            combination: Combination::Ratio,
-            of: ["head".into(), "base".into()],
-            environment: "native".into(),
-            params: Default::default(),
-            unit: Unit::Nanoseconds,
+            key: DerivedKey::of(&derived, &column.rows[0].case, Unit::Nanoseconds),
             value: Ok(Ranged { value, low_high: Some((low, high)) }),
             entries: None,
             scale: None,

@@ -66,7 +66,6 @@ fn row_together(runs: &[Row], target_percent: f64) -> Row {
     Row { figure, warnings, over_runs, versus: versus(runs), ..first }
 }
 
-/// The ratio to the first environment over the runs that have one.
 fn versus(runs: &[Row]) -> Option<Versus> {
     let known = || runs.iter().filter_map(|row| row.versus.as_ref());
     let ratios: Vec<Ranged> = known().map(|versus| versus.ratio).collect();
@@ -133,7 +132,6 @@ fn mean_of(parts: &[(RowCost, f64)], of: impl Fn(&RowCost) -> Option<f64>) -> Op
     Some((logs.sum::<Option<f64>>()? / runs).exp())
 }
 
-/// The smallest interval that holds all; `None` if one is missing.
 fn hull(intervals: impl Iterator<Item = Option<Interval>>) -> Option<Interval> {
     let join = |a: Interval, b: Interval| Interval {
         low: a.low.min(b.low),
@@ -173,7 +171,7 @@ pub fn derived_over(runs: impl Iterator<Item = Vec<DerivedRow>>) -> Vec<DerivedR
     let mut rows: IndexMap<_, (DerivedRow, Vec<Ranged>)> = IndexMap::new();
     for row in runs.flatten() {
         let value = row.value.clone().ok();
-        rows.entry(row.key()).or_insert_with(|| (row, Vec::new())).1.extend(value);
+        rows.entry(row.key.clone()).or_insert_with(|| (row, Vec::new())).1.extend(value);
     }
     let over = |(row, values): (DerivedRow, Vec<Ranged>)| match combined_ratio(row.combination, &values) {
         Some(value) => DerivedRow { value: Ok(value), ..row },
