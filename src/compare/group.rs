@@ -97,16 +97,14 @@ mod tests {
     use super::super::synthetic::column;
     use super::super::{Mark, Options, Verdict, compare};
     use super::*;
-    use crate::model::Outcome;
-    use crate::model::fixtures::{entering, record, run};
+    use crate::model::fixtures::{entering, record, run, with};
 
     /// Runs on a machine whose earlier ones agreed within 0.2%, as they did for the case.
     fn side(label: &str, costs: &[u64]) -> Column {
         let one = |ns: &u64| {
-            let mut run = run(vec![record("file.stat", *ns), record("id.getppid", 100_000)]);
+            let known = with(record("file.stat", *ns), |m| m.earlier = vec![1.0, 1.002, 0.998, 1.003, 0.997]);
+            let mut run = run(vec![known, record("id.getppid", 100_000)]);
             (run.host.run_scatter_percent, run.host.run_scatter_runs) = (Some(0.2), Some(5));
-            let Outcome::Measured(measurement) = &mut run.records[0].outcome else { unreachable!() };
-            measurement.earlier = vec![1.0, 1.002, 0.998, 1.003, 0.997];
             Column::new("", &run)
         };
         Column::group(label, costs.iter().map(one).collect()).unwrap()

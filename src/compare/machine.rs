@@ -31,7 +31,6 @@ pub struct Sides<'a> {
     /// ln of how much slower the machine was in each run of the column, and of the baseline; `None` if that is unknown, or if
     /// rows are not relative to it.
     shifts: Option<[Vec<f64>; 2]>,
-    /// The same of the machine in user mode, for rows that stay there.
     user_mode_shifts: Option<[Vec<f64>; 2]>,
     pub change: Option<MachineChange>,
 }
@@ -178,8 +177,8 @@ mod tests {
     use super::super::synthetic::column;
     use super::super::{Mark, Options, compare};
     use super::*;
-    use crate::model::fixtures::record;
-    use crate::model::{Outcome, Record};
+    use crate::model::Record;
+    use crate::model::fixtures::{self, record};
 
     /// The whole panel at `ns`, its members in the kernel at `kernel` times that, and one other operation.
     fn with(ns: u64, kernel: f64, other: u64) -> Vec<Record> {
@@ -187,12 +186,8 @@ mod tests {
             if i < PANEL_IN_USER_MODE { record(operation, ns) } else { record(operation, (ns as f64 * kernel) as u64) }
         };
         let panel = PANEL.iter().enumerate().map(of);
-        let mut records: Vec<Record> = panel.chain([record("file.stat", other)]).collect();
-        for record in &mut records {
-            let Outcome::Measured(measurement) = &mut record.outcome else { unreachable!() };
-            measurement.earlier = vec![1.0; 10];
-        }
-        records
+        let records = panel.chain([record("file.stat", other)]);
+        records.map(|record| fixtures::with(record, |m| m.earlier = vec![1.0; 10])).collect()
     }
 
     fn marks(old: Vec<Record>, new: Vec<Record>) -> (Option<MachineChange>, f64, Option<Mark>) {

@@ -45,6 +45,14 @@ pub fn named(name: &str, operation: &str, ns: u64) -> Record {
     Record { case: Case { name: Some(name.to_string()), ..record.case }, ..record }
 }
 
+/// The record with another measurement.
+pub fn with(mut record: Record, change: impl FnOnce(&mut Measurement)) -> Record {
+    if let Outcome::Measured(measurement) = &mut record.outcome {
+        change(measurement);
+    }
+    record
+}
+
 /// An operation with known kernel entries.
 pub fn entering(operation: &str, ns: u64, entries: &[(&str, f64)]) -> Record {
     counted(record(operation, ns), entries)

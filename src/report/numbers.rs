@@ -133,7 +133,6 @@ impl TimeUnit {
         }
     }
 
-    /// The heading of a column: `on CPU ms`.
     pub fn title(self, what: &str) -> String {
         format!("{what} {}", self.name)
     }
@@ -156,6 +155,11 @@ pub fn size(value: f64) -> String {
 /// A percentage: `2.3`, from 10 on `12`.
 pub fn percent(value: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+/// The same with its sign: `2.3%`
+pub fn in_percent(value: f64) -> String {
+    format!("{}%", percent(value))
 }
 
 /// A time in seconds since 1970 as `2026-03-01 10:00`, in UTC; the number itself if the calendar does not reach it.

@@ -2,15 +2,13 @@
 
 use crate::derive::DerivedRow;
 use crate::model::{Case, Combination, Scale};
-use crate::report::numbers::{in_unit, percent, thousands, three_figures};
+use crate::report::numbers::{in_percent, in_unit, thousands, three_figures};
 use crate::report::{Cell, Style};
 use crate::stats::Ranged;
 use crate::summary::Summary;
 use std::collections::BTreeSet;
 
-/// The heading and cells of scaled costs in one table.
 pub struct Scaled<'a> {
-    /// The scale of all rows, if it is the same.
     common: Option<&'a Scale>,
 }
 
@@ -42,7 +40,6 @@ impl<'a> Scaled<'a> {
     }
 }
 
-/// The study's title before that of the machine.
 pub fn title(summary: &Summary, machine: String) -> String {
     match &summary.study {
         Some(study) if machine.is_empty() => study.title.clone(),
@@ -51,7 +48,6 @@ pub fn title(summary: &Summary, machine: String) -> String {
     }
 }
 
-/// The question and the author's answer as notes, unless they are empty.
 pub fn notes(summary: &Summary) -> Vec<String> {
     let Some(study) = &summary.study else { return Vec::new() };
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -96,7 +92,7 @@ pub fn derived_interval(row: &DerivedRow) -> Cell {
 }
 
 pub fn derived_precision(row: &DerivedRow) -> Cell {
-    Cell::known(half_width_percent(row), |p| format!("{}%", percent(p)))
+    Cell::known(half_width_percent(row), in_percent)
 }
 
 /// Half the interval's width in percent of the value; `None` if the value is too close to 0.

@@ -2,7 +2,7 @@
 
 use crate::fit::{Coefficient, CostModel, Crossing, Family, FitWarning, Member, Misfit, NoModel, Overtaking, Pair};
 use crate::model::{has_larger_unit, parameter_value};
-use crate::report::numbers::{nanoseconds, significant, size};
+use crate::report::numbers::{in_percent, nanoseconds, significant, size};
 
 /// `io.read_zero: fixed 153 ns (150 .. 156) + 0.031 ns per unit of size (0.030 .. 0.032); residual 2%`
 pub fn model(member: &Member, parameter: &str) -> String {
@@ -15,8 +15,8 @@ pub fn model(member: &Member, parameter: &str) -> String {
             number(&line.per_unit, significant),
             range(&line.per_unit, significant),
             if includes_zero(&line.per_unit) { ", not significantly different from 0" } else { "" },
-            percent(line.residual),
-            percent(line.worst.residual),
+            in_percent(100.0 * line.residual),
+            in_percent(100.0 * line.worst.residual),
             parameter_value(parameter, line.worst.value)
         ),
     }
@@ -44,11 +44,6 @@ fn range(c: &Coefficient, text: fn(f64) -> String) -> String {
 
 fn includes_zero(c: &Coefficient) -> bool {
     c.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high)
-}
-
-fn percent(share: f64) -> String {
-    let value = share * 100.0;
-    if value < 9.95 { format!("{value:.1}%") } else { format!("{value:.0}%") }
 }
 
 /// Why the line may be a bad model; empty if nothing is wrong with it.

@@ -4,7 +4,7 @@ use super::cold;
 use crate::derive::{DerivedRow, difference_or_ratio};
 use crate::document::{Spec, params};
 use crate::model::{Case, Entries, EntriesStatus, Failure, Scale, Unit, word};
-use crate::report::numbers::{entries, in_unit, instructions, nanoseconds, percent, rate, three_figures};
+use crate::report::numbers::{entries, in_percent, in_unit, instructions, nanoseconds, rate, three_figures};
 use crate::report::study::{self, Scaled};
 use crate::report::{Cell, Style};
 use crate::stats::{Quantity, Ranged, UserShare};
@@ -21,14 +21,12 @@ pub struct Line<'a> {
     pub environment: &'a str,
     pub params: &'a BTreeMap<String, u64>,
     pub scale: Option<&'a Scale>,
-    /// The figure, or a difference of figures.
     quantity: Option<Quantity>,
     ratio: Option<Ranged>,
     half_width_percent: Option<f64>,
     error: Option<&'a str>,
     pub name: Cell,
     figure: Cell,
-    /// What the figure is in; `None` if there is none.
     unit: Option<Unit>,
     pub precision: Cell,
     /// Of a derived row.
@@ -42,7 +40,6 @@ pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
     records.chain(summary.derived.iter().map(Line::of_derived)).collect()
 }
 
-/// The column with a field for a value, and one for each end of its interval.
 pub fn ranged<'a, R>(
     column: Spec<'a, R>,
     [middle, low, high]: [&'static str; 3],
@@ -53,7 +50,6 @@ pub fn ranged<'a, R>(
     column.number(low, move |row| Some(ends(row)?.0)).number(high, move |row| Some(ends(row)?.1))
 }
 
-/// The column with the fields of a case.
 pub fn case_fields<'a, R>(column: Spec<'a, R>, case: impl Fn(&R) -> &Case + Copy + 'a) -> Spec<'a, R> {
     column
         .text("operation", move |row| case(row).operation.clone())
@@ -62,7 +58,6 @@ pub fn case_fields<'a, R>(column: Spec<'a, R>, case: impl Fn(&R) -> &Case + Copy
         .text("params", move |row| params(&case(row).params))
 }
 
-/// The environments of a summary's rows, in order of appearance.
 pub fn environments(summary: &Summary) -> IndexSet<&str> {
     summary.rows.iter().map(|row| row.case.environment.as_str()).collect()
 }
@@ -94,7 +89,6 @@ fn identity<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     ]
 }
 
-/// Whether any row is a number of instructions, and whether any is not.
 pub fn units(summary: &Summary) -> [bool; 2] {
     let counted = summary.rows.iter().any(|row| row.instructions().is_some());
     [counted, !counted || summary.rows.iter().any(|row| row.instructions().is_none() && row.failure().is_none())]
@@ -188,7 +182,6 @@ fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     columns.into_iter().map(|column| column.shown_if(timed)).collect()
 }
 
-/// What was counted, and why a row failed.
 fn counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let [_, timed] = units(summary);
     vec![
@@ -325,7 +318,7 @@ fn per_second(figure: &RowCost) -> f64 {
 
 /// How far the row's next cost will be, relative to the machine; `?` where that is not known.
 fn precision_cell(figure: &RowCost) -> Cell {
-    figure.own_percent().map_or(Cell::from("?"), |p| Cell::number(format!("{}%", percent(p)), p))
+    figure.own_percent().map_or(Cell::from("?"), |p| Cell::number(in_percent(p), p))
 }
 
 /// Standard error above which a share is marked: its 95% interval then extends three points or more to either side.

@@ -1,7 +1,7 @@
 //! Where the next run's costs will be: in nanoseconds, which move with the machine, and relative to it.
 
 use crate::document::Spec;
-use crate::report::numbers::{four_figures, nanoseconds, percent};
+use crate::report::numbers::{four_figures, in_percent, nanoseconds};
 use crate::report::{Cell, Table};
 use crate::stats::Interval;
 use crate::summary::{Row, RowCost, Summary};
@@ -24,17 +24,13 @@ pub fn precision_table(summary: &Summary) -> Table {
         let from = machine.learned_from_runs.map_or("assumed".to_string(), |runs| format!("from {runs} runs"));
         format!(
             "x panel: in units of {} ns, the geometric mean of {} cheap operations, or in user mode of the median of those there; \
-             whole runs have a standard deviation of {}% ({from})",
+             whole runs have a standard deviation of {} ({from})",
             nanoseconds(machine.panel_ns),
             machine.members,
-            percent(machine.between_runs_percent)
+            in_percent(machine.between_runs_percent)
         )
     });
     Table::of(&specs, &rows).noted(note.into_iter().collect())
-}
-
-fn in_percent(value: f64) -> String {
-    format!("{}%", percent(value))
 }
 
 fn number(value: Option<f64>, format: fn(f64) -> String) -> Cell {
