@@ -66,7 +66,6 @@ fn yardstick_latency(record: &Record) -> Option<RowLatency> {
     record.latency.as_ref().map(of)
 }
 
-/// Baselines of rows, by language and environment.
 struct Yardsticks<'a> {
     /// The empty loop of a language (none for the native probe) in an environment, warm or after the same treatment.
     empty_loops: BTreeMap<(Option<String>, String, Option<u64>), Estimate>,
@@ -255,7 +254,6 @@ pub fn in_user_mode(record: &Record) -> bool {
     !enters && user.is_some_and(|user| user.share >= share)
 }
 
-/// A published result, relative to the baselines as far as they are known.
 fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> RowCost {
     RowCost {
         median: published.time,
@@ -270,7 +268,7 @@ fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardstick
 mod tests {
     use super::*;
 
-    use crate::model::fixtures::{counted, run, varying};
+    use crate::model::fixtures::{counted, run, varying, with};
 
     fn record(operation: &str, role: Role, ns: impl Fn(u64) -> u64) -> Record {
         Record { role, ..counted(varying(operation, ns), &[]) }
@@ -290,10 +288,9 @@ mod tests {
     #[test]
     fn batches_that_waited_for_a_cpu_are_counted_and_too_many_are_no_result() {
         let waited = |batches: usize| {
-            let mut forking = record("process.fork_wait", Role::Asked, |_| 50);
-            let Outcome::Measured(m) = &mut forking.outcome else { unreachable!() };
-            m.switches = true;
-            m.preempted_ns = vec![3300; batches];
+            let forking = with(record("process.fork_wait", Role::Asked, |_| 50), |m| {
+                (m.switches, m.preempted_ns) = (true, vec![3300; batches]);
+            });
             summarize(&run(vec![forking])).rows.remove(0)
         };
         assert_eq!((waited(0).warnings, waited(0).cost().unwrap().samples), (vec![], 48));
@@ -304,9 +301,7 @@ mod tests {
 
     #[test]
     fn what_depends_on_history_says_so_and_foretells_nothing() {
-        let mut removed = record("file.creat_unlink", Role::Asked, |_| 4400);
-        let Outcome::Measured(m) = &mut removed.outcome else { unreachable!() };
-        m.history = true;
+        let removed = with(record("file.creat_unlink", Role::Asked, |_| 4400), |m| m.history = true);
         let rows = summarize(&run(vec![removed, record("file.stat", Role::Asked, |_| 300)])).rows;
         assert_eq!([rows[0].depends_on_history(), rows[1].depends_on_history()], [true, false]);
         let foretold = |row: &Row| row.cost().unwrap().next_run.is_some();

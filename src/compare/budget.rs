@@ -14,12 +14,10 @@ pub struct Budget {
     pub most: u64,
 }
 
-/// A budget that was exceeded in every run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exceeded {
     pub budget: Budget,
     pub calls: Span,
-    /// The classes and errors with the most calls.
     pub parts: Vec<Part>,
 }
 

@@ -16,16 +16,13 @@ use super::gate::Gate;
 use crate::model::{CallCount, Class, Profile};
 use std::collections::BTreeMap;
 
-/// Maximum number of parts that a row names.
 const MOST_PARTS: usize = 3;
-/// The name of the row over all calls.
 pub const TOTAL: &str = "total";
 
 /// The profiles of one side: a file, or several of one thing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProfileColumn {
     pub info: ProfileInfo,
-    /// One for each run, by call and class.
     runs: Vec<BTreeMap<(String, Class), CallCount>>,
 }
 
@@ -55,7 +52,6 @@ impl ProfileColumn {
         Some(all)
     }
 
-    /// The sums of each run over what `is_it` takes.
     fn sums(&self, is_it: impl Fn(&str) -> bool) -> Vec<CallCount> {
         let sum = |run: &BTreeMap<(String, Class), CallCount>| {
             let mut sum = CallCount::default();
@@ -125,7 +121,6 @@ fn row(columns: &[ProfileColumn], baseline: usize, call: Option<&str>, takes: &i
     }
 }
 
-/// Calls by call, class and error.
 type Parts = BTreeMap<(String, Class, Option<String>), u64>;
 
 fn grown_parts(own: &Parts, base: &Parts, is_it: &impl Fn(&str) -> bool) -> Vec<Part> {

@@ -115,7 +115,6 @@ fn ratio(a: &Point, b: &Point) -> Option<Ratio> {
     Some(Ratio::new(a.value, median(logs.concat())?, medians))
 }
 
-/// The crossing in a stretch at whose ends opposite series are faster.
 fn crossing(stretch: &[Ratio], a: usize, b: usize) -> Option<Crossing> {
     let (low, high) = (stretch.first()?, stretch.last()?);
     let path: Vec<(u64, f64)> = stretch.iter().map(|r| (r.value, r.log)).collect();

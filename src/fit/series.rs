@@ -178,18 +178,4 @@ mod tests {
         let labels: Vec<(String, usize)> = series(&run).iter().map(|s| (s.label(), s.points.len())).collect();
         assert_eq!(labels, [("io.read b=1".to_string(), 3), ("io.read a=1".to_string(), 2)]);
     }
-
-    #[test]
-    fn keys_hold_no_copies_of_parameters() {
-        let mut case = Case::native("io.read");
-        case.params = (0..5000).map(|i| (format!("p{i}"), i)).collect();
-        let sets = Sets([RandomState::new(), RandomState::new()]);
-        let keys: Vec<_> = keys(&case, &sets).collect();
-        assert_eq!(keys.len(), 5000);
-        assert!(keys.iter().all(|(key, _)| {
-            case.params.get_key_value(key.parameter).is_some_and(|(own, _)| std::ptr::eq(own.as_str(), key.parameter))
-        }));
-        let sums: std::collections::HashSet<u128> = keys.iter().map(|(key, _)| key.others).collect();
-        assert_eq!(sums.len(), 5000, "each key leaves out a different one");
-    }
 }

@@ -102,7 +102,6 @@ impl Deviation {
         Deviation { sd: self.sd * factor, ..self }
     }
 
-    /// Half the width of the 95% interval, by Student's t.
     pub(super) fn half_width(self) -> f64 {
         student::quantile((1.0 - NEXT_RUN) / 2.0, self.degrees) * self.sd
     }

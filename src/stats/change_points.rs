@@ -44,7 +44,6 @@ pub fn change_points(series: &[f64]) -> Vec<usize> {
     found
 }
 
-/// The most likely place of a change, unless it is due to chance.
 fn change(part: &[f64], random: &mut ChaCha8Rng) -> Option<usize> {
     let (at, divergence) = best_split(part)?;
     if divergence <= 0.0 {

@@ -36,7 +36,6 @@ impl Speed {
         Speed { slower_ln }
     }
 
-    /// ln of how much slower the machine ran in this block.
     pub fn slower_ln(&self, block: usize) -> f64 {
         self.slower_ln.get(block).copied().unwrap_or(0.0)
     }
@@ -48,7 +47,6 @@ impl Speed {
     }
 }
 
-/// The shift of each of `count` columns of `rows`.
 pub(super) fn polished(rows: &[Vec<f64>], count: usize) -> Vec<f64> {
     let mut shifts = vec![0.0; count];
     for _ in 0..POLISHES {

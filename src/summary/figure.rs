@@ -72,7 +72,6 @@ impl RowFigure {
 }
 
 impl Instructions {
-    /// What was counted, less `empty_loop`; `None` if nothing was.
     pub(super) fn of(counted: &Counted, empty_loop: Option<f64>) -> Option<Instructions> {
         let per_operation = counted.per_operation()?;
         let (low, high) = counted.range()?;

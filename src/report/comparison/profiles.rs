@@ -11,7 +11,6 @@ use crate::report::numbers::thousands;
 use crate::report::profile::class;
 use crate::report::{Cell, Records, Spec, Style, Table};
 
-/// The table with its notes; for programs a record for each call and file.
 pub fn profiles_document(comparison: &ProfileComparison) -> Document {
     let table = calls_side_by_side(comparison).titled(headline(comparison)).noted(notes(comparison));
     let table = if comparison.columns.len() == 2 { Block::Table(table) } else { Block::Pages(table) };

@@ -76,7 +76,6 @@ fn filter<'r>(rows: impl Iterator<Item = Option<&'r ComparedRow>>) -> Filter {
     Filter { kinds: KINDS, rows: rows.map(of_row).collect() }
 }
 
-/// The rows by unit; derived rows come last.
 fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
     let key = |scale: Option<&Scale>| match scale {
         Some(scale) => Group::Scaled(scale.calls, scale.unit.clone()),

@@ -56,7 +56,6 @@ fn cell(share: f64, cells: usize) -> usize {
     (share * (cells - 1) as f64).round() as usize
 }
 
-/// Marks at the points, dots between them; `*` where marks of two series meet.
 fn draw(canvas: &mut [Vec<char>], path: &[(usize, usize)], mark: char) {
     for ends in path.windows(2) {
         let ((x0, y0), (x1, y1)) = (ends[0], ends[1]);
@@ -91,7 +90,6 @@ fn rows(canvas: &[Vec<char>], y: &LogAxis) -> Vec<String> {
     canvas.iter().enumerate().rev().map(line).collect()
 }
 
-/// The axis with a tick for each value, and below it as many values as fit.
 fn x_axis(parameter: &str, ticks: &[(f64, String)], column: impl Fn(f64) -> usize, columns: usize) -> [String; 2] {
     let mut axis = vec!['─'; columns];
     let mut labels = String::new();

@@ -25,7 +25,6 @@ pub fn counters_document(summary: &Summary, host: &Host) -> Document {
     Document { records: table.records().clone(), blocks }
 }
 
-/// One column for each event that was counted for any case.
 fn counter_table(summary: &Summary, host: &Host) -> Table {
     let asked = |row: &&Row| !summary.rows.iter().any(|own| own.case == row.case);
     let rows: Vec<&Row> = summary.rows.iter().chain(summary.baselines.iter().filter(asked)).collect();

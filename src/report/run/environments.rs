@@ -163,12 +163,10 @@ fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
     kept.iter().enumerate().map(|(i, columns)| whole.select(columns).noted(notes(i))).collect()
 }
 
-/// The lines grouped by case, in the order of the first line of each.
 fn by_case_or_name<'a>(lines: &'a [Line<'a>]) -> Vec<Group<'a>> {
     grouped(lines.iter().map(|line| (key(line), line))).into_values().collect()
 }
 
-/// A key that is equal for lines that differ only in their environment.
 fn key(line: &Line) -> (&'static str, Case) {
     let derived = || Case { name: Some(line.label.to_string()), params: line.params.clone(), ..Case::native("") };
     let case = line.row.map_or_else(derived, |row| row.case.clone());
@@ -206,7 +204,6 @@ fn entries_cell(group: &Group) -> Cell {
     }
 }
 
-/// Why cases failed, and in which environments if there are `several`.
 pub fn failures(rows: &[&Row], several: bool) -> Vec<String> {
     let failed = rows.iter().filter_map(|row| Some((row.case.to_string(), row.failure()?.message.as_str(), row)));
     let places = grouped(failed.map(|(case, why, row)| ((case, why), row.case.environment.as_str())));

@@ -80,7 +80,6 @@ fn in_unit(detail: &Detail, unit: Unit) -> Vec<&Row> {
     detail.summary.rows.iter().filter(in_unit).collect()
 }
 
-/// Names of series, and rows by area.
 type Rows = (Vec<String>, Vec<Group<Bar>>);
 
 fn beside_columns(label: &str, rows: &[&Row], comparison: &Comparison, unit: Unit) -> Rows {
@@ -189,7 +188,6 @@ fn versus_dot(row: &&Row) -> Option<Dot> {
     (ratio.value > 0.0 && ratio.value.is_finite()).then_some(Dot { ratio, decided })
 }
 
-/// A description with the range of the costs.
 fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>, unit: Unit) -> String {
     let mut bars: Vec<(f64, &str)> = bars.filter_map(|bar| Some((bar.first?.value, bar.label.as_str()))).collect();
     bars.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -205,7 +203,6 @@ fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>, unit: Unit) -> String {
     }
 }
 
-/// Ratios to the baseline by area, for all other columns.
 pub fn ratios(comparison: &Comparison) -> Figure {
     let others: Vec<usize> = comparison.others().collect();
     let rows = comparison.rows.iter().filter_map(|row| {

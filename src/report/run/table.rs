@@ -118,7 +118,6 @@ pub fn first_run_note(summary: &Summary) -> Option<String> {
     (runs > 1).then(|| format!("plots, fits and comparisons of samples are of the first of {runs} runs"))
 }
 
-/// A note that with several threads, costs and rates are those of the one that is timed.
 fn per_thread(summary: &Summary) -> Option<String> {
     let threaded = |row: &Row| row.case.params.get(THREADS).is_some_and(|threads| *threads > 1);
     let note = "threads=N: ns/op and calls/s are those of one thread while the others do the same";
@@ -204,7 +203,6 @@ fn place(environments: usize, row: &Row) -> String {
     if environments > 1 { format!(" in {}", row.case.environment) } else { String::new() }
 }
 
-/// What the calls cost that every run measures.
 fn yardsticks(summary: &Summary) -> Option<String> {
     let mut all = summary.rows.iter().chain(&summary.baselines);
     let first = all.find(|row| row.cost().is_some())?.case.environment.as_str();

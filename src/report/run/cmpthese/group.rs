@@ -14,9 +14,7 @@ const LONGEST_NAME: usize = 200;
 pub struct Group<'a> {
     /// The parameters that they share; empty if there is only one group.
     pub heading: String,
-    /// Ordered by name.
     pub timings: Vec<Timing<'a>>,
-    /// Names of failed cases, and why they failed.
     pub failures: Vec<(String, &'a Failure)>,
     /// Names of cases that are numbers of instructions, which have no rate.
     pub counted: Vec<(String, Instructions)>,

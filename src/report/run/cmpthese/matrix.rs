@@ -14,7 +14,6 @@ const LEVEL: f64 = 0.05;
 #[derive(Debug, Default)]
 pub struct Marks {
     alike: HashSet<(usize, usize)>,
-    /// Number of pairs that were tested.
     tested: usize,
     /// Number of them with too few launches for a test.
     untested: usize,

@@ -3,20 +3,16 @@
 use crate::model::{Measurement, Outcome, Record};
 use crate::summary::RowCost;
 
-/// The numbers of a case that its line and its row of the matrix show.
 #[derive(Clone, Debug)]
 pub struct Timing<'a> {
     pub name: String,
     /// Iterations per second, waits included. More than 0.
     pub rate: f64,
-    /// Iterations; `None` if the source does not give them.
     pub count: Option<u64>,
     pub cpu_s: Option<f64>,
-    /// Share of user mode, from 0 to 1.
     pub user_share: Option<f64>,
     /// Wall clock time in whole seconds, as Benchmark counts them.
     pub wall_s: Option<f64>,
-    /// The samples; `None` for a published value.
     pub measurement: Option<&'a Measurement>,
 }
 
