@@ -92,7 +92,7 @@ impl Yardsticks<'_> {
             empty_loops,
             counted_loops,
             empty_calls,
-            precision_percent: run.precision_percent,
+            precision_percent: run.plan.precision_percent,
             range,
             speed: &panel.speed,
             panel,

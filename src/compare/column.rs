@@ -109,16 +109,16 @@ impl ColumnInfo {
             tool: run.tool.clone(),
             source: run.source.clone(),
             started_unix_s: run.started_unix_s,
-            seed: run.seed,
-            budget_s: run.budget_s,
-            precision_percent: run.precision_percent,
+            seed: run.plan.seed,
+            budget_s: run.plan.budget_s,
+            precision_percent: run.plan.precision_percent,
             complete: run.complete,
             warnings,
             runs: run.runs().count(),
             mixed: Vec::new(),
             environments: run.environments.clone(),
             labels: run.labels.clone(),
-            starts: run.runs().map(|one| (one.started_unix_s, one.seed)).collect(),
+            starts: run.runs().map(|one| (one.started_unix_s, one.plan.seed)).collect(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Groups the records of a run that differ in one parameter only. It fits nothing.
 
-use crate::model::{Case, Measurement, Nanos, Outcome, Record, Role, Run};
+use crate::model::{Case, Measurement, Nanos, Outcome, Record, Role, Run, ShownCase};
 use crate::stats::{self, Interval, Speed};
 use crate::summary::{Panel, steady_range};
 use indexmap::IndexMap;
@@ -13,7 +13,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Series<'a> {
     /// The case, without the parameter that varies.
-    #[serde(flatten)]
+    #[serde(flatten, with = "ShownCase")]
     pub case: Case,
     /// The parameter that varies.
     #[serde(skip)]

@@ -2,35 +2,44 @@
 
 use super::parameter_value;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// An operation (or, with a language, a snippet) in an environment with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(into = "Shown")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Case {
-    /// The operation's id, e.g. `file.lstat`; for a snippet, its body.
+    /// The operation's id, e.g. `file.lstat`; for a snippet its source text, which may be empty.
     pub operation: String,
-    /// The name given by a study; tables show it instead of the id.
+    /// The name that a study gives the case; tables show it instead of the id.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
     pub name: Option<String>,
-    /// The language of a snippet; `None` for an operation of the native probe.
+    /// The language of a snippet; null for an operation of the native probe.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
     pub language: Option<String>,
     /// A snippet's code at file scope; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prelude: String,
     /// A snippet's untimed set-up; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub setup: String,
     /// How the probe is built and started, e.g. `native`.
+    #[schemars(length(min = 1))]
     pub environment: String,
-    /// The parameters that were given.
+    /// The parameters that were asked for.
+    #[serde(default)]
     pub params: BTreeMap<String, u64>,
-    /// The parameters that were not given, with the operation's defaults.
+    /// The parameters that were left out, with the operation's defaults.
+    #[serde(default)]
     pub defaults: BTreeMap<String, u64>,
 }
 
 /// A case in documents.
 #[derive(Serialize, JsonSchema)]
-struct Shown {
+#[serde(remote = "Case")]
+pub struct ShownCase {
     /// Id of the operation, or text of the snippet.
     operation: String,
     /// The name given by a study.
@@ -40,15 +49,8 @@ struct Shown {
     /// How the probe is built and started.
     environment: String,
     /// All parameters, defaults included.
+    #[serde(getter = "Case::effective_params")]
     params: BTreeMap<String, u64>,
-}
-
-impl From<Case> for Shown {
-    fn from(case: Case) -> Shown {
-        let params = case.effective_params();
-        let Case { operation, name, language, environment, .. } = case;
-        Shown { operation, name, language, environment, params }
-    }
 }
 
 /// A loop without a body. Every run measures this and the three operations below as baselines.

@@ -86,7 +86,7 @@ impl fmt::Display for Count {
 }
 
 /// How the entries of a record are known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "entries_status", content = "entries_reason", rename_all = "snake_case")]
 pub enum EntriesStatus {
     /// Counted in a separate pass.

@@ -6,20 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What documents about one kernel, and about two, say that they are.
-pub const EXPLAINED: &str = "syscost.explain-kernel/1";
-pub const VERSUS: &str = "syscost.explain-kernel-versus/1";
-
 /// Most instructions of one iteration, so that differences and sums of them fit into numbers of all kinds.
 pub const MOST_INSTRUCTIONS: u64 = 1 << 53;
 
 /// What an operation executes in an emulated kernel, per iteration: instructions, never times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "syscost.explain-kernel/1", rename = "ExplainedFile")]
+#[serde(tag = "schema", rename = "syscost.explain-kernel/1")]
+#[schemars(rename = "ExplainedFile")]
 pub struct KernelExplanation {
-    /// Kind and version of the file.
-    #[schemars(extend("const" = EXPLAINED))]
-    pub schema: String,
     /// The operation's id; of a snippet, its language, a colon and its text.
     #[schemars(length(min = 1))]
     pub operation: String,
@@ -100,11 +94,9 @@ pub struct Call {
 
 /// An operation in two kernels, or under two sets of boot parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "syscost.explain-kernel-versus/1", rename = "VersusFile")]
+#[serde(tag = "schema", rename = "syscost.explain-kernel-versus/1")]
+#[schemars(rename = "VersusFile")]
 pub struct KernelVersus {
-    /// Kind and version of the file.
-    #[schemars(extend("const" = VERSUS))]
-    pub schema: String,
     #[schemars(length(min = 1))]
     pub operation: String,
     pub what: String,

@@ -1,12 +1,11 @@
 //! Runs and records of known costs, for the tests of every module.
 
 use super::explained::{
-    Call, Change, EXPLAINED, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus,
-    VERSUS,
+    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus,
 };
 use super::{
-    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Histogram, Measurement, Nanos, Outcome, Record,
-    Returned, Run, Tool, Unit,
+    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Histogram, Measurement, Nanos, Outcome, Plan,
+    Record, Returned, Run, Tool, Unit,
 };
 use std::collections::BTreeMap;
 
@@ -14,9 +13,7 @@ use std::collections::BTreeMap;
 pub fn run(records: Vec<Record>) -> Run {
     Run {
         tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
-        seed: 1,
-        budget_s: 1.0,
-        precision_percent: 1.0,
+        plan: Plan { seed: 1, budget_s: 1.0, precision_percent: 1.0 },
         elapsed_s: 1.0,
         complete: true,
         records,
@@ -102,7 +99,6 @@ pub fn explained(work: u64) -> KernelExplanation {
     let function = |name: &str, group, own| FunctionSum { name: name.into(), group, calls: 1, own };
     KernelExplanation {
         returned: Returned::default(),
-        schema: EXPLAINED.into(),
         operation: "area.op".into(),
         what: "op()".into(),
         environment: "linux-6.1".into(),
@@ -131,7 +127,6 @@ pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
         (explained(before), KernelExplanation { environment: "linux-6.12".into(), ..explained(after) });
     let own = |of: &KernelExplanation| of.functions[0].own;
     KernelVersus {
-        schema: VERSUS.into(),
         operation: before.operation.clone(),
         what: before.what.clone(),
         params: before.params.clone(),

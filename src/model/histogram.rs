@@ -1,10 +1,15 @@
 //! Histograms of durations in log-linear buckets: each power of two is divided into buckets of equal width.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Counts of durations by bucket. With n buckets per power of two, bucket n k + i begins at 2^k (1 + i/n) nanoseconds.
 /// Buckets narrower than a nanosecond hold one duration or none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// In files, it is a list of pairs of bucket and count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "Vec<(u16, u64)>", into = "Vec<(u16, u64)>")]
 pub struct Histogram {
     /// Buckets per power of two: a power of two itself.
     per_octave: u16,
@@ -17,6 +22,20 @@ impl Default for Histogram {
     }
 }
 
+impl From<Vec<(u16, u64)>> for Histogram {
+    fn from(pairs: Vec<(u16, u64)>) -> Histogram {
+        let mut histogram = Histogram::default();
+        pairs.into_iter().for_each(|(bucket, count)| histogram.add(bucket, count));
+        histogram
+    }
+}
+
+impl From<Histogram> for Vec<(u16, u64)> {
+    fn from(histogram: Histogram) -> Vec<(u16, u64)> {
+        histogram.counts.into_iter().collect()
+    }
+}
+
 impl Histogram {
     /// Buckets per power of two of what is traced: at most 1/32 wide.
     pub const TRACED: u16 = 32;
@@ -26,6 +45,11 @@ impl Histogram {
     /// An empty histogram with `per_octave` buckets per power of two.
     pub fn with_resolution(per_octave: u16) -> Histogram {
         Histogram { per_octave, counts: BTreeMap::new() }
+    }
+
+    /// The same counts, of single calls that a probe timed.
+    pub fn of_single_calls(self) -> Histogram {
+        Histogram { per_octave: Histogram::SINGLE, ..self }
     }
 
     /// Buckets per power of two. A bucket is at most 1 / `per_octave` of its lower bound wide.

@@ -1,26 +1,70 @@
 //! Times of single calls of one case, as the probe counted them.
 
 use super::{Histogram, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The largest time that the probe counts: 2^40 - 1 ns, 18 minutes. Longer calls are counted as this.
 pub const LONGEST_NS: u64 = (1 << 40) - 1;
 
 /// Calls of one case, each timed by itself. Histograms have [`Histogram::SINGLE`] buckets per power of two.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SingleCalls {
-    /// What timing a call costs: the median of the same two clock readings around nothing. It is part of every time.
+    /// What timing a call costs, in nanoseconds: the median of the same two clock readings around nothing. It is part of every time.
+    #[serde(rename = "timer_ns")]
+    #[schemars(with = "f64", range(min = 0))]
     pub timer: Nanos,
-    /// One step of the clock.
+    /// One step of the clock, in nanoseconds.
+    #[serde(rename = "tick_ns")]
+    #[schemars(with = "f64", range(min = 0))]
     pub tick: Nanos,
     /// Wall time of all calls together with what lies between them.
     pub spent_ns: u64,
+    #[serde(deserialize_with = "histogram")]
     pub all: Histogram,
-    /// Those of `all` that lost the CPU; `None` if they are not distinguished.
+    /// Those of `all` that lost the CPU; null if they are not distinguished.
+    #[serde(deserialize_with = "histogram_if_known")]
     pub preempted: Option<Histogram>,
-    /// Those of `all` that kept the CPU and took an interrupt; `None` if they are not distinguished.
+    /// Those of `all` that kept the CPU and took an interrupt; null if they are not distinguished.
+    #[serde(deserialize_with = "histogram_if_known")]
     pub interrupted: Option<Histogram>,
     /// Slow calls that gave up the CPU by themselves.
     pub waits: u64,
     /// Slow calls for which interrupts were not read, because reading them would have taken too long.
     pub unseen: u64,
+}
+
+fn histogram<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Histogram, D::Error> {
+    Ok(Histogram::deserialize(deserializer)?.of_single_calls())
+}
+
+fn histogram_if_known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Histogram>, D::Error> {
+    Ok(Option::<Histogram>::deserialize(deserializer)?.map(Histogram::of_single_calls))
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Result")]
+enum TimesOrError<T, E> {
+    #[serde(rename = "times")]
+    Ok(T),
+    #[serde(rename = "error")]
+    Err(E),
+}
+
+/// Times of single calls, or in one line why there are none.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct InFile(#[serde(with = "TimesOrError::<SingleCalls, String>")] Result<SingleCalls, String>);
+
+type Latency = Option<Result<SingleCalls, String>>;
+
+pub mod in_file {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(latency: &super::Latency, serializer: S) -> Result<S::Ok, S::Error> {
+        latency.clone().map(super::InFile).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<super::Latency, D::Error> {
+        Ok(Option::<super::InFile>::deserialize(deserializer)?.map(|file| file.0))
+    }
 }

@@ -32,7 +32,9 @@ mod totals;
 mod units;
 mod word;
 
-pub use case::{COLD, Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, REFERENCE, SHARED, SPIN, THREADS};
+pub use case::{
+    COLD, Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, REFERENCE, SHARED, SPIN, ShownCase, THREADS,
+};
 pub use class::{Class, DescriptorKind, Drives, depth, drives, power_below};
 pub use counters::{Counters, EVENTS, Event};
 pub use entries::{Entries, EntriesStatus};
@@ -51,7 +53,7 @@ pub use profile::{
 pub use race::{Contender, InEnvironment, Race, TimedRun};
 pub use record::{
     Block, Counted, CpuTime, EnvironmentFacts, Failure, FailureKind, Figure, Measurement, ModeSamples, OrError,
-    Outcome, Record, Role, Run, Slot, Source, Tool,
+    Outcome, Plan, Record, Role, Run, Slot, Source, Tool,
 };
 pub use reply::{Batch, Facts, Reply};
 pub use returned::Returned;

@@ -5,60 +5,80 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A traced workload: counts of system calls by process name, call and class, and the kernel's own accounting. `None`
-/// means not known: the tracer only counts, or it is a log of strace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+/// A syscost profile: which system calls a workload made, and where its time went. Null means not known: the tracer only counts,
+/// or it is a log of strace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "schema", rename = "syscost.profile/2")]
 pub struct Profile {
+    /// What wrote the file; absent if it was written by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<Tool>,
+    /// Where the profile comes from, if this tool did not trace it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// The machine that the workload ran on. What could not be found out is null.
+    #[serde(default)]
     pub host: Host,
-    /// When tracing began, in seconds since 1970-01-01 UTC.
+    /// When tracing began, in seconds since 1970-01-01 UTC; 0 if unknown.
+    #[serde(default)]
     pub started_unix_s: u64,
     /// The command with its arguments; empty if something that was already running was followed.
+    #[serde(default)]
     pub command: Vec<String>,
     /// What was followed instead of a command: `process 12, 13`, `cgroup /user.slice`, `the whole system`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
+    #[serde(default)]
     pub tracer: TracerFacts,
-    /// Where the profile comes from, if this tool did not trace it.
-    pub source: Option<Source>,
     /// False if tracing ended before the workload did, or if data was lost.
+    #[serde(default = "yes")]
     pub complete: bool,
+    #[serde(default)]
     pub ending: Option<Ending>,
+    #[serde(default)]
     pub usage: Usage,
     /// One per process name (as the kernel stores it: 15 bytes, changed by exec).
-    #[serde(skip)]
+    #[serde(default, rename = "processes")]
     pub groups: Vec<ProcessGroup>,
-    /// Who started whom, by names, if the tracer knows.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Who started whom, by names; absent if unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tree: Vec<ProcessPath>,
-    /// Elapsed times of single calls over all processes, by name of the call.
-    #[serde(skip)]
+    /// Elapsed times of single calls over all processes, by name of the call: pairs of bucket and count. With 32 buckets per power of
+    /// two, bucket 32 k + i begins at 2^k (1 + i / 32) nanoseconds.
+    #[serde(default, rename = "durations", skip_serializing_if = "BTreeMap::is_empty")]
     pub latencies: BTreeMap<String, Histogram>,
     /// Paths and descriptors that calls were made on, if the tracer was asked for them: those with the most calls first.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<ObjectCount>,
-    /// Calls on objects that there was no room to count, if objects were counted.
-    #[serde(skip)]
+    /// Calls on objects that there was no room to count; absent if objects were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects_dropped: Option<u64>,
     /// What calls waited for while they were blocked, if the tracer was asked for it: the longest first.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<WaitCount>,
     /// Calls by user stack, if the tracer was asked for them.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackCount>,
-    /// Calls whose stacks were recorded: the others of `stacks` are divided as these are. `None` if it was not a sample.
-    #[serde(skip)]
+    /// Calls whose stacks were recorded, if that was a sample of them: the others are divided as these are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks_sampled: Option<u64>,
     /// The slowest calls by elapsed time, if the tracer was asked for them, slowest first.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slowest: Vec<SlowCall>,
     /// Further runs of the same command, if it was run several times: everything else is of the first.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<ProfileRun>,
-    /// What a null call, which does nothing but enter the kernel and leave it, took on the same machine, untraced.
-    #[serde(skip)]
+    /// What a null call, which does nothing but enter the kernel and leave it, took on the same machine, untraced, in nanoseconds;
+    /// absent if it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub null_call_ns: Option<f64>,
+    /// What concerns the profile as a whole, one line each.
+    #[serde(default)]
     pub warnings: Vec<String>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Processes of one name that were started the same way.
@@ -72,10 +92,11 @@ pub struct ProcessPath {
 }
 
 /// What one more run of a command called.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileRun {
     /// By call and class, over all processes.
     pub calls: Vec<CallCount>,
+    #[serde(default)]
     pub usage: Usage,
 }
 
@@ -267,38 +288,42 @@ pub struct ProcessGroup {
 }
 
 /// One system call of one class: its count and times.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallCount {
     /// The call's name, followed by the gate if it is another architecture's: `getpid(i386)`.
-    #[serde(rename = "name", skip_serializing_if = "String::is_empty")]
+    #[serde(alias = "name", skip_serializing_if = "String::is_empty")]
+    #[schemars(length(min = 1))]
     pub call: String,
-    #[serde(flatten)]
+    /// What drives its cost.
+    #[serde(default, skip_serializing_if = "Class::is_unknown")]
     pub class: Class,
     /// Calls that were entered.
     pub calls: u64,
     /// Samples that found a CPU there, if CPUs were sampled instead of calls counted: `calls` is then 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<u64>,
     /// How many of them never returned to user mode: exit, or the process was killed inside the call.
+    #[serde(default)]
     pub unfinished: u64,
     /// Failures by errno name.
+    #[serde(default)]
     pub errors: BTreeMap<String, u64>,
     /// Time on a CPU between entry and return, summed over all calls.
     pub on_cpu_ns: Option<u64>,
     /// Time off the CPU because the call waited, until its thread was woken; where a tracer of switches saw no wake-ups
-    /// (`woken_ns` is `None`), until it ran again.
+    /// (`woken_ns` is not known), until it ran again.
     pub blocked_ns: Option<u64>,
     /// The part of `blocked_ns` during which all threads of the tree were blocked, and which the end of this call's wait
     /// ended: wall time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stalled_ns: Option<u64>,
     /// Time that it was runnable and waited for a CPU: from a wake-up or a preemption until on a CPU. Not the call's cost.
+    #[serde(alias = "preempted_ns")]
     pub runnable_ns: Option<u64>,
     /// The part of `runnable_ns` after wake-ups.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub woken_ns: Option<u64>,
-    /// Time between entry and return, only if its split into the three above is not known: logs of strace.
-    #[serde(skip)]
+    /// Time between entry and return, only if its split into `on_cpu_ns`, `blocked_ns` and `runnable_ns` is not known: logs of strace.
     pub elapsed_ns: Option<u64>,
     /// Bytes moved, for calls that return a byte count.
     pub bytes: Option<u64>,
@@ -325,13 +350,14 @@ pub enum ObjectKind {
 }
 
 /// Calls of one kind on one object.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectCount {
     pub kind: ObjectKind,
     pub name: String,
-    /// Name of the processes.
+    /// Name of the processes; empty if unknown.
+    #[serde(default)]
     pub process: String,
-    /// Of a relative path, the directory that it was relative to. `None` for absolute paths and descriptors, and for
+    /// Of a relative path, the directory that it was relative to. Absent for absolute paths and descriptors, and for
     /// relative paths that were counted by their text alone, in whatever directories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
@@ -397,21 +423,28 @@ pub struct StackCount {
 }
 
 /// One call that took long.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowCall {
-    /// Name of the process.
+    /// Name of the process; empty if unknown.
+    #[serde(default)]
     pub process: String,
     pub pid: Option<u32>,
+    #[schemars(length(min = 1))]
     pub call: String,
+    /// What drives its cost.
+    #[serde(default)]
     pub class: Class,
-    /// When it was entered, since tracing began.
+    /// When it was entered, in nanoseconds since tracing began.
+    #[serde(default)]
     pub at_ns: u64,
+    /// Time between entry and return.
     pub elapsed_ns: u64,
     /// Until the wake-up, and from there, as in [`CallCount`].
     pub blocked_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub woken_ns: Option<u64>,
     /// The user stack as in [`StackCount`]; empty if stacks were not recorded.
+    #[serde(default)]
     pub frames: Vec<String>,
 }
 

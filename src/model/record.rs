@@ -1,48 +1,61 @@
 //! The result of a run: one record per case, with its samples or the reason why there are none.
 
-use super::{Case, Counters, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView, Unit};
+use super::{Case, Counters, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView, Unit, latency};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// All records of one run and the facts needed to interpret them. Serialized, it is the head of printed documents,
-/// which add a summary; result files have their own types in `store`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+/// A syscost result file: all records of one run, with what is needed to understand them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "schema", rename = "syscost.result/1")]
 pub struct Run {
+    /// What wrote the file.
     pub tool: Tool,
-    pub host: Host,
-    /// When the run began, in seconds since 1970-01-01 UTC.
-    pub started_unix_s: u64,
-    /// The seed of all its random orders.
-    pub seed: u64,
-    /// Wall time budget for measuring, in seconds.
-    pub budget_s: f64,
-    /// Target half-width of the 95% interval, in percent of the median.
-    pub precision_percent: f64,
-    /// Wall time from the first launch to the last sample, in seconds.
-    pub elapsed_s: f64,
-    /// False if the run was interrupted.
-    pub complete: bool,
-    /// What the user says of the run, by key.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
-    #[serde(skip)]
-    pub records: Vec<Record>,
-    /// Warnings about the run as a whole.
-    #[serde(skip)]
-    pub warnings: Vec<String>,
-    /// The environments of its cases other than the native one, as far as they are known.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub environments: Vec<EnvironmentFacts>,
-    /// Where the records come from if this tool did not measure them; `None` for its own runs.
+    /// Where the records come from, if the tool did not measure them; null for its own runs.
+    #[serde(default)]
     pub source: Option<Source>,
-    /// The study that named the cases; `None` if the command line did.
-    #[serde(skip)]
+    /// The study that named the cases; absent if the command line did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<StudyView>,
+    /// The machine that the run was made on. What could not be found out is null.
+    pub host: Host,
+    /// What was asked of the run.
+    pub plan: Plan,
+    /// When the run began, in seconds since 1970-01-01 UTC; 0 if unknown.
+    pub started_unix_s: u64,
+    /// Wall time from the first launch to the last sample, in seconds.
+    #[schemars(range(min = 0))]
+    pub elapsed_s: f64,
+    /// Whether the run came to its end; false where it was interrupted.
+    pub complete: bool,
+    /// What the user says of the run, by key; absent if nothing is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// What concerns the run as a whole, one line each.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// The environments of its cases other than the native one, as far as they are known; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environments: Vec<EnvironmentFacts>,
+    /// One record per case.
+    pub records: Vec<Record>,
     /// Further runs of the same cases, in the order in which they were made, each complete, with the records of this one in
-    /// its order; `study`, `source` and `repeats` are empty in them.
+    /// its order; `study`, `source` and `repeats` are empty in them. In files they have only what differs from the first.
     #[serde(skip)]
     pub repeats: Vec<Run>,
+}
+
+/// What was asked of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// The seed of every random order in the run.
+    pub seed: u64,
+    /// Wall time that measuring was given, in seconds; 0 if a number of iterations was given instead.
+    #[schemars(range(min = 0))]
+    pub budget_s: f64,
+    /// Target half-width of the 95% interval, in percent of the median.
+    #[schemars(range(min = 0))]
+    pub precision_percent: f64,
 }
 
 /// What is known of an environment other than the native one.
@@ -101,34 +114,103 @@ pub enum Role {
     Baseline,
 }
 
-/// One case of a run, its outcome and its kernel entries.
-#[derive(Clone, Debug, PartialEq)]
+/// One case of a run, its kernel entries and its outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "RecordInFile")]
 pub struct Record {
+    #[serde(flatten)]
     pub case: Case,
     pub role: Role,
-    pub outcome: Outcome,
     pub entries: Option<Entries>,
+    #[serde(flatten)]
     pub entries_status: EntriesStatus,
-    /// When an earlier run counted the entries, in seconds since 1970-01-01 UTC; `None` if this one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub entries_counted_unix_s: Option<u64>,
-    /// `None` if the mode was not sampled.
     pub mode_samples: Option<ModeSamples>,
-    /// `None` if events were not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
     pub counters: Option<Counters>,
-    /// Times of single calls, or why there are none; `None` if they were not asked for.
+    #[serde(skip_serializing_if = "Option::is_none", with = "latency::in_file")]
+    #[schemars(with = "Option<latency::InFile>")]
     pub latency: Option<Result<SingleCalls, String>>,
-    /// Warnings from measuring; analysis adds its own.
     pub warnings: Vec<String>,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// A record as it is read. Its samples are not behind a flattened field, which would cost time, memory and the place of an error.
+#[derive(Deserialize, JsonSchema)]
+struct RecordInFile {
+    #[serde(flatten)]
+    case: Case,
+    role: Role,
+    /// Kernel entries per iteration by system call; null if they are not known.
+    #[serde(default)]
+    entries: Option<Entries>,
+    #[serde(flatten)]
+    entries_status: EntriesStatus,
+    /// When an earlier run counted the entries under the same conditions, in seconds since 1970-01-01 UTC; absent if this run did, or
+    /// nothing.
+    #[serde(default)]
+    entries_counted_unix_s: Option<u64>,
+    /// How often a timer found the case in user and in system mode; null if the mode was not sampled.
+    #[serde(default)]
+    mode_samples: Option<ModeSamples>,
+    /// Hardware and software events per iteration; absent if they were not counted.
+    #[serde(default)]
+    #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
+    counters: Option<Counters>,
+    /// Times of single calls, or why there are none; absent if they were not asked for.
+    #[serde(default, with = "latency::in_file")]
+    #[schemars(with = "Option<latency::InFile>")]
+    latency: Option<Result<SingleCalls, String>>,
+    /// What was noticed while measuring, one line each; analysis adds its own.
+    #[serde(default)]
+    warnings: Vec<String>,
+    samples: Option<Measurement>,
+    error: Option<Failure>,
+    figure: Option<Figure>,
+    counted: Option<Counted>,
+}
+
+impl TryFrom<RecordInFile> for Record {
+    type Error = &'static str;
+
+    fn try_from(file: RecordInFile) -> Result<Record, &'static str> {
+        let outcome = match (file.samples, file.error, file.figure, file.counted) {
+            (Some(samples), None, None, None) => Outcome::Measured(samples),
+            (None, Some(failure), None, None) => Outcome::Failed(failure),
+            (None, None, Some(figure), None) => Outcome::Published(figure),
+            (None, None, None, Some(counted)) => Outcome::Counted(counted),
+            _ => return Err("must have exactly one of samples, error, figure and counted"),
+        };
+        Ok(Record {
+            case: file.case,
+            role: file.role,
+            entries: file.entries,
+            entries_status: file.entries_status,
+            entries_counted_unix_s: file.entries_counted_unix_s,
+            mode_samples: file.mode_samples,
+            counters: file.counters,
+            latency: file.latency,
+            warnings: file.warnings,
+            outcome,
+        })
+    }
 }
 
 /// The samples of a case, a published value, or why there is neither.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub enum Outcome {
+    #[serde(rename = "samples")]
     Measured(Measurement),
+    #[serde(rename = "error")]
     Failed(Failure),
     /// A single value without samples: its spread is unknown.
+    #[serde(rename = "figure")]
     Published(Figure),
     /// Instructions, not time.
+    #[serde(rename = "counted")]
     Counted(Counted),
 }
 

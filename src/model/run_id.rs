@@ -11,7 +11,12 @@ impl Run {
     /// `HOST-START-SEED`: a file's name without its extension, harmless in every shell.
     pub fn stem(&self) -> String {
         let host = self.host.name.as_ref().filter(|name| !name.is_empty());
-        format!("{}-{}-{}", host.map_or(UNKNOWN.to_string(), |name| harmless(name)), self.started_unix_s, self.seed)
+        format!(
+            "{}-{}-{}",
+            host.map_or(UNKNOWN.to_string(), |name| harmless(name)),
+            self.started_unix_s,
+            self.plan.seed
+        )
     }
 }
 
@@ -28,11 +33,11 @@ fn harmless(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Host;
+    use crate::model::{Host, Plan};
 
     fn run(host: Option<&str>) -> Run {
         let host = Host { name: host.map(str::to_string), ..Host::default() };
-        Run { host, started_unix_s: 17, seed: 5, ..Run::default() }
+        Run { host, started_unix_s: 17, plan: Plan { seed: 5, ..Plan::default() }, ..Run::default() }
     }
 
     #[test]

@@ -5,22 +5,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A study as stored with its run; the cases are the run's records.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyView {
-    /// Its name on the command line, e.g. `locking`.
+    /// The name that it was asked for by, e.g. `locking`.
+    #[schemars(length(min = 1))]
     pub name: String,
-    /// The title of its table, one line.
+    /// One line above its table.
     pub title: String,
-    /// The question that it answers; may be empty.
+    /// The question that it answers; empty for none.
+    #[serde(default)]
     pub question: String,
-    /// Its author's answer, shown below the table; may be empty.
+    /// Its author's answer, shown below the table; empty for none.
+    #[serde(default)]
     pub answer: String,
-    /// The views that it is shown in, e.g. `table`, in order.
+    /// The views that it is shown in, in this order: `table`, `cmpthese`, `timethese`.
+    #[serde(default)]
     pub views: Vec<String>,
     /// Additional rows, each derived from two cases.
-    #[serde(skip)]
+    #[serde(default)]
     pub derived: Vec<Derived>,
-    /// Scales for costs, shown in addition to nanoseconds.
+    /// How costs are shown in addition to nanoseconds.
+    #[serde(default)]
     pub scales: Vec<Scale>,
 }
 

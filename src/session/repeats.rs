@@ -31,7 +31,7 @@ impl Session {
             if self.interrupt.is_set() {
                 break;
             }
-            if let Err(error) = self.renew(run.seed.wrapping_add(index.into()), &job.fixtures) {
+            if let Err(error) = self.renew(run.plan.seed.wrapping_add(index.into()), &job.fixtures) {
                 run.warnings.push(format!("run {} of {runs} could not be prepared: {error:#}", index + 1));
                 stored = out.write(&run).map_err(StoreError::after_a_look);
                 break;

@@ -10,7 +10,7 @@ use super::options::{Stage, Watch};
 use super::passes::Found;
 use super::recorder::Recorder;
 use crate::engine::{self, Clock, Config, Slots};
-use crate::model::{EnvironmentFacts, Host, Planned, Run, Tool};
+use crate::model::{EnvironmentFacts, Host, Plan, Planned, Run, Tool};
 use crate::store::StoreError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -110,9 +110,11 @@ impl Session {
             tool,
             host,
             started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
-            seed: config.seed,
-            budget_s: self.options.whole.unwrap_or(config.budget).as_secs_f64(),
-            precision_percent: config.precision_percent,
+            plan: Plan {
+                seed: config.seed,
+                budget_s: self.options.whole.unwrap_or(config.budget).as_secs_f64(),
+                precision_percent: config.precision_percent,
+            },
             warnings: self
                 .remote
                 .warnings

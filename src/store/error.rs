@@ -81,6 +81,11 @@ impl FileKind {
         format!("{}{}", self.family, self.version)
     }
 
+    /// Whether files that say they are `schema` can be read.
+    pub(super) fn reads(&self, schema: &str) -> bool {
+        (1..=self.version).any(|version| schema == format!("{}{version}", self.family))
+    }
+
     /// `result/1`
     fn short(&self, version: u64) -> String {
         format!("{}{version}", self.family.trim_start_matches("syscost."))

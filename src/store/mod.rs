@@ -3,15 +3,15 @@
 //!
 //! Not here: what the numbers mean (`stats`, `attribute`), and output for people or other programs (`report`).
 //! Commands that measure write; all others read. FORMAT.md describes the files, `schema/result-1.json` and
-//! `schema/profile-1.json` are their JSON Schemas. A profile may be written by hand: it needs only `schema` and `calls`,
+//! `schema/profile-2.json` are their JSON Schemas. A profile may be written by hand: it needs only `schema` and `calls`,
 //! and for each call its name and count. What strace prints is a profile too.
 //!
-//! Each version of a format has a module with its own wire types, so that the model can change while old files stay
-//! readable. A second version of result files would be a new module beside `v1`, and one more arm in `from_bytes`.
+//! The types of the model are what files hold; `Document::Head` is what a file has in another shape. A change of meaning makes a new
+//! version of a kind of file, which then reads earlier ones too (`profile::upgrade`).
 
-mod buckets;
+mod document;
 mod error;
-mod explained_v1;
+mod explained;
 mod input;
 pub mod installed;
 mod layout;
@@ -19,14 +19,15 @@ pub mod levels;
 pub mod lines;
 mod output;
 mod parse;
-mod profile_v1;
+mod profile;
 pub mod proofs;
+mod result;
 mod rules;
 mod strace;
-mod v1;
 
+pub use document::Document;
 pub use error::{FileKind, Left, Location, Problem, StoreError};
-pub use parse::{Wire, schema_of};
+pub use parse::schema_of;
 
 use crate::clean;
 use crate::model::explained::{KernelExplanation, KernelVersus};
@@ -34,42 +35,34 @@ use crate::model::{Profile, Run};
 use error::from_file;
 use input::MAX_BYTES;
 use parse::parse;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// What a file can hold.
-pub trait Document: Sized {
-    /// The version of the format that is written.
-    type Wire: Wire<Self>;
+/// A file that is written.
+#[derive(Serialize, JsonSchema)]
+#[schemars(bound = "D: JsonSchema, D::Head: JsonSchema")]
+struct File<'a, D: Document> {
+    #[serde(flatten)]
+    document: &'a D,
+    #[serde(flatten)]
+    head: D::Head,
 }
 
-impl Document for Run {
-    type Wire = v1::ResultFile;
-}
-
-impl Document for Profile {
-    type Wire = profile_v1::ProfileFile;
-}
-
-impl Document for KernelExplanation {
-    type Wire = KernelExplanation;
-}
-
-impl Document for KernelVersus {
-    type Wire = KernelVersus;
-}
-
-/// The wire type of `document`, once it is known that a file may hold it.
-fn encode<D: Document>(document: &D) -> Result<D::Wire, Problem> {
-    let file = D::Wire::from_model(document);
-    file.check().map_err(Problem::NotWritten)?;
-    Ok(file)
+impl<D: Document> File<'_, D> {
+    /// The file of `document`, once it is known that one may hold it.
+    fn of(document: &D) -> Result<File<'_, D>, Problem> {
+        document.check().map_err(Problem::NotWritten)?;
+        Ok(File { document, head: document.head() })
+    }
 }
 
 fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
-    let file = parse::<D, D::Wire>(bytes)?;
-    file.check().and_then(|()| file.into_model()).map_err(Problem::Invalid)
+    let (mut document, head) = parse::<D>(bytes)?;
+    document.complete(head).and_then(|()| document.check()).map_err(Problem::Invalid)?;
+    Ok(document)
 }
 
 /// Writes `document` to `path`: to a temporary name beside it, then renamed, so that a reader sees the old file or the new.
@@ -79,8 +72,8 @@ fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
 /// # Errors
 /// If the document has numbers that no file may have, or the file cannot be written; an old file is then unchanged.
 pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
-    let done = encode(document).and_then(|file| output::replace(path, |out| layout::write(&file, out)));
-    done.map_err(|problem| StoreError::new(path, D::Wire::KIND, problem))
+    let done = File::of(document).and_then(|file| output::replace(path, |out| layout::write(&file, out)));
+    done.map_err(|problem| StoreError::new(path, D::KIND, problem))
 }
 
 /// Writes `document` to a new file of `folder`, which many hosts may share: `STEM.json` or, where that is taken,
@@ -89,8 +82,8 @@ pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
 /// # Errors
 /// As [`write()`].
 pub fn write_new<D: Document>(document: &D, folder: &Path, stem: &str) -> Result<PathBuf, StoreError> {
-    let done = encode(document).and_then(|file| output::create(folder, stem, |out| layout::write(&file, out)));
-    done.map_err(|problem| StoreError::new(folder, D::Wire::KIND, problem))
+    let done = File::of(document).and_then(|file| output::create(folder, stem, |out| layout::write(&file, out)));
+    done.map_err(|problem| StoreError::new(folder, D::KIND, problem))
 }
 
 /// Writes `document` in place of `path`, which [`write_new`] made: as [`write()`], but leaves the folder's other files alone.
@@ -98,8 +91,8 @@ pub fn write_new<D: Document>(document: &D, folder: &Path, stem: &str) -> Result
 /// # Errors
 /// As [`write()`].
 pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
-    let done = encode(document).and_then(|file| output::replace_among_others(path, |out| layout::write(&file, out)));
-    done.map_err(|problem| StoreError::new(path, D::Wire::KIND, problem))
+    let done = File::of(document).and_then(|file| output::replace_among_others(path, |out| layout::write(&file, out)));
+    done.map_err(|problem| StoreError::new(path, D::KIND, problem))
 }
 
 /// Writes a page or figure made from result files to `path` in the same way.
@@ -107,7 +100,7 @@ pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreEr
 /// # Errors
 /// If the file cannot be written; an old file is then unchanged.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    output::replace(path, |out| out.write_all(bytes)).map_err(|problem| StoreError::new(path, &v1::KIND, problem))
+    output::replace(path, |out| out.write_all(bytes)).map_err(|problem| StoreError::new(path, &result::KIND, problem))
 }
 
 /// Writes `document` to `out`.
@@ -116,8 +109,8 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 /// If the document has numbers that no file may have, or `out` cannot be written. The error calls it "standard output".
 pub fn write_to<D: Document>(document: &D, out: &mut dyn Write) -> Result<(), StoreError> {
     let written = |file| layout::write(&file, out).map_err(|error| Problem::Write(error, Left::Part));
-    let done = encode(document).and_then(written);
-    done.map_err(|problem| StoreError::named("standard output", D::Wire::KIND, problem))
+    let done = File::of(document).and_then(written);
+    done.map_err(|problem| StoreError::named("standard output", D::KIND, problem))
 }
 
 /// Reads the result file `path`; `-` is standard input.
@@ -133,14 +126,14 @@ pub fn read(path: &Path) -> Result<Run, StoreError> {
 /// # Errors
 /// As [`read`].
 pub fn read_profile(path: &Path) -> Result<Profile, StoreError> {
-    let bytes = input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &profile_v1::KIND, problem))?;
+    let bytes = input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &profile::KIND, problem))?;
     if strace::begins(&bytes) { traced(path, &bytes) } else { decoded(path, &bytes) }
 }
 
 /// The profile in what strace printed to `path`.
 fn traced(path: &Path, bytes: &[u8]) -> Result<Profile, StoreError> {
     let name = if path == Path::new("-") { "standard input".into() } else { clean::line(&path.to_string_lossy()) };
-    strace::read(bytes, &name).map_err(|error| from_file(path, &profile_v1::KIND, Problem::Strace(error)))
+    strace::read(bytes, &name).map_err(|error| from_file(path, &profile::KIND, Problem::Strace(error)))
 }
 
 /// What a file holds.
@@ -167,7 +160,7 @@ pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
 /// # Errors
 /// If it cannot be read, or is larger than any file of ours may be.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
-    input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &v1::KIND, problem))
+    input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &result::KIND, problem))
 }
 
 /// The run of the result file `bytes`, read from `path`.
@@ -190,7 +183,7 @@ pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
 
 /// Whether the file at `path` can be read and is a profile.
 pub fn is_profile(path: &Path) -> bool {
-    let ours = |bytes: &[u8]| schema_of(bytes).is_some_and(|schema| schema.starts_with(profile_v1::KIND.family));
+    let ours = |bytes: &[u8]| schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family));
     input::bytes(path, MAX_BYTES).is_ok_and(|bytes| strace::begins(&bytes) || ours(&bytes))
 }
 
@@ -205,15 +198,15 @@ pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Stored, StoreError> {
     let schema = schema_of(bytes).unwrap_or_default();
     let is = |kind: &FileKind| schema.starts_with(kind.family);
     Ok(match () {
-        () if is(&profile_v1::KIND) => Stored::Profile(Box::new(decoded(path, bytes)?)),
-        () if is(&explained_v1::KIND) => Stored::Kernel(Box::new(decoded(path, bytes)?)),
-        () if is(&explained_v1::VERSUS_KIND) => Stored::Versus(Box::new(decoded(path, bytes)?)),
+        () if is(&profile::KIND) => Stored::Profile(Box::new(decoded(path, bytes)?)),
+        () if is(&explained::KIND) => Stored::Kernel(Box::new(decoded(path, bytes)?)),
+        () if is(&explained::VERSUS_KIND) => Stored::Versus(Box::new(decoded(path, bytes)?)),
         () => Stored::Run(Box::new(decoded(path, bytes)?)),
     })
 }
 
 fn decoded<D: Document>(path: &Path, bytes: &[u8]) -> Result<D, StoreError> {
-    decode(bytes).map_err(|problem| from_file(path, D::Wire::KIND, problem))
+    decode(bytes).map_err(|problem| from_file(path, D::KIND, problem))
 }
 
 /// Whether `path` is a file that begins as those do that `explain` writes. Of many files only these need to be read whole to
@@ -230,9 +223,13 @@ const FIRST: u64 = 200;
 
 /// The JSON Schema of files that hold a `D`, of the version that is written.
 #[cfg(test)]
-pub fn schema<D: Document>() -> serde_json::Value
+pub fn schema<D: Document + JsonSchema>() -> serde_json::Value
 where
-    D::Wire: schemars::JsonSchema,
+    D::Head: JsonSchema,
 {
-    schemars::schema_for!(D::Wire).to_value()
+    let mut schema = schemars::schema_for!(File<D>).to_value();
+    schema["title"] = D::KIND.schema().into();
+    schema["properties"]["schema"] =
+        serde_json::json!({"const": D::KIND.schema(), "description": "Kind and version of the file."});
+    schema
 }

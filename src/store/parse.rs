@@ -1,40 +1,17 @@
-//! Parses bytes as a wire type, or says why they are not one. Independent of what the fields mean.
+//! Parses bytes as a document, or says why they are not one. Independent of what the fields mean.
 
-use super::error::{self, FileKind, Invalid, Location, Problem};
-use super::rules::Checked;
+use super::document::{Document, Head};
+use super::error::{self, FileKind, Location, Problem};
+use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde::{Deserialize, Serialize};
 
-/// The wire type of one version of a kind of file, which holds an `M` of the model.
-pub trait Wire<M>: Serialize + DeserializeOwned {
-    /// How messages describe such files.
-    const KIND: &'static FileKind;
-
-    /// What the file says it is.
-    fn schema(&self) -> &str;
-
-    /// Refuses values that have the right type and make no sense.
-    ///
-    /// # Errors
-    /// The first such value.
-    fn check(&self) -> Checked;
-
-    fn from_model(model: &M) -> Self;
-
-    /// The model of a file that was checked.
-    ///
-    /// # Errors
-    /// The first value that makes no sense.
-    fn into_model(self) -> Result<M, Invalid>;
-}
-
-/// Parses as the version that is written; only when that fails, looks closer at what the bytes are. Errors: what the
-/// bytes are instead.
-pub fn parse<M, W: Wire<M>>(bytes: &[u8]) -> Result<W, Problem> {
-    match serde_json::from_slice::<W>(bytes) {
-        Ok(file) if file.schema() == W::KIND.schema() => Ok(file),
-        _ => Err(explain::<M, W>(bytes)),
-    }
+/// Parses as a version that is read; only when that fails, looks closer at what the bytes are. Errors: what the bytes are instead.
+pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head), Problem> {
+    let read = || {
+        let head = serde_json::from_slice::<D::Head>(bytes).ok().filter(|head| D::KIND.reads(head.schema()))?;
+        Some((serde_json::from_slice(bytes).ok()?, head))
+    };
+    read().ok_or_else(|| explain::<D>(bytes))
 }
 
 /// The schema in `bytes`, if they are JSON with one.
@@ -50,7 +27,7 @@ struct Header {
 }
 
 /// Why `bytes` are not a file of this kind and version.
-fn explain<M, W: Wire<M>>(bytes: &[u8]) -> Problem {
+fn explain<D: Document>(bytes: &[u8]) -> Problem {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Problem::Empty;
     }
@@ -58,7 +35,7 @@ fn explain<M, W: Wire<M>>(bytes: &[u8]) -> Problem {
         return not_json(&error, bytes);
     }
     match serde_json::from_slice::<Header>(bytes) {
-        Ok(header) => unfit_schema(header.schema.as_ref(), W::KIND).unwrap_or_else(|| misfit::<M, W>(bytes)),
+        Ok(header) => unfit_schema(header.schema.as_ref(), D::KIND).unwrap_or_else(|| misfit::<D>(bytes)),
         Err(_) => Problem::Foreign,
     }
 }
@@ -83,7 +60,7 @@ fn ends_in_number(error: &serde_json::Error, bytes: &[u8]) -> bool {
 /// What is wrong with the `schema` of a file; `None` if it is the right one.
 fn unfit_schema(schema: Option<&serde_json::Value>, kind: &FileKind) -> Option<Problem> {
     let text = schema.and_then(|value| value.as_str()).unwrap_or_default();
-    if text == kind.schema() {
+    if kind.reads(text) {
         return None;
     }
     let Some(version) = text.strip_prefix(kind.family) else {
@@ -97,13 +74,13 @@ fn unfit_schema(schema: Option<&serde_json::Value>, kind: &FileKind) -> Option<P
 }
 
 /// Parses again to find where a file deviates from its version. Tracking the path takes time, so it is done only here.
-fn misfit<M, W: Wire<M>>(bytes: &[u8]) -> Problem {
+fn misfit<D: Document>(bytes: &[u8]) -> Problem {
+    mistyped::<D>(bytes).or_else(|| mistyped::<D::Head>(bytes)).unwrap_or(Problem::Foreign)
+}
+
+fn mistyped<T: DeserializeOwned>(bytes: &[u8]) -> Option<Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    match serde_path_to_error::deserialize::<_, W>(&mut json) {
-        Ok(_) => Problem::Foreign,
-        Err(error) => {
-            let place = Location::of(error.inner(), Some(error.path().to_string()));
-            Problem::Mistyped(place, error::reason(error.inner()))
-        }
-    }
+    let error = serde_path_to_error::deserialize::<_, T>(&mut json).err()?;
+    let place = Location::of(error.inner(), Some(error.path().to_string()));
+    Some(Problem::Mistyped(place, error::reason(error.inner())))
 }

@@ -1,5 +1,6 @@
 //! Rules for names and numbers in files of all versions.
 
+use crate::model::Histogram;
 use crate::store::error::Invalid;
 
 /// Most bytes in a name: enough for a long snippet.
@@ -33,6 +34,15 @@ pub fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
     match numbers.try_fold(0u64, u64::checked_add) {
         Some(_) => Ok(()),
         None => wrong(place, "add up to 2^64 or more"),
+    }
+}
+
+/// Errors: a bucket beyond the last, or more calls than 64 bits hold.
+pub fn histogram(place: &str, histogram: &Histogram) -> Checked {
+    let last = Histogram::buckets(histogram.per_octave()) - 1;
+    match histogram.counts.keys().next_back() {
+        Some(bucket) if *bucket > last => wrong(place, &format!("bucket {bucket} is beyond {last}")),
+        _ => fits(place, histogram.counts.values().copied()),
     }
 }
 

@@ -28,7 +28,7 @@ fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
     if others.is_empty() {
         return whole;
     }
-    let target = run.precision_percent;
+    let target = run.plan.precision_percent;
     rows_together(&mut whole.rows, others.iter().map(|other| &other.rows[..]).collect(), target);
     rows_together(&mut whole.baselines, others.iter().map(|other| &other.baselines[..]).collect(), target);
     let derived = std::mem::take(&mut whole.derived);
@@ -38,7 +38,8 @@ fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
             whole.warnings.push(warning.clone());
         }
     }
-    let start = |run: &Run| RunStart { started_unix_s: run.started_unix_s, seed: run.seed, elapsed_s: run.elapsed_s };
+    let start =
+        |run: &Run| RunStart { started_unix_s: run.started_unix_s, seed: run.plan.seed, elapsed_s: run.elapsed_s };
     Summary { repeats: run.repeats.iter().map(start).collect(), ..whole }
 }
 

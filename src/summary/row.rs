@@ -6,7 +6,9 @@ use super::latency::RowLatency;
 use super::speed::MachineSpeed;
 use super::warning::{RunWarning, Warning};
 use crate::derive::DerivedRow;
-use crate::model::{Case, Counters, Entries, EntriesStatus, EnvironmentFacts, Failure, OrError, StudyView, Unit};
+use crate::model::{
+    Case, Counters, Entries, EntriesStatus, EnvironmentFacts, Failure, OrError, ShownCase, StudyView, Unit,
+};
 use crate::stats::{OverRuns, Quantity, Ranged};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -71,7 +73,7 @@ pub struct RunStart {
 /// The result of one record.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
-    #[serde(flatten)]
+    #[serde(flatten, with = "ShownCase")]
     pub case: Case,
     #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
     pub figure: Result<RowFigure, Failure>,

@@ -71,9 +71,7 @@ fn run(records: Vec<Record>, environments: &[&str]) -> Run {
             ..Host::default()
         },
         started_unix_s: 1_767_225_600,
-        seed: 1,
-        budget_s: 1.0,
-        precision_percent: 1.0,
+        plan: Plan { seed: 1, budget_s: 1.0, precision_percent: 1.0 },
         elapsed_s: 1.0,
         complete: true,
         records,
@@ -101,7 +99,8 @@ fn many(kernels: usize, operations: usize) -> Run {
 }
 
 fn one(percent: u64) -> Run {
-    Run { seed: percent, ..run(kernel("linux-6.1", percent), &["linux-6.1"]) }
+    let run = run(kernel("linux-6.1", percent), &["linux-6.1"]);
+    Run { plan: Plan { seed: percent, ..run.plan }, ..run }
 }
 
 fn file(place: &Place, name: &str, run: &Run) -> String {

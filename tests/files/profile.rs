@@ -48,7 +48,7 @@ fn every_profile_is_read_as_it_was_written() {
         let is_sound = |rarity: &u32| {
             let Ok(profile) = read_bytes(shaker.shaken(&whole, *rarity).to_string().as_bytes()) else { return false };
             let text = json(&profile);
-            expect_valid("profile-1", &text);
+            expect_valid("profile-2", &text);
             assert_eq!(read_bytes(text.as_bytes()).unwrap(), profile);
             true
         };
@@ -58,7 +58,7 @@ fn every_profile_is_read_as_it_was_written() {
 }
 
 fn hand_written() -> String {
-    r#"{"schema": "syscost.profile/1", "calls": [{"name": "read", "calls": 12}, {"name": "read", "calls": 3, "process": "sh"}]}"#.to_string()
+    r#"{"schema": "syscost.profile/2", "calls": [{"call": "read", "calls": 12}, {"call": "read", "calls": 3, "process": "sh"}]}"#.to_string()
 }
 
 #[test]
@@ -67,13 +67,13 @@ fn a_profile_by_hand_needs_names_and_counts_only() {
     assert!(profile.complete && profile.usage == Usage::default());
     let total = &profile.totals(By::Call)[0].count;
     assert_eq!((total.call.as_str(), total.calls, total.on_cpu_ns), ("read", 15, None));
-    expect_valid("profile-1", &hand_written());
+    expect_valid("profile-2", &hand_written());
 }
 
 #[test]
 fn where_a_tracer_works_is_known_of_files_that_do_not_say() {
     let adds = |tracer: &str| {
-        let text = format!(r#"{{"schema": "syscost.profile/1", "tracer": {{{tracer}}}, "calls": []}}"#);
+        let text = format!(r#"{{"schema": "syscost.profile/2", "tracer": {{{tracer}}}, "calls": []}}"#);
         read_bytes(text.as_bytes()).unwrap().tracer.adds_system_time.unwrap()
     };
     let kinds = ["bpf", "ptrace", "seccomp", "strace -c", ""];
@@ -88,19 +88,19 @@ fn each_mistake_has_its_own_message() {
     let swap = |from: &str, to: &str| hand_written().replacen(from, to, 1);
     let cases = [
         (String::new(), "is empty: name the profile of a trace"),
-        ("[1]".into(), "is not a syscost profile: it is JSON without \"schema\": \"syscost.profile/1\""),
+        ("[1]".into(), "is not a syscost profile: it is JSON without \"schema\": \"syscost.profile/2\""),
         (
-            swap("profile/1", "profile/2"),
-            "written by a newer syscost (profile/2); this one reads up to profile/1: update",
+            swap("profile/2", "profile/3"),
+            "written by a newer syscost (profile/3); this one reads up to profile/2: update",
         ),
         (
-            swap("profile/1", "result/1"),
-            "is \"syscost.result/1\", not a profile: use the profile (\"syscost.profile/1\")",
+            swap("profile/2", "result/1"),
+            "is \"syscost.result/1\", not a profile: use the profile (\"syscost.profile/2\")",
         ),
-        (swap("12", "-12"), "calls[0].calls: invalid value: integer `-12`, expected u64; the file was edited or"),
-        (swap("12", "1.5"), "calls[0].calls: invalid type: floating point `1.5`"),
+        (swap("12", "-12"), "calls[0]: invalid value: integer `-12`, expected u64; the file was edited or"),
+        (swap("12", "1.5"), "calls[0]: invalid type: floating point `1.5`"),
         (swap("\"calls\": 12", "\"times\": 12"), "calls[0]: missing field `calls`"),
-        (swap("\"read\"", "\"\""), "calls[0] (): name: is empty"),
+        (swap("\"read\"", "\"\""), "calls[0] (): call: is empty"),
         (swap("12", "18446744073709551615"), "calls.calls: add up to 2^64 or more"),
         (swap("12", "12, \"errors\": {\"\": 1}"), "calls[0] (read): errors: is empty"),
         (swap("12", "12, \"class\": {\"descriptor\": \"door\"}"), "unknown variant `door`"),
@@ -122,7 +122,7 @@ fn each_mistake_has_its_own_message() {
         ),
         (
             swap("12", "12, \"on_cpu_ns\": 9223372036854775808, \"blocked_ns\": 9223372036854775808"),
-            "calls: on_cpu_ns, blocked_ns, preempted_ns and elapsed_ns together: add up to 2^64 or more",
+            "calls: on_cpu_ns, blocked_ns, runnable_ns and elapsed_ns together: add up to 2^64 or more",
         ),
     ];
     for (bytes, expected) in cases {
@@ -133,6 +133,30 @@ fn each_mistake_has_its_own_message() {
         let message = read_bytes(&hand_written().as_bytes()[..end]).unwrap_err();
         assert!(message.contains("is incomplete"), "{end}: {message}");
     }
+}
+
+#[test]
+fn blocked_time_of_version_1_goes_on_until_the_thread_ran() {
+    let text = |blocked: u64| {
+        let times = format!(r#""blocked_ns": {blocked}, "woken_ns": 30, "preempted_ns": 5"#);
+        let calls = format!(r#"[{{"name": "read", "calls": 1, {times}}}]"#);
+        format!(
+            r#"{{"schema": "syscost.profile/1", "calls": {calls}, "repeats": [{{"calls": {calls}}}],
+            "stacks": [{{"call": "read", "frames": [], "calls": 1, {times}}}],
+            "slowest": [{{"call": "read", "elapsed_ns": 1, {times}}}],
+            "objects": [{{"kind": "path", "name": "/x", "call": "read", "calls": 1, {times}}}]}}"#
+        )
+    };
+    let profile = read_bytes(text(100).as_bytes()).unwrap();
+    let counts = [&profile.groups[0].calls[0], &profile.repeats[0].calls[0], &profile.objects[0].count];
+    for count in counts {
+        assert_eq!((count.blocked_ns, count.woken_ns, count.runnable_ns), (Some(70), Some(30), Some(35)));
+    }
+    assert_eq!((profile.stacks[0].blocked_ns, profile.slowest[0].blocked_ns), (Some(70), Some(70)));
+    let again = json(&profile);
+    assert!(again.contains("\"syscost.profile/2\"") && !again.contains("preempted_ns"), "{again}");
+    assert_eq!(read_bytes(again.as_bytes()).unwrap(), profile);
+    assert!(read_bytes(text(20).as_bytes()).unwrap_err().contains("woken_ns: is more than blocked_ns"));
 }
 
 #[test]
@@ -262,7 +286,7 @@ fn the_summary_document_has_what_other_programs_ask_for() {
 #[test]
 fn shipped_profiles_are_sound() {
     let path = root().join("studies/mercurial.profile.json");
-    expect_valid("profile-1", &fs::read_to_string(&path).unwrap());
+    expect_valid("profile-2", &fs::read_to_string(&path).unwrap());
     assert_eq!(store::read_profile(&path).unwrap().all_calls().calls, 60_397_978);
     assert!(store::read(&path).unwrap_err().to_string().contains("not a result file"));
 }

@@ -1,6 +1,6 @@
 //! Every number of the published studies, as its article prints it, out of `published/*.json`.
 
-use crate::common::{Place, expect_valid, stderr, stdout};
+use crate::common::{Place, expect_file, expect_valid, stderr, stdout};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use syscost::model::{EntriesStatus, Outcome, Record, Run};
@@ -46,10 +46,10 @@ fn published_files_are_as_the_store_writes_them() {
     there.sort();
     assert_eq!(there, FILES);
     for name in FILES {
-        let text = std::fs::read_to_string(file(name)).unwrap();
         let mut written = Vec::new();
         store::write_to(&store::read(&file(name)).unwrap(), &mut written).unwrap();
-        assert_eq!(String::from_utf8(written).unwrap(), text, "{name}");
+        let text = String::from_utf8(written).unwrap();
+        expect_file(file(name), &text);
         expect_valid("result-1", &text);
     }
 }

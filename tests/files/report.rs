@@ -537,7 +537,7 @@ fn hostile_profile() -> Value {
     profile["warnings"] = json!([name]);
     profile["processes"][0]["name"] = json!(name);
     profile["calls"][0]["process"] = json!(name);
-    profile["calls"][0]["name"] = json!(name);
+    profile["calls"][0]["call"] = json!(name);
     profile["objects"][0]["name"] = json!(name);
     profile["stacks"][0]["frames"] = json!([name]);
     profile["slowest"][0]["frames"] = json!([name]);

@@ -34,7 +34,7 @@ fn what_strace_printed_is_a_profile() {
     for name in TRACES {
         let place = Place::new();
         fs::write(place.path().join(name), text(name)).unwrap();
-        expect_valid("profile-1", &json(&traced_by_strace(&text(name))));
+        expect_valid("profile-2", &json(&traced_by_strace(&text(name))));
         let by = if name.contains("table") { "call" } else { "process" };
         let table = stdout(&place.command(&["show", name, "--by", by]).env("COLUMNS", "80").output().unwrap());
         expect_file(fixture(&name.replace(".txt", ".golden")), &table);

@@ -88,7 +88,7 @@ fn ebpf_sees_exactly_the_calls_that_were_timed() {
         let calls = profile["calls"].as_array().unwrap();
         let seen: u64 = calls
             .iter()
-            .filter(|one| one["process"] == "probe" && one["name"] == call)
+            .filter(|one| one["process"] == "probe" && one["call"] == call)
             .map(|one| one["calls"].as_u64().unwrap())
             .sum();
         assert_eq!((seen, profile["tracer"]["lost"].as_u64()), (performed, Some(0)), "{facts}");

@@ -3,7 +3,7 @@
 
 use super::names::in_source;
 use crate::model::explained::{
-    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus, VERSUS,
+    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus,
 };
 use crate::model::program::{SideBySide, side_by_side};
 use indexmap::IndexMap;
@@ -69,7 +69,6 @@ pub(super) fn notes(instructions: u64, counted: Option<f64>, iterations: &Iterat
 
 pub fn versus(before: KernelExplanation, after: KernelExplanation) -> KernelVersus {
     KernelVersus {
-        schema: VERSUS.to_string(),
         operation: before.operation.clone(),
         what: before.what.clone(),
         params: before.params.clone(),

@@ -8,7 +8,7 @@ use super::log::Log;
 use super::names::{KERNEL, Names};
 use super::tree::tree;
 use crate::guest::{Channel, Options, ToCount};
-use crate::model::explained::{Call, EXPLAINED, KernelExplanation};
+use crate::model::explained::{Call, KernelExplanation};
 use crate::model::{Case, Failure, Planned, Returned};
 use crate::runner::Workers;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +74,6 @@ impl<'a> Recorder<'a> {
         notes.extend(explanation::notes(tree.total, counted, &iterations));
         let (groups, functions) = explanation::sums(&tree);
         Ok(KernelExplanation {
-            schema: EXPLAINED.to_string(),
             operation,
             what: what.to_string(),
             params: case.effective_params(),

@@ -1,6 +1,9 @@
 //! A profile as a JSON document, with its sums.
 
-use crate::model::{By, CallCount, ObjectCount, ProcessGroup, Profile, SlowCall, StackCount};
+use crate::model::{
+    By, CallCount, Class, Ending, Host, ObjectCount, ProcessGroup, ProcessPath, Profile, SlowCall, Source, StackCount,
+    Tool, TracerFacts, Usage,
+};
 use crate::report::profile::latency::Latency;
 use crate::report::profile::notes;
 use crate::write::JsonDocument;
@@ -11,8 +14,26 @@ use std::collections::HashMap;
 /// The sums over a profile, which itself counts by process, call and class.
 #[derive(Serialize, JsonSchema)]
 pub struct ProfileDocument<'a> {
-    #[serde(flatten)]
-    profile: &'a Profile,
+    tool: Option<&'a Tool>,
+    host: &'a Host,
+    /// When tracing began, in seconds since 1970-01-01 UTC.
+    started_unix_s: u64,
+    /// The command with its arguments; empty if something that was already running was followed.
+    command: &'a [String],
+    /// What was followed instead of a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'a str>,
+    tracer: &'a TracerFacts,
+    /// Where the profile comes from, if this tool did not trace it.
+    source: Option<&'a Source>,
+    /// False if tracing ended before the workload did, or if data was lost.
+    complete: bool,
+    ending: Option<Ending>,
+    usage: &'a Usage,
+    /// Who started whom, by names, if the tracer knows.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tree: &'a [ProcessPath],
+    warnings: &'a [String],
     /// The sum over all calls.
     total: Sum,
     /// One per system call, the most expensive first.
@@ -37,10 +58,14 @@ pub struct ProfileDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct Sum {
+    /// The call's name; absent in the sum over several.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    name: String,
+    #[serde(flatten)]
+    class: Class,
+    /// `elapsed_ns` is there whether its split is known or not.
     #[serde(flatten)]
     count: CallCount,
-    /// Between entry and return, whether its split is known or not.
-    elapsed_ns: Option<u64>,
     /// Elapsed time per call.
     mean_ns: Option<f64>,
     /// Time on a CPU per call.
@@ -86,10 +111,10 @@ impl<'a> ProfileDocument<'a> {
     pub fn new(profile: &'a Profile) -> ProfileDocument<'a> {
         let sums = |by| profile.totals(by).into_iter().map(|total| Sum::new(profile, total.count));
         let mut classes: HashMap<String, Vec<Sum>> = HashMap::new();
-        sums(By::Class).for_each(|sum| classes.entry(sum.count.call.clone()).or_default().push(sum));
+        sums(By::Class).for_each(|sum| classes.entry(sum.name.clone()).or_default().push(sum));
         let ranges = profile.ranges();
         let mut call = |sum: Sum| {
-            let latency = Latency::of(profile, &sum.count.call);
+            let latency = Latency::of(profile, &sum.name);
             let of = |which: fn(&Latency) -> Option<f64>| latency.as_ref().and_then(which);
             Call {
                 p50_ns: of(|latency| latency.p50_ns),
@@ -98,13 +123,24 @@ impl<'a> ProfileDocument<'a> {
                 p99_9_ns: of(|latency| latency.p99_9_ns),
                 max_ns: of(|latency| latency.max_ns),
                 resolution: of(|latency| Some(latency.resolution)),
-                calls_range: ranges.get(&sum.count.call).copied(),
-                classes: classes.remove(&sum.count.call).unwrap_or_default(),
+                calls_range: ranges.get(&sum.name).copied(),
+                classes: classes.remove(&sum.name).unwrap_or_default(),
                 sum,
             }
         };
         ProfileDocument {
-            profile,
+            tool: profile.tool.as_ref(),
+            host: &profile.host,
+            started_unix_s: profile.started_unix_s,
+            command: &profile.command,
+            scope: profile.scope.as_deref(),
+            tracer: &profile.tracer,
+            source: profile.source.as_ref(),
+            complete: profile.complete,
+            ending: profile.ending,
+            usage: &profile.usage,
+            tree: &profile.tree,
+            warnings: &profile.warnings,
             total: Sum::new(profile, profile.all_calls()),
             calls: sums(By::Call).map(&mut call).collect(),
             processes: profile.groups.iter().map(|group| Process { group, sum: Sum::of(profile, group) }).collect(),
@@ -120,11 +156,13 @@ impl<'a> ProfileDocument<'a> {
 }
 
 impl Sum {
-    fn new(profile: &Profile, count: CallCount) -> Sum {
+    fn new(profile: &Profile, mut count: CallCount) -> Sum {
         let wall = profile.usage.wall_ns.filter(|wall| *wall > 0);
-        let elapsed_ns = count.elapsed_ns();
-        let wall_share = elapsed_ns.zip(wall).map(|(elapsed, wall)| elapsed as f64 / wall as f64);
-        Sum { elapsed_ns, mean_ns: count.mean_ns(), mean_on_cpu_ns: count.mean_on_cpu_ns(), wall_share, count }
+        let (mean_ns, mean_on_cpu_ns) = (count.mean_ns(), count.mean_on_cpu_ns());
+        count.elapsed_ns = count.elapsed_ns();
+        let wall_share = count.elapsed_ns.zip(wall).map(|(elapsed, wall)| elapsed as f64 / wall as f64);
+        let (name, class) = (std::mem::take(&mut count.call), std::mem::take(&mut count.class));
+        Sum { name, class, mean_ns, mean_on_cpu_ns, wall_share, count }
     }
 
     fn of(profile: &Profile, group: &ProcessGroup) -> Sum {

@@ -50,7 +50,7 @@ impl Detail {
             summary,
             parameters: worthy.map(|f| ByParameter { table: parameter_table(f), figure: over_parameter(f) }).collect(),
             elapsed_s: run.elapsed_s,
-            budget_s: run.budget_s,
+            budget_s: run.plan.budget_s,
         }
     }
 }

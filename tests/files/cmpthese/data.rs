@@ -7,7 +7,7 @@ use syscost::summary::summarize;
 
 /// A run of these records that was given `budget_s`.
 pub fn run(budget_s: f64, records: Vec<Record>) -> Run {
-    Run { budget_s, precision_percent: 1.0, complete: true, records, ..Run::default() }
+    Run { plan: Plan { budget_s, precision_percent: 1.0, seed: 0 }, complete: true, records, ..Run::default() }
 }
 
 pub fn record(name: &str, outcome: Outcome) -> Record {

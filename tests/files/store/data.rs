@@ -57,9 +57,7 @@ pub fn example() -> Run {
         tool: Tool { name: "syscost".into(), version: "0.1.0".into(), compiler: "gcc 14.2.0".into() },
         host,
         started_unix_s: 1_767_225_600,
-        seed: 42,
-        budget_s: 60.0,
-        precision_percent: 1.0,
+        plan: Plan { seed: 42, budget_s: 60.0, precision_percent: 1.0 },
         elapsed_s: 58.25,
         complete: true,
         records: vec![measured(), record("io.uring_nop", failed)],
@@ -106,5 +104,5 @@ pub fn repeat(first: &Run, seed: u64, outcomes: Vec<Outcome>, warnings: Vec<Stri
     let record =
         |(record, outcome): (&Record, Outcome)| Record { outcome, warnings: warnings.clone(), ..record.clone() };
     let records = first.records.iter().zip(outcomes).map(record).collect();
-    Run { seed, records, warnings: warnings.clone(), complete: true, ..first.clone() }
+    Run { plan: Plan { seed, ..first.plan }, records, warnings: warnings.clone(), complete: true, ..first.clone() }
 }

@@ -32,7 +32,7 @@ fn header(group: &Group, run: &Run) -> String {
     let mut names: Vec<&str> = timed.chain(failed).chain(counted).collect();
     names.sort_unstable();
     let names = names.join(", ");
-    if run.budget_s == 0.0 {
+    if run.plan.budget_s == 0.0 {
         return match same_count(&group.timings) {
             Some(n) => format!("Benchmark: timing {n} iterations of {names}..."),
             None => format!("Benchmark: running {names}..."),
@@ -48,7 +48,7 @@ fn same_count(timings: &[Timing]) -> Option<u64> {
 
 /// The CPU seconds that every case had, rounded down to two decimals, or to four if it is a tenth or less.
 fn least_seconds(group: &Group, run: &Run) -> f64 {
-    let given = run.budget_s / run.records.len().max(1) as f64;
+    let given = run.plan.budget_s / run.records.len().max(1) as f64;
     let least = group.timings.iter().filter_map(|t| t.cpu_s).fold(given, f64::min);
     let steps = if least > 0.1 { 1e2 } else { 1e4 };
     // A value that is below a step only by the rounding error of a division counts as that step.

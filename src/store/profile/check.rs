@@ -2,49 +2,48 @@
 //!
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
-use super::{Call, ProfileFile};
-use crate::model::{Concurrency, Histogram, Outside};
-use crate::store::buckets::check_buckets;
+use crate::model::{CallCount, Concurrency, Outside, ProcessGroup, Profile};
 use crate::store::error::Invalid;
-use crate::store::rules::{Checked, MAX_NAME, fits, name, positive, wrong};
+use crate::store::rules::{Checked, MAX_NAME, fits, histogram, name, positive, wrong};
 use std::collections::BTreeSet;
 
 /// Checks a profile. Errors: the first value that makes no sense.
-pub fn file(file: &ProfileFile) -> Checked {
+pub fn profile(file: &Profile) -> Checked {
     file.tool.iter().try_for_each(|tool| name("tool.name", &tool.name))?;
     file.source.iter().try_for_each(|source| name("source.title", &source.title))?;
     file.tracer.added_per_call_ns.map_or(Ok(()), |ns| positive("tracer.added_per_call_ns", ns))?;
     // Negative if the tracer measures less than the whole call.
     file.tracer.offset_per_call_ns.map_or(Ok(()), |ns| positive("tracer.offset_per_call_ns", ns.abs()))?;
-    processes(file)?;
-    calls(&file.calls)?;
+    processes(&file.groups)?;
+    calls(file.groups.iter().flat_map(|group| &group.calls))?;
     for (i, repeat) in file.repeats.iter().enumerate() {
-        calls(&repeat.calls).map_err(|e| Invalid { place: format!("repeats[{i}].{}", e.place), what: e.what })?;
+        calls(repeat.calls.iter()).map_err(|e| Invalid { place: format!("repeats[{i}].{}", e.place), what: e.what })?;
     }
-    for (call, buckets) in &file.durations {
+    for (call, times) in &file.latencies {
         name("durations", call)?;
-        check_buckets(&format!("durations.{call}"), buckets, Histogram::TRACED)?;
+        histogram(&format!("durations.{call}"), times)?;
     }
     file.null_call_ns.map_or(Ok(()), |ns| positive("null_call_ns", ns))?;
     details(file)
 }
 
-fn calls(calls: &[Call]) -> Checked {
-    calls.iter().enumerate().try_for_each(|(i, c)| {
-        call(c).map_err(|e| Invalid { place: format!("calls[{i}] ({}): {}", c.name, e.place), what: e.what })
+/// Checks the calls of a run. Errors: the first value that makes no sense.
+pub fn calls<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
+    calls.clone().enumerate().try_for_each(|(i, c)| {
+        call(c).map_err(|e| Invalid { place: format!("calls[{i}] ({}): {}", c.call, e.place), what: e.what })
     })?;
     sums(calls)
 }
 
 /// What is only there if it was asked for: names that can be shown, and sums that fit.
-fn details(file: &ProfileFile) -> Checked {
-    file.objects.iter().try_for_each(|object| name("objects.call", &object.call))?;
+fn details(file: &Profile) -> Checked {
+    file.objects.iter().try_for_each(|object| name("objects.call", &object.count.call))?;
     file.waits.iter().try_for_each(|wait| name("waits.call", &wait.call))?;
     fits("waits.blocked_ns", file.waits.iter().map(|wait| wait.blocked_ns))?;
     fits("waits.stalled_ns", file.waits.iter().filter_map(|wait| wait.stalled_ns))?;
     file.stacks.iter().try_for_each(|stack| name("stacks.call", &stack.call))?;
     file.slowest.iter().try_for_each(|slow| name("slowest.call", &slow.call))?;
-    fits("objects.calls", file.objects.iter().map(|object| object.calls).chain(file.objects_dropped))?;
+    fits("objects.calls", file.objects.iter().map(|object| object.count.calls).chain(file.objects_dropped))?;
     fits("tree.calls", file.tree.iter().map(|path| path.calls))?;
     fits("tree.processes", file.tree.iter().map(|path| path.processes))?;
     fits("stacks.calls", file.stacks.iter().map(|stack| stack.calls))?;
@@ -62,31 +61,29 @@ fn outside(outside: &Outside) -> Checked {
     outside.functions.iter().try_for_each(|function| name("usage.outside.functions.name", &function.name))
 }
 
-fn processes(file: &ProfileFile) -> Checked {
+/// That no two have the same name. Errors: the first that is named like an earlier one, or has too long a name.
+pub fn processes(groups: &[ProcessGroup]) -> Checked {
     let mut seen = BTreeSet::new();
-    file.processes.iter().try_for_each(|process| match seen.insert((&process.name, process.pid, &process.cgroup)) {
+    groups.iter().try_for_each(|process| match seen.insert((&process.name, process.pid, &process.cgroup)) {
         true if process.name.len() <= MAX_NAME => Ok(()),
         true => wrong("processes.name", &format!("has {} bytes, a name may have {MAX_NAME}", process.name.len())),
         false => wrong("processes.name", &format!("'{}' occurs twice", process.name)),
     })
 }
 
-fn call(call: &Call) -> Checked {
-    name("name", &call.name)?;
-    if call.process.len() > MAX_NAME {
-        return wrong("process", &format!("has {} bytes, a name may have {MAX_NAME}", call.process.len()));
-    }
+fn call(call: &CallCount) -> Checked {
+    name("call", &call.call)?;
     call.class.operation.iter().try_for_each(|text| name("class.operation", text))?;
-    if call.woken_ns > call.blocked_ns {
-        return wrong("woken_ns", "is more than blocked_ns, which it is a part of");
+    if call.runnable_ns.is_some() && call.woken_ns > call.runnable_ns {
+        return wrong("woken_ns", "is more than runnable_ns, which it is a part of");
     }
     call.errors.keys().try_for_each(|text| name("errors", text))
 }
 
 /// One number of a call; 0 if unknown.
-type Column = fn(&Call) -> u64;
+type Column = fn(&CallCount) -> u64;
 
-fn sums(calls: &[Call]) -> Checked {
+fn sums<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
     let columns: [(&str, Column); 9] = [
         ("calls", |c| c.calls),
         ("samples", |c| c.samples.unwrap_or(0)),
@@ -94,14 +91,14 @@ fn sums(calls: &[Call]) -> Checked {
         ("on_cpu_ns", |c| c.on_cpu_ns.unwrap_or(0)),
         ("blocked_ns", |c| c.blocked_ns.unwrap_or(0)),
         ("stalled_ns", |c| c.stalled_ns.unwrap_or(0)),
-        ("preempted_ns", |c| c.preempted_ns.unwrap_or(0)),
+        ("runnable_ns", |c| c.runnable_ns.unwrap_or(0)),
         ("elapsed_ns", |c| c.elapsed_ns.unwrap_or(0)),
         ("bytes", |c| c.bytes.unwrap_or(0)),
     ];
     for (name, column) in columns {
-        fits(&format!("calls.{name}"), calls.iter().map(column))?;
+        fits(&format!("calls.{name}"), calls.clone().map(column))?;
     }
-    let times = |c: &Call| [c.on_cpu_ns, c.blocked_ns, c.preempted_ns, c.elapsed_ns].into_iter().flatten();
-    fits("calls: on_cpu_ns, blocked_ns, preempted_ns and elapsed_ns together", calls.iter().flat_map(times))?;
-    fits("calls.errors", calls.iter().flat_map(|c| c.errors.values().copied()))
+    let times = |c: &CallCount| [c.on_cpu_ns, c.blocked_ns, c.runnable_ns, c.elapsed_ns].into_iter().flatten();
+    fits("calls: on_cpu_ns, blocked_ns, runnable_ns and elapsed_ns together", calls.clone().flat_map(times))?;
+    fits("calls.errors", calls.flat_map(|c| c.errors.values().copied()))
 }

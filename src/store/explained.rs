@@ -1,15 +1,14 @@
-//! Version 1 of kernel explanations, of one kernel and of two. The types of the model are what the files hold; FORMAT.md explains
-//! the fields.
-//!
-//! The same rules as for result files: only optional fields may still be added, unknown ones are ignored on reading.
-//! `check` refuses values that the types allow. Only the store calls this.
+//! Kernel explanations, of one kernel and of two. The same rules as for result files: only optional fields may be added within a
+//! version, unknown ones are ignored on reading.
 
 mod check;
 
-use super::error::{FileKind, Invalid};
-use super::parse::Wire;
+use super::document::{Document, Head};
+use super::error::FileKind;
 use super::rules::Checked;
-use crate::model::explained as model;
+use crate::model::explained::{KernelExplanation, KernelVersus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// How messages describe explanations.
 pub const KIND: FileKind = FileKind {
@@ -29,74 +28,66 @@ pub const VERSUS_KIND: FileKind = FileKind {
     ..KIND
 };
 
-impl Wire<model::KernelExplanation> for model::KernelExplanation {
-    const KIND: &'static FileKind = &KIND;
+/// Nothing of an explanation is in another shape in its file.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+pub struct SchemaOnly {
+    #[serde(skip_serializing)]
+    schema: String,
+}
 
+impl Head for SchemaOnly {
     fn schema(&self) -> &str {
         &self.schema
     }
+}
+
+impl Document for KernelExplanation {
+    const KIND: &'static FileKind = &KIND;
+    type Head = SchemaOnly;
 
     fn check(&self) -> Checked {
         check::explained(self)
     }
-
-    fn from_model(explained: &model::KernelExplanation) -> model::KernelExplanation {
-        explained.clone()
-    }
-
-    fn into_model(self) -> Result<model::KernelExplanation, Invalid> {
-        Ok(self)
-    }
 }
 
-impl Wire<model::KernelVersus> for model::KernelVersus {
+impl Document for KernelVersus {
     const KIND: &'static FileKind = &VERSUS_KIND;
-
-    fn schema(&self) -> &str {
-        &self.schema
-    }
+    type Head = SchemaOnly;
 
     fn check(&self) -> Checked {
         check::versus(self)
-    }
-
-    fn from_model(versus: &model::KernelVersus) -> model::KernelVersus {
-        versus.clone()
-    }
-
-    fn into_model(self) -> Result<model::KernelVersus, Invalid> {
-        Ok(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::explained::Call;
     use crate::model::fixtures::{explained, explained_versus};
-    use crate::store::{decode, encode};
+    use crate::store::{File, decode};
     use serde_json::{Value, json};
 
     fn refused(spoil: impl FnOnce(&mut Value)) -> String {
-        let mut value = serde_json::to_value(encode(&explained(40)).unwrap()).unwrap();
+        let mut value = serde_json::to_value(File::of(&explained(40)).unwrap()).unwrap();
         spoil(&mut value);
-        let read = decode::<model::KernelExplanation>(value.to_string().as_bytes());
+        let read = decode::<KernelExplanation>(value.to_string().as_bytes());
         format!("{:?}", read.unwrap_err())
     }
 
     #[test]
     fn what_was_written_is_read() {
         let one = explained(40);
-        let bytes = serde_json::to_vec(&encode(&one).unwrap()).unwrap();
-        assert_eq!(decode::<model::KernelExplanation>(&bytes).unwrap(), one);
+        let bytes = serde_json::to_vec(&File::of(&one).unwrap()).unwrap();
+        assert_eq!(decode::<KernelExplanation>(&bytes).unwrap(), one);
         let two = explained_versus(40, 90);
-        let bytes = serde_json::to_vec(&encode(&two).unwrap()).unwrap();
-        assert_eq!(decode::<model::KernelVersus>(&bytes).unwrap(), two);
+        let bytes = serde_json::to_vec(&File::of(&two).unwrap()).unwrap();
+        assert_eq!(decode::<KernelVersus>(&bytes).unwrap(), two);
     }
 
     #[test]
     fn each_side_of_a_comparison_is_a_document_of_its_own() {
-        let value = serde_json::to_value(encode(&explained_versus(40, 90)).unwrap()).unwrap();
-        let before = decode::<model::KernelExplanation>(value["before"].to_string().as_bytes()).unwrap();
+        let value = serde_json::to_value(File::of(&explained_versus(40, 90)).unwrap()).unwrap();
+        let before = decode::<KernelExplanation>(value["before"].to_string().as_bytes()).unwrap();
         assert_eq!(before, explained(40));
     }
 
@@ -116,8 +107,8 @@ mod tests {
         let mut one = explained(40);
         for _ in 0..80 {
             let tree = std::mem::take(&mut one.tree);
-            one.tree = model::Call { total: tree.total, children: vec![tree], ..model::Call::default() };
+            one.tree = Call { total: tree.total, children: vec![tree], ..Call::default() };
         }
-        assert!(format!("{:?}", encode(&one).err().unwrap()).contains("deep"));
+        assert!(format!("{:?}", File::of(&one).err().unwrap()).contains("deep"));
     }
 }
