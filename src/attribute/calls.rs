@@ -11,16 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CallRow {
-    pub name: String,
-    pub calls: u64,
-    pub failures: u64,
-    pub on_cpu_s: Option<f64>,
-    /// Blocked while nothing else of the program ran: wall time.
-    pub waiting_s: Option<f64>,
-    /// Blocked, summed over threads.
-    pub blocked_s: Option<f64>,
-    /// Between entry and return, where that is all that is known.
-    pub elapsed_s: Option<f64>,
+    /// In `stalled_ns` nothing else of the program ran: of one thread, in all of `blocked_ns`.
+    #[serde(flatten)]
+    pub count: CallCount,
     /// The processes that spent most of it.
     pub process: String,
     /// The function of theirs that makes most of these calls; `None` without stacks.
@@ -30,9 +23,9 @@ pub struct CallRow {
 impl CallRow {
     /// On a CPU and waiting, or between entry and return: what calls are ranked by.
     pub fn seconds(&self) -> f64 {
-        match (self.on_cpu_s, self.waiting_s) {
-            (None, None) => self.elapsed_s.unwrap_or(0.0),
-            (on_cpu, waiting) => on_cpu.unwrap_or(0.0) + waiting.unwrap_or(0.0),
+        match (self.count.on_cpu_ns, self.count.stalled_ns) {
+            (None, None) => self.count.elapsed_ns.map_or(0.0, s),
+            (on_cpu, stalled) => on_cpu.map_or(0.0, s) + stalled.map_or(0.0, s),
         }
     }
 }
@@ -52,27 +45,17 @@ pub struct Entering {
 pub fn rows(profile: &Profile) -> Vec<CallRow> {
     let alone = profile.usage.has_one_thread();
     let processes = processes(profile);
-    let mut rows: Vec<CallRow> = profile.totals(By::Call).into_iter().map(|total| row(total.count, alone)).collect();
-    for row in &mut rows {
-        row.process = processes.get(row.name.as_str()).map(|(name, _)| (*name).to_string()).unwrap_or_default();
-        row.function = function(profile, &row.process, &BTreeSet::from([bare_name(&row.name)]));
-    }
-    rows.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()).then(b.calls.cmp(&a.calls)));
+    let row = |count: CallCount| {
+        let process = processes.get(count.call.as_str()).map(|(name, _)| (*name).to_string()).unwrap_or_default();
+        CallRow {
+            function: function(profile, &process, &BTreeSet::from([bare_name(&count.call)])),
+            process,
+            count: CallCount { stalled_ns: stalled_ns(&count, alone), ..count },
+        }
+    };
+    let mut rows: Vec<CallRow> = profile.totals(By::Call).into_iter().map(|total| row(total.count)).collect();
+    rows.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()).then(b.count.calls.cmp(&a.count.calls)));
     rows
-}
-
-fn row(count: CallCount, alone: bool) -> CallRow {
-    let waiting_ns = stalled_ns(&count, alone);
-    CallRow {
-        calls: count.calls,
-        failures: count.failures(),
-        on_cpu_s: count.on_cpu_ns.map(s),
-        waiting_s: waiting_ns.map(s),
-        blocked_s: count.blocked_ns.map(s),
-        elapsed_s: count.elapsed_ns.map(s),
-        name: count.call,
-        ..CallRow::default()
-    }
 }
 
 /// The function that makes most calls of these names in the processes of one name: the innermost that is not a wrapper of the call.
@@ -141,8 +124,8 @@ mod tests {
             group("db", &[("fsync", 3, 2_000, 9_000_000), ("read", 9, 5_000, 0)]),
         ];
         let rows = rows(&Profile { groups, ..Profile::default() });
-        let found: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.process.as_str())).collect();
+        let found: Vec<_> = rows.iter().map(|row| (row.count.call.as_str(), row.process.as_str())).collect();
         assert_eq!(found, [("fsync", "db"), ("read", "db"), ("wait4", "sh")]);
-        assert!((rows[0].seconds() - 0.009002).abs() < 1e-9 && rows[0].blocked_s == Some(0.09));
+        assert!((rows[0].seconds() - 0.009002).abs() < 1e-9);
     }
 }

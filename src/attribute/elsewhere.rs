@@ -72,21 +72,26 @@ pub fn all(profile: &Profile, here: &Costs, versus: &[Costs]) -> Vec<Elsewhere> 
 }
 
 fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
-    let mut changes: IndexMap<String, Change> = IndexMap::new();
+    let mut classes: IndexMap<String, Vec<Change>> = IndexMap::new();
     let mut unpriced: IndexMap<String, CallCount> = IndexMap::new();
     for count in profile.totals(By::Class).into_iter().map(|total| total.count) {
+        let own = classes.entry(count.call.clone()).or_default();
         match prices(&count, here, there) {
-            Some(prices) => add(&mut changes, &count, prices),
+            Some((a, b)) => own.push(Change { unit: Some(a.basis), ..change("", count.calls, (a.ns, b.ns)) }),
             None => unpriced.entry(count.call.clone()).or_default().add(&count),
         }
     }
-    let mut calls: Vec<Change> = changes.into_values().collect();
+    let mut calls: Vec<Change> = classes.iter().filter_map(|(name, changes)| merged(name, changes)).collect();
     calls.sort_by(|a, b| b.change_s.abs().total_cmp(&a.change_s.abs()));
     let null_calls = here.null_calls(there);
     let crossings = |name: &str, calls: u64| Some(change(name, calls, null_calls?)).filter(|_| calls > 0);
     let others =
         crossings("other calls, bare", unpriced.values().fold(0, |sum, count| count.calls.saturating_add(sum)));
-    let mut parts: Vec<Change> = FAMILIES.iter().filter_map(|family| of_family(*family, &calls)).collect();
+    let of_family = |(name, names): &(&str, &str)| {
+        let own = merged(name, calls.iter().filter(|change| has(names, bare_name(&change.name))))?;
+        Some(Change { unit: None, ..own })
+    };
+    let mut parts: Vec<Change> = FAMILIES.iter().filter_map(of_family).collect();
     parts.extend(crossings("the bare calls", profile.all_calls().calls));
     let total_s = calls.iter().chain(&others).map(|change| change.change_s).sum();
     let (here, there) = (here.label.clone(), there.label.clone());
@@ -104,32 +109,16 @@ fn prices(count: &CallCount, here: &Costs, there: &Costs) -> Option<(Price, Pric
     (!has(CREATION, bare_name(&count.call))).then_some(prices)
 }
 
-/// Adds the calls of a class to those of their name.
-fn add(changes: &mut IndexMap<String, Change>, count: &CallCount, (a, b): (Price, Price)) {
-    let own = change(&count.call, count.calls, (a.ns, b.ns));
-    let Some(sum) = changes.get_mut(&count.call) else {
-        changes.insert(count.call.clone(), Change { unit: Some(a.basis), ..own });
-        return;
+/// Changes as one, with the unit of most calls; `None` of none.
+fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Option<Change> {
+    let changes: Vec<&Change> = changes.into_iter().collect();
+    let most = changes.iter().rev().max_by_key(|change| change.calls)?;
+    let calls = changes.iter().fold(0, |sum: u64, change| sum.saturating_add(change.calls));
+    let mean = |ns: fn(&Change) -> f64| {
+        changes.iter().map(|own| own.calls as f64 * ns(own)).sum::<f64>() / calls.max(1) as f64
     };
-    let most = if own.calls > sum.calls { Some(a.basis) } else { sum.unit.take() };
-    *sum = Change { unit: most, ..merged(&count.call, [&*sum, &own]) };
-}
-
-/// Changes as one.
-fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Change {
-    let (mut calls, mut here, mut there) = (0, 0.0, 0.0);
-    for change in changes {
-        calls = change.calls.saturating_add(calls);
-        here += change.calls as f64 * change.here_ns;
-        there += change.calls as f64 * change.there_ns;
-    }
-    let mean = |sum: f64| sum / calls.max(1) as f64;
-    change(name, calls, (mean(here), mean(there)))
-}
-
-fn of_family((name, names): (&str, &str), calls: &[Change]) -> Option<Change> {
-    let own: Vec<&Change> = calls.iter().filter(|change| has(names, bare_name(&change.name))).collect();
-    (!own.is_empty()).then(|| merged(name, own))
+    let means = (mean(|own| own.here_ns), mean(|own| own.there_ns));
+    Some(Change { unit: most.unit.clone(), ..change(name, calls, means) })
 }
 
 /// Calls without a price, and those that waited.

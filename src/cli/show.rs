@@ -4,7 +4,7 @@ mod args;
 mod profile;
 mod rows;
 
-pub use args::{ShowArgs, StackWeight, View};
+pub use args::{ShowArgs, View};
 
 use super::answers::{self, Answer};
 use super::error::usage;

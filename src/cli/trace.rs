@@ -14,7 +14,7 @@ use super::target::TargetArgs;
 use super::{messages, terminal};
 use crate::compare::Budget;
 use crate::model::{By, Ending, Profile};
-use crate::report::{Format, ProfileDocument, Screen, profile_table, unknown_overhead, write_answer};
+use crate::report::{Format, ProfileDocument, Screen, profile_table, tracer_line, write_answer};
 use crate::store;
 use crate::trace::{Detail, Grouping, More, TraceOptions, TracerKind};
 use anyhow::{Context, Result, anyhow};
@@ -215,16 +215,8 @@ impl TraceArgs {
 
 /// What to say at the end if the table does not say it: because it went elsewhere, or its format has no room for it.
 fn closing(profile: &Profile, told: bool) -> Vec<String> {
-    let calls = profile.all_calls().calls;
-    let facts = &profile.tracer;
-    let added = facts.added_per_call_ns.map(|ns| {
-        let seconds = calls as f64 * ns / 1e9;
-        format!("{calls} calls; tracing added about {seconds:.3} s ({:.2} us each, calibrated)", ns / 1e3)
-    });
-    let unknown = |range| format!("{calls} calls; what tracing added is {}", unknown_overhead(range));
-    let added = added.or_else(|| facts.added_range_ns.map(unknown));
     let warnings = profile.warnings.iter().map(|text| format!("warning: {text}"));
-    added.into_iter().chain(warnings).filter(|_| !told).collect()
+    tracer_line(profile).into_iter().chain(warnings).filter(|_| !told).collect()
 }
 
 /// Lost data is an error, and always reported.

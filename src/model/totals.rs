@@ -199,56 +199,6 @@ impl Total {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ObjectCount, ProcessGroup};
-
-    fn count(call: &str, size: u64, on_cpu_ns: Option<u64>) -> CallCount {
-        let class = Class { size: Some(size), ..Class::default() };
-        let errors = [("EINTR".to_string(), 1)].into();
-        CallCount { call: call.into(), class, calls: 2, errors, on_cpu_ns, ..CallCount::default() }
-    }
-
-    fn profile() -> Profile {
-        let group = |name: &str, calls| ProcessGroup { name: name.into(), calls, ..ProcessGroup::default() };
-        let a = group("a", vec![count("read", 1, Some(10)), count("read", 64, Some(5)), count("write", 1, None)]);
-        Profile { groups: vec![a, group("b", vec![count("write", 1, Some(40))])], ..Profile::default() }
-    }
-
-    #[test]
-    fn rows_are_summed_and_sorted_by_time() {
-        let names = |by| {
-            let name = |t: Total| format!("{}{}{:?}={}", t.of, t.count.call, t.count.class.size, t.count.calls);
-            profile().totals(by).into_iter().map(name).collect::<Vec<_>>()
-        };
-        assert_eq!(names(By::Call), ["writeNone=4", "readNone=4"]);
-        assert_eq!(names(By::Class), ["writeSome(1)=4", "readSome(1)=2", "readSome(64)=2"]);
-        assert_eq!(names(By::Process), ["bwriteNone=2", "areadNone=4", "awriteNone=2"]);
-        let all = profile().all_calls();
-        assert_eq!((all.calls, all.failures(), all.on_cpu_ns, all.blocked_ns), (8, 4, Some(55), None));
-    }
-
-    #[test]
-    fn processes_control_groups_errors_and_objects_have_rows_of_their_own() {
-        let object = |kind, name: &str, calls| ObjectCount {
-            kind,
-            name: name.into(),
-            process: "a".into(),
-            directory: None,
-            count: CallCount { calls, ..count("read", 1, None) },
-        };
-        let mut profile = profile();
-        (profile.groups[0].pid, profile.groups[1].cgroup) = (Some(7), Some("/x".into()));
-        profile.objects = vec![object(ObjectKind::Path, "/p", 3), object(ObjectKind::Path, "/p", 4)];
-        profile.objects.push(object(ObjectKind::Descriptor, "pipe:[1]", 5));
-        let names = |by| {
-            let name = |t: Total| format!("{} {}={}", t.of, t.count.call, t.count.calls);
-            profile.totals(by).into_iter().map(name).collect::<Vec<_>>()
-        };
-        assert_eq!(names(By::Process), ["b write=2", "a (7) read=4", "a (7) write=2"]);
-        assert_eq!(names(By::Cgroup), ["/x write=2", "unknown read=4", "unknown write=2"]);
-        assert_eq!(names(By::Error), ["EINTR read=2", "EINTR write=2"]);
-        assert_eq!(names(By::Path), ["/p read=7"]);
-        assert_eq!(names(By::Descriptor), ["pipe:[1] read=5"]);
-    }
 
     #[test]
     fn what_is_too_much_for_a_number_is_the_largest_one_and_not_0() {
@@ -258,15 +208,5 @@ mod tests {
         assert_eq!(all.elapsed_ns(), Some(u64::MAX));
         all.add(&CallCount { errors: [("EINTR".into(), 1), ("EIO".into(), 1)].into(), ..half });
         assert_eq!((all.calls, all.on_cpu_ns, all.failures()), (u64::MAX, Some(u64::MAX), u64::MAX));
-    }
-
-    #[test]
-    fn elapsed_time_is_the_sum_of_its_parts_or_known_as_a_whole() {
-        let mut call = CallCount::default();
-        assert_eq!(call.elapsed_ns(), None);
-        call.blocked_ns = Some(3);
-        assert_eq!(call.elapsed_ns(), Some(3));
-        call = CallCount { elapsed_ns: Some(7), ..CallCount::default() };
-        assert_eq!(call.elapsed_ns(), Some(7));
     }
 }

@@ -34,7 +34,7 @@ pub use fit::{parameter_table, plot};
 pub use gate::{Finding, Outcome, finding_lines};
 pub use profile::{
     ProfileDocument, Weight, flame_difference, flame_figure, latency_histograms, percent_of_wall,
-    profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document, unknown_overhead,
+    profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document, tracer_line,
 };
 pub use race::race_document;
 pub use rows::write_rows;

@@ -184,8 +184,8 @@ fn show_tells_profiles_and_runs_apart() {
             2,
             "--format go-benchmark and rows are for result files: choose text, markdown, csv or json",
         ),
-        (&["--view", "bars"], 2, "choose --view table, latency, slowest, paths, descriptors or stacks"),
-        (&["--view", "paths", "--by", "call"], 2, "--by is for the table of a profile"),
+        (&["--view", "bars"], 2, "choose --view table, latency, slowest or stacks"),
+        (&["--view", "slowest", "--by", "call"], 2, "--by is for the table of a profile"),
         (&["--weight", "blocked"], 2, "--weight is for --view stacks"),
     ];
     place.refuses(&["show", "p.json"], &of_profile);
@@ -217,7 +217,7 @@ fn a_traced_profile_is_shown_in_each_format() {
 fn a_detailed_profile_has_more_views() {
     let path = fixture("detailed.json");
     expect_file(fixture("detailed.json"), &json(&read_bytes(text("detailed.json").as_bytes()).unwrap()));
-    for view in ["latency", "slowest", "paths", "descriptors", "stacks"] {
+    for view in ["latency", "slowest", "stacks"] {
         let shown = printed(&["show", &path, "--view", view]);
         assert!(shown.lines().all(|line| line.chars().count() <= 80) || view == "stacks", "{shown}");
         expect_file(fixture(&format!("view-{view}.golden")), &shown);
@@ -226,7 +226,7 @@ fn a_detailed_profile_has_more_views() {
         assert!(printed(&["show", &path, "--view", view, "--format", "markdown"]).contains("| --"), "{view}");
         expect_valid("profile-summary-3", &printed(&["show", &path, "--view", view, "--format", "json"]));
     }
-    for by in ["process", "cgroup", "error"] {
+    for by in ["process", "cgroup", "error", "path", "descriptor"] {
         expect_file(fixture(&format!("detailed-{by}.golden")), &printed(&["show", &path, "--by", by]));
     }
 }
@@ -256,15 +256,15 @@ fn stacks_are_weighed_as_asked() {
 fn what_a_profile_does_not_hold_is_said() {
     let place = Place::new();
     fs::write(place.path().join("p.json"), hand_written()).unwrap();
-    for (view, words) in [
-        ("latency", "This profile has no latencies"),
-        ("slowest", "This profile has no slowest calls"),
-        ("paths", "This profile has no paths"),
-        ("descriptors", "This profile has no descriptors"),
-        ("stacks", "This profile has no stacks"),
+    for (option, value, words) in [
+        ("--view", "latency", "This profile has no latencies"),
+        ("--view", "slowest", "This profile has no slowest calls"),
+        ("--by", "path", "This profile has no paths"),
+        ("--by", "descriptor", "This profile has no descriptors"),
+        ("--view", "stacks", "This profile has no stacks"),
     ] {
-        let output = place.run(&["show", "p.json", "--view", view]);
-        assert!(stdout(&output).contains(words), "{view}: {}", stdout(&output));
+        let output = place.run(&["show", "p.json", option, value]);
+        assert!(stdout(&output).contains(words), "{value}: {}", stdout(&output));
     }
 }
 

@@ -24,7 +24,7 @@ fn a_program_is_explained_on_one_screen() {
     expect_valid("why-1", &document);
     let calls = |name: &str| {
         let rows = document["calls"].as_array().unwrap();
-        rows.iter().find(|row| row["name"] == name).unwrap()["calls"].as_u64().unwrap()
+        rows.iter().find(|row| row["call"] == name).unwrap()["calls"].as_u64().unwrap()
     };
     assert!(calls("write") >= 20_000 && calls("read") >= 20_000);
     assert!(document["entering"]["null_call_ns"].as_f64().is_some_and(|ns| ns > 5.0), "{document:#}");
@@ -39,7 +39,7 @@ fn the_call_with_most_time_is_not_that_of_a_waiting_parent() {
     let done = place.run(&["why", "--report", "-", "--format", "json", "--", "sh", "-c", "sleep 0.3; true"]);
     let document = json(&done);
     let Some(wall_s) = document["time"]["wall_s"].as_f64() else { return };
-    assert_eq!(document["calls"][0]["name"], "clock_nanosleep", "{document:#}");
+    assert_eq!(document["calls"][0]["call"], "clock_nanosleep", "{document:#}");
     let parts = document["time"]["parts"].as_array().unwrap().iter();
     let sum: f64 = parts.filter_map(|part| part["wall_s"].as_f64()).sum();
     assert!((sum / wall_s - 1.0).abs() < 1e-6, "{document:#}");

@@ -4,11 +4,10 @@ use crate::cli::complete;
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
 use crate::cli::messages::Notes;
-use crate::cli::show::StackWeight;
 use crate::model::Profile;
 use crate::report::figure::Figure;
 use crate::report::html::Page;
-use crate::report::{svg, write_lines};
+use crate::report::{Weight, svg, write_lines};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use std::io::Write;
@@ -98,7 +97,7 @@ pub enum FigureKind {
 pub struct ProfileArgs {
     /// Of a profile, with --figure stacks: what the widths are. [default: calls]
     #[arg(long, value_enum, value_name = "WHAT")]
-    pub weight: Option<StackWeight>,
+    pub weight: Option<Weight>,
     /// Of a profile's command, show the program's name only.
     #[arg(long)]
     pub no_arguments: bool,

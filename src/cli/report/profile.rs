@@ -78,5 +78,5 @@ fn figure(profile: &Profile, args: &ReportArgs) -> Result<Figure> {
 }
 
 fn weight(args: &ReportArgs) -> Weight {
-    args.of_profile.weight.unwrap_or_default().into()
+    args.of_profile.weight.unwrap_or_default()
 }

@@ -26,7 +26,7 @@ pub struct ShowArgs {
     pub by: Option<By>,
     /// What the lines of --view stacks count. [default: calls]
     #[arg(long, value_enum, value_name = "WHAT")]
-    pub weight: Option<StackWeight>,
+    pub weight: Option<Weight>,
     /// Of a profile's command, show the program's name only.
     #[arg(long)]
     pub no_arguments: bool,
@@ -100,15 +100,6 @@ impl View {
         (width, width.filter(|_| screen.plots && self.view != Some(ViewKind::Table)))
     }
 
-    /// Whether the view is one that has the formats of tables.
-    fn is_other_table(&self) -> bool {
-        let ours = matches!(self.format, RunFormat::Ours(_));
-        let of_profile = self.view.is_some_and(ViewKind::is_of_profiles);
-        (of_profile || matches!(self.view, Some(ViewKind::Latency | ViewKind::Counters)))
-            && ours
-            && self.sort == Sort::Asked
-    }
-
     /// Checks that a run has the view. Errors: if only profiles have it.
     pub fn check_for_run(&self) -> Result<()> {
         match self.view.filter(|view| view.is_of_profiles()) {
@@ -119,41 +110,21 @@ impl View {
 
     /// Checks, before anything is read or measured, that the options are compatible. Errors: which are not.
     pub fn check(&self) -> Result<()> {
-        if matches!(self.format, RunFormat::Rows) && self.sort != Sort::Asked {
-            return usage(Err(anyhow!("rows are in the order of their file: omit --sort")));
-        }
-        if self.view.is_none_or(|view| matches!(view, ViewKind::Table | ViewKind::Wide)) || self.is_other_table() {
-            return Ok(());
-        }
-        if !matches!(self.format, RunFormat::Ours(Format::Text)) {
-            let advice = "omit --format, or use --view table";
-            return usage(Err(anyhow!("views other than table are text only: {advice}")));
-        }
-        if self.sort != Sort::Asked {
-            let advice = "omit --sort, or use --view table";
-            return usage(Err(anyhow!("views other than table have their own order: {advice}")));
-        }
-        Ok(())
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum StackWeight {
-    /// Its calls.
-    #[default]
-    Calls,
-    /// Their time on a CPU, in nanoseconds.
-    OnCpu,
-    /// Their time blocked, in nanoseconds.
-    Blocked,
-}
-
-impl From<StackWeight> for Weight {
-    fn from(weight: StackWeight) -> Weight {
-        match weight {
-            StackWeight::Calls => Weight::Calls,
-            StackWeight::OnCpu => Weight::OnCpu,
-            StackWeight::Blocked => Weight::Blocked,
-        }
+        let sorted = self.sort != Sort::Asked;
+        let is_table = self.view.is_none_or(|view| matches!(view, ViewKind::Table | ViewKind::Wide));
+        let has_formats =
+            |view: ViewKind| view.is_of_profiles() || matches!(view, ViewKind::Latency | ViewKind::Counters);
+        let wrong = match self.format {
+            RunFormat::Rows if sorted => "rows are in the order of their file: omit --sort",
+            _ if is_table => return Ok(()),
+            RunFormat::Ours(format) if format == Format::Text || self.view.is_some_and(has_formats) => {
+                if !sorted {
+                    return Ok(());
+                }
+                "views other than table have their own order: omit --sort, or use --view table"
+            }
+            _ => "views other than table are text only: omit --format, or use --view table",
+        };
+        usage(Err(anyhow!(wrong)))
     }
 }

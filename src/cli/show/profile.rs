@@ -3,7 +3,7 @@
 use super::args::ShowArgs;
 use crate::cli::error::usage;
 use crate::document::Document;
-use crate::model::{By, Profile};
+use crate::model::Profile;
 use crate::report::{
     Format, ProfileDocument, RunFormat, Screen, Sort, ViewKind, profile_latency_document, profile_table, slowest_table,
     stacks_document, write_answer,
@@ -22,7 +22,7 @@ pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
         )));
     }
     if !matches!(view, ViewKind::Table | ViewKind::Latency) && !view.is_of_profiles() {
-        let views = "table, latency, slowest, paths, descriptors or stacks";
+        let views = "table, latency, slowest or stacks";
         return usage(Err(anyhow!("{file} is a profile: choose --view {views}")));
     }
     if args.by.is_some() && view != ViewKind::Table {
@@ -45,9 +45,7 @@ pub fn write(profile: &Profile, args: &ShowArgs, screen: Screen, out: &mut dyn W
     let document = || match view {
         ViewKind::Latency => profile_latency_document(profile, args.view.widths(screen).1),
         ViewKind::Slowest => slowest_table(profile).into(),
-        ViewKind::Paths => profile_table(profile, By::Path).into(),
-        ViewKind::Descriptors => profile_table(profile, By::Descriptor).into(),
-        ViewKind::Stacks => stacks_document(profile, &args.weight.unwrap_or_default().into(), format == Format::Text),
+        ViewKind::Stacks => stacks_document(profile, &args.weight.unwrap_or_default(), format == Format::Text),
         _ => profile_table(profile, args.by.unwrap_or_default()).into(),
     };
     write_answer::<_, Document>(&ProfileDocument::new(profile), document, (format, screen), out)

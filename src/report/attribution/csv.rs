@@ -3,7 +3,7 @@
 use super::time::name;
 use super::{advice, notes};
 use crate::attribute::Attribution;
-use crate::attribute::seconds::Seconds;
+use crate::attribute::seconds::{Seconds, s};
 use crate::document::{Records, Spec};
 
 /// One number, its section, and what it is compared with.
@@ -56,18 +56,16 @@ fn time(found: &Attribution) -> Vec<CsvLine> {
 
 fn calls(found: &Attribution) -> Vec<CsvLine> {
     let lines = found.calls.iter().flat_map(|row| {
+        let count = &row.count;
         let figures = [
-            ("on_cpu", row.on_cpu_s),
-            ("waiting", row.waiting_s),
-            ("blocked", row.blocked_s),
-            ("elapsed", row.elapsed_s),
+            ("on_cpu", count.on_cpu_ns),
+            ("waiting", count.stalled_ns),
+            ("blocked", count.blocked_ns),
+            ("elapsed", count.elapsed_ns),
         ];
-        let of = move |(figure, time): (&'static str, Option<f64>)| {
-            Some(CsvLine {
-                calls: Some(row.calls),
-                note: row.process.clone(),
-                ..line("calls", &row.name, figure, time?)
-            })
+        let of = move |(figure, ns): (&'static str, Option<u64>)| {
+            let time = line("calls", &count.call, figure, s(ns?));
+            Some(CsvLine { calls: Some(count.calls), note: row.process.clone(), ..time })
         };
         figures.into_iter().filter_map(of)
     });

@@ -6,13 +6,14 @@ use super::{advice, csv, elsewhere, notes};
 use crate::attribute::Attribution;
 use crate::attribute::advice::Advice;
 use crate::attribute::calls::CallRow;
+use crate::attribute::seconds::s;
 use crate::attribute::spent::PartKind;
 use crate::attribute::waited::Wait;
 use crate::attribute::waits::Reason;
 use crate::compare::RaceFound;
 use crate::document::{Block, Document};
-use crate::model::Profile;
 use crate::model::program::ProgramInKernels;
+use crate::model::{CallCount, Profile};
 use crate::report::numbers::{TimeUnit, percent, thousands};
 use crate::report::profile::notes::{title, tree};
 use crate::report::{Cell, JsonDocument, Spec, Table};
@@ -112,26 +113,23 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
     let others = others(&found.calls[shown.len()..]);
     let rows: Vec<&CallRow> = shown.iter().chain(&others).collect();
     let unit = TimeUnit::of(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
-    let column = |what: &str, of: fn(&CallRow) -> Option<f64>| {
+    let column = |what: &str, of: fn(&CallCount) -> Option<u64>| {
         Spec::right(&unit.title(what), move |row: &&CallRow| {
-            of(row).map_or(Cell::default(), |seconds| Cell::number(unit.text(seconds), seconds))
+            of(&row.count).map(s).map_or(Cell::default(), |seconds| Cell::number(unit.text(seconds), seconds))
         })
     };
     let count = |calls: u64| Cell::number(thousands(calls as f64), calls as f64);
     let columns = [
-        Spec::left("call", |row: &&CallRow| row.name.as_str().into()),
-        Spec::right("calls", move |row: &&CallRow| count(row.calls)),
-        Spec::right(
-            "errors",
-            move |row: &&CallRow| {
-                if row.failures == 0 { Cell::default() } else { count(row.failures) }
-            },
-        ),
-        column("on CPU", |row| row.on_cpu_s),
-        column("waiting", |row| row.waiting_s),
-        column("elapsed", |row| row.elapsed_s),
+        Spec::left("call", |row: &&CallRow| row.count.call.as_str().into()),
+        Spec::right("calls", move |row: &&CallRow| count(row.count.calls)),
+        Spec::right("errors", move |row: &&CallRow| {
+            Some(row.count.failures()).filter(|failures| *failures > 0).map_or(Cell::default(), count)
+        }),
+        column("on CPU", |count| count.on_cpu_ns),
+        column("waiting", |count| count.stalled_ns),
+        column("elapsed", |count| count.elapsed_ns),
         Spec::right("us each", |row: &&CallRow| {
-            let each = row.seconds() * 1e6 / row.calls.max(1) as f64;
+            let each = row.seconds() * 1e6 / row.count.calls.max(1) as f64;
             if each > 0.0 { Cell::number(format!("{each:.2}"), each) } else { Cell::default() }
         }),
         Spec::left("who", |row: &&CallRow| match &row.function {
@@ -139,7 +137,7 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
             None => row.process.as_str().into(),
         }),
     ];
-    let waiting = found.calls.iter().any(|row| row.waiting_s.is_some());
+    let waiting = found.calls.iter().any(|row| row.count.stalled_ns.is_some());
     let waiting = waiting.then(|| "Waiting: nothing else of the program ran meanwhile.".to_string());
     let notes = waiting.into_iter().chain(side_by_side(found)).chain(tree(profile, MOST_PATHS)).collect();
     Table::of(&columns, &rows).titled("System calls with most time").noted(notes)
@@ -147,17 +145,9 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
 
 /// The calls below those that are shown.
 fn others(rows: &[CallRow]) -> Option<CallRow> {
-    let sum = |of: fn(&CallRow) -> Option<f64>| rows.iter().filter_map(of).reduce(|a, b| a + b);
-    (!rows.is_empty()).then(|| CallRow {
-        name: format!("{} others", rows.len()),
-        calls: rows.iter().fold(0, |sum, row| row.calls.saturating_add(sum)),
-        failures: rows.iter().fold(0, |sum, row| row.failures.saturating_add(sum)),
-        on_cpu_s: sum(|row| row.on_cpu_s),
-        waiting_s: sum(|row| row.waiting_s),
-        blocked_s: sum(|row| row.blocked_s),
-        elapsed_s: sum(|row| row.elapsed_s),
-        ..CallRow::default()
-    })
+    let mut count = CallCount { call: format!("{} others", rows.len()), ..CallCount::default() };
+    rows.iter().for_each(|row| count.add(&row.count));
+    (!rows.is_empty()).then(|| CallRow { count, ..CallRow::default() })
 }
 
 fn savings(profile: &Profile, found: &Attribution) -> Table {

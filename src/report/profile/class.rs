@@ -27,16 +27,3 @@ pub fn descriptor(kind: DescriptorKind) -> &'static str {
         DescriptorKind::None => "no fd",
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn classes_in_words() {
-        let read = Class { descriptor: Some(DescriptorKind::File), size: Some(4096), ..Class::default() };
-        let open = Class { depth: Some(3), ..Class::default() };
-        let poll = Class { set: Some(64), ..Class::default() };
-        assert_eq!([read, open, poll, Class::default()].map(|c| class(&c)), ["file 4K", "depth 3", "64 fds", ""]);
-    }
-}

@@ -78,16 +78,8 @@ struct Sum {
 struct Call {
     #[serde(flatten)]
     sum: Sum,
-    /// Median of the elapsed time per call. Each percentile is null where fewer than ten calls took longer.
-    p50_ns: Option<f64>,
-    p90_ns: Option<f64>,
-    /// The 99th percentile.
-    p99_ns: Option<f64>,
-    p99_9_ns: Option<f64>,
-    /// The longest one.
-    max_ns: Option<f64>,
-    /// How wide the buckets are that these times come from, as a share of the time.
-    resolution: Option<f64>,
+    #[serde(flatten)]
+    latency: Latency,
     /// The least and the most calls over the runs; null if the command was run once.
     calls_range: Option<(u64, u64)>,
     /// The same by class, the most expensive first.
@@ -113,20 +105,11 @@ impl<'a> ProfileDocument<'a> {
         let mut classes: HashMap<String, Vec<Sum>> = HashMap::new();
         sums(By::Class).for_each(|sum| classes.entry(sum.name.clone()).or_default().push(sum));
         let ranges = profile.ranges();
-        let mut call = |sum: Sum| {
-            let latency = Latency::of(profile, &sum.name);
-            let of = |which: fn(&Latency) -> Option<f64>| latency.as_ref().and_then(which);
-            Call {
-                p50_ns: of(|latency| latency.p50_ns),
-                p90_ns: of(|latency| latency.p90_ns),
-                p99_ns: of(|latency| latency.p99_ns),
-                p99_9_ns: of(|latency| latency.p99_9_ns),
-                max_ns: of(|latency| latency.max_ns),
-                resolution: of(|latency| Some(latency.resolution)),
-                calls_range: ranges.get(&sum.name).copied(),
-                classes: classes.remove(&sum.name).unwrap_or_default(),
-                sum,
-            }
+        let mut call = |sum: Sum| Call {
+            latency: Latency::of(profile, &sum.name).unwrap_or_default(),
+            calls_range: ranges.get(&sum.name).copied(),
+            classes: classes.remove(&sum.name).unwrap_or_default(),
+            sum,
         };
         ProfileDocument {
             tool: profile.tool.as_ref(),

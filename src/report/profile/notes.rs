@@ -163,12 +163,12 @@ fn ended(profile: &Profile) -> Option<String> {
     }
 }
 
-fn tracer(profile: &Profile) -> Option<String> {
+/// Which tracer it was, and what it added.
+pub fn tracer(profile: &Profile) -> Option<String> {
     let facts = &profile.tracer;
     let detail = if facts.detail.is_empty() { String::new() } else { format!(" ({})", facts.detail) };
     let name = Some(&facts.kind).filter(|kind| !kind.is_empty())?;
-    let unknown = || facts.added_range_ns.map(|range| format!("; what it added is {}", unknown_overhead(range)));
-    let added = added(profile).map(|added| format!("; it added {added}")).or_else(unknown).unwrap_or_default();
+    let added = added(profile).map(|added| format!("; it added {added}")).unwrap_or_default();
     let within = match facts.kind.as_str() {
         "ptrace" | "seccomp" => " Wall and system time include its stops.",
         _ => "",
@@ -176,21 +176,17 @@ fn tracer(profile: &Profile) -> Option<String> {
     Some(format!("Tracer: {name}{detail}{added}.{within}"))
 }
 
-/// `not known: the machine was busy (-20 .. 700 ns a call)`
-pub fn unknown_overhead([low, high]: [f64; 2]) -> String {
-    format!("not known: the machine was busy ({} .. {} ns a call)", three_figures(low), three_figures(high))
-}
-
-/// `about 0.007 s: 50,138 calls x 132 ns`
+/// `about 0.007 s: 50,138 calls x 132 ns`, `an unknown time: the machine was busy (-20 .. 700 ns a call)`
 pub fn added(profile: &Profile) -> Option<String> {
+    let facts = &profile.tracer;
     let calls = profile.all_calls().calls as f64;
-    let range = |[low, high]: [f64; 2]| format!(" ({} .. {} ns each)", three_figures(low), three_figures(high));
-    let range = profile.tracer.added_range_ns.map_or_else(String::new, range);
-    if let Some(ns) = profile.tracer.added_total_ns {
-        return Some(format!("about {:.3} s to {} calls, by their kinds{range}", ns as f64 / 1e9, thousands(calls)));
-    }
-    let ns = profile.tracer.added_per_call_ns?;
-    Some(format!("about {:.3} s: {} calls x {} ns{range}", calls * ns / 1e9, thousands(calls), three_figures(ns)))
+    let range = facts.added_range_ns.map(|ends| ends.map(three_figures).join(" .. "));
+    let Some(ns) = facts.added_per_call_ns else {
+        return range.map(|range| format!("an unknown time: the machine was busy ({range} ns a call)"));
+    };
+    let range = range.map_or_else(String::new, |range| format!(" ({range} ns each)"));
+    let total_s = facts.added_total_ns.map_or(calls * ns, |total| total as f64) / 1e9;
+    Some(format!("about {total_s:.3} s: {} calls x {} ns{range}", thousands(calls), three_figures(ns)))
 }
 
 /// A note on elapsed times that cannot be split, from logs that have only those.

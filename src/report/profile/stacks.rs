@@ -9,10 +9,14 @@ use crate::report::numbers::thousands;
 use crate::report::{Cell, Spec, Table};
 
 /// What a stack weighs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Weight {
+    /// Its calls.
+    #[default]
     Calls,
+    /// Their time on a CPU, in nanoseconds.
     OnCpu,
+    /// Their time blocked, in nanoseconds.
     Blocked,
 }
 

@@ -45,7 +45,7 @@ fn columns<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     let mut columns = names(by);
     if let Some(samples) = profile.samples() {
         columns.extend(shares(samples));
-        columns.extend(waits(profile));
+        columns.extend(states(&profile.all_calls()));
         return columns;
     }
     columns.push(
@@ -80,21 +80,15 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     let (p50, p99) = (move |t: &Total| latency(t)?.p50_ns, move |t: &Total| latency(t)?.p99_ns);
     // Only what a log of strace cannot divide has a mean of the whole.
     let all = profile.all_calls();
-    let divided = all.elapsed_ns.is_none();
-    // Worth the room of percentiles from a hundredth of the time on.
-    let waited = all.runnable_ns.zip(all.elapsed_ns()).is_some_and(|(runnable, elapsed)| runnable > elapsed / 100);
     let timed = by == By::Call && !profile.latencies.is_empty();
-    let unit = unit(&all);
-    vec![
-        on_cpu(unit).shown_if(all.on_cpu_ns.is_some()),
-        seconds("runnable", "runnable_s", unit, |count| count.runnable_ns)
-            .shown_if(all.runnable_ns.is_some())
-            .expendable(if waited { 2 } else { 6 }),
-        seconds("blocked", "blocked_s", unit, |count| count.blocked_ns).shown_if(all.blocked_ns.is_some()),
+    let mut columns: Vec<Spec<Total>> = states(&all).into();
+    columns.extend([
         each("CPU us/call", "mean_on_cpu_us", |t: &Total| t.count.mean_on_cpu_ns())
             .shown_if(all.on_cpu_ns.is_some())
             .expendable(3),
-        each("elapsed us/call", "mean_us", |t: &Total| t.count.mean_ns()).shown_if(!divided).expendable(3),
+        each("elapsed us/call", "mean_us", |t: &Total| t.count.mean_ns())
+            .shown_if(all.elapsed_ns.is_some())
+            .expendable(3),
         each("p50 us", "p50_us", p50).shown_if(timed).expendable(4),
         each("p99 us", "p99_us", p99).shown_if(timed).expendable(5),
         Spec::right("% wall", move |t: &Total| {
@@ -102,13 +96,8 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
         })
         .shown_if(profile.usage.wall_ns.is_some())
         .number("wall_percent", percent),
-    ]
-}
-
-/// The unit of sums of times.
-fn unit(all: &CallCount) -> TimeUnit {
-    let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns].into_iter().flatten().max().unwrap_or(0);
-    TimeUnit::of(largest as f64 / 1e9)
+    ]);
+    columns
 }
 
 /// Shares of CPU time by `all` samples.
@@ -132,17 +121,19 @@ fn shares<'a>(all: u64) -> Vec<Spec<'a, Total>> {
     ]
 }
 
-fn waits<'a>(profile: &Profile) -> Vec<Spec<'a, Total>> {
-    let unit = unit(&profile.all_calls());
-    vec![
-        on_cpu(unit),
-        seconds("runnable", "runnable_s", unit, |count| count.runnable_ns).expendable(2),
-        seconds("blocked", "blocked_s", unit, |count| count.blocked_ns),
+/// On a CPU, and why not.
+fn states<'a>(all: &CallCount) -> [Spec<'a, Total>; 3] {
+    let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns].into_iter().flatten().max().unwrap_or(0);
+    let unit = TimeUnit::of(largest as f64 / 1e9);
+    // Worth the room of percentiles from a hundredth of the time on.
+    let waited = all.runnable_ns.zip(all.elapsed_ns()).is_some_and(|(runnable, elapsed)| runnable > elapsed / 100);
+    [
+        seconds("on CPU", "on_cpu_s", unit, |count| count.on_cpu_ns).shown_if(all.on_cpu_ns.is_some()),
+        seconds("runnable", "runnable_s", unit, |count| count.runnable_ns)
+            .shown_if(all.runnable_ns.is_some())
+            .expendable(if waited { 2 } else { 6 }),
+        seconds("blocked", "blocked_s", unit, |count| count.blocked_ns).shown_if(all.blocked_ns.is_some()),
     ]
-}
-
-fn on_cpu<'a>(unit: TimeUnit) -> Spec<'a, Total> {
-    seconds("on CPU", "on_cpu_s", unit, |count| count.on_cpu_ns)
 }
 
 /// A sum over calls.

@@ -56,17 +56,13 @@ pub enum ViewKind {
     Latency,
     /// Of a profile: the slowest calls, one by one.
     Slowest,
-    /// Of a profile: calls by path, of the paths used most.
-    Paths,
-    /// Of a profile: calls by descriptor, of the descriptors used most.
-    Descriptors,
     /// Of a profile: who makes the calls, as folded lines for flame graphs.
     Stacks,
 }
 
 impl ViewKind {
     pub fn is_of_profiles(self) -> bool {
-        matches!(self, ViewKind::Slowest | ViewKind::Paths | ViewKind::Descriptors | ViewKind::Stacks)
+        matches!(self, ViewKind::Slowest | ViewKind::Stacks)
     }
 }
 

@@ -46,7 +46,7 @@ fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Documen
         ViewKind::Counters => return counters_document(summary, &run.host),
         ViewKind::Timethese | ViewKind::Cmpthese => cmpthese_blocks(run, summary, kind),
         // Of profiles only.
-        ViewKind::Slowest | ViewKind::Paths | ViewKind::Descriptors | ViewKind::Stacks => Vec::new(),
+        ViewKind::Slowest | ViewKind::Stacks => Vec::new(),
     };
     Document { blocks, ..Document::default() }
 }

@@ -300,8 +300,7 @@ impl Bpf {
         totals::fill(&flat, peak_rss_kib(&followed.root), &mut collected);
         sort(&mut collected.groups);
         if self.programs.sampling().is_some() {
-            collected.usage.outside =
-                Some(outside::outside(&raw, &collected, self.calibration.unseen_ns(), self.calibration.fault_ns));
+            outside::divide(&raw, &mut collected, self.calibration.unseen_ns(), self.calibration.fault_ns);
             let functions = outside::functions(&raw, &self.sampled);
             collected.usage.outside.iter_mut().for_each(|outside| outside.functions.clone_from(&functions));
         }

@@ -1,15 +1,17 @@
-//! The CPU time outside of calls: what is left of the CPU time without the calls and the tracer's overhead, which are known,
-//! divided by samples of the same execution. Pure but for the names of the kernel's functions.
+//! The CPU time outside of calls: what is left of the CPU time without the calls and the tracer's overhead, divided by samples of the
+//! same execution. What was calibrated holds as long as the samples do not contradict it. Pure but for the names of the kernel's
+//! functions.
 
 use super::samples::{entry, ran_ns};
 use crate::kernel::bpf::Raw;
 use crate::kernel::functions::Functions;
 use crate::model::{INTERRUPT, Outside, PAGE_FAULT, Profile, SampledFunction};
+use crate::stats::share_interval;
 use crate::trace::stacks::Sampled;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// With as many samples, they and the number of page faults have the same say in the share of these.
+/// With as many samples, they and the number of page faults have the same say in the share of these, unless they contradict each other.
 const FEW: f64 = 8.0;
 const MOST_FUNCTIONS: usize = 5;
 
@@ -23,16 +25,24 @@ struct Found {
     kernel: f64,
 }
 
-/// Divides the time. `profile` has the calls and the tracer's overhead. Of a call without work, the programs do not see
-/// `unseen_ns` of the way into the kernel and back; a page fault takes `fault_ns`. Both are 0 if not known.
-pub fn outside(raw: &Raw, profile: &Profile, unseen_ns: f64, fault_ns: f64) -> Outside {
+/// Divides the time, and corrects the tracer's overhead where samples contradict it. `profile` has the calls and that overhead. Of a
+/// call without work, the programs do not see `unseen_ns` of the way into the kernel and back; a page fault takes `fault_ns`. Both are 0
+/// if not known.
+pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
     let found = found(raw);
+    let all = profile.all_calls();
     let cpu_ns = ran_ns(raw) as f64;
-    let known = profile.all_calls().on_cpu_ns.unwrap_or(0) + profile.tracer.added_total_ns.unwrap_or(0);
-    let rest_ns = (cpu_ns - known as f64).max(0.0);
+    let beside_ns = (cpu_ns - all.on_cpu_ns.unwrap_or(0) as f64).max(0.0);
+    let added_ns = profile.tracer.added_total_ns.unwrap_or(0) as f64;
+    let rest_ns = found.rest(cpu_ns, beside_ns, added_ns);
+    if rest_ns > beside_ns - added_ns && all.calls > 0 {
+        let facts = &mut profile.tracer;
+        facts.added_total_ns = Some((beside_ns - rest_ns) as u64);
+        facts.added_per_call_ns = Some((beside_ns - rest_ns) / all.calls as f64);
+        facts.added_range_ns = None;
+    }
     let faults_ns = profile.usage.minor_faults.unwrap_or(0) as f64 * fault_ns;
-    let crossing_ns = profile.all_calls().calls as f64 * unseen_ns;
-    found.divide(rest_ns, cpu_ns, faults_ns, crossing_ns)
+    profile.usage.outside = Some(found.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
 }
 
 /// The functions of user mode with most samples, the most first.
@@ -72,14 +82,33 @@ fn found(raw: &Raw) -> Found {
 }
 
 impl Found {
+    fn outside(self) -> f64 {
+        self.user + self.page_faults + self.interrupts + self.kernel
+    }
+
+    /// Whether `share` of all samples is beyond the 95% interval of the share that is as large as that of `own`.
+    fn contradict(self, own: f64, share: f64) -> bool {
+        let [low, high] = share_interval(own as u64, (self.outside() + self.calls) as u64);
+        !(low..=high).contains(&share)
+    }
+
+    /// What of `beside_ns`, the CPU time without calls, is not the tracer's, which is said to have taken `added_ns`.
+    fn rest(self, cpu_ns: f64, beside_ns: f64, added_ns: f64) -> f64 {
+        let left_ns = (beside_ns - added_ns).max(0.0);
+        let sampled_ns = self.outside() * cpu_ns / (self.outside() + self.calls).max(1.0);
+        let overstated = sampled_ns > left_ns && self.contradict(self.outside(), left_ns / cpu_ns.max(1.0));
+        if overstated { sampled_ns.min(beside_ns) } else { left_ns }
+    }
+
     /// Divides `rest_ns` of `cpu_ns`. By their number, page faults take about `faults_ns`; at most `crossing_ns` are what the
-    /// programs do not see of calls. User mode is what remains: samples of short calls come a moment late, in user mode.
+    /// programs do not see of calls. User mode is what remains.
     fn divide(self, rest_ns: f64, cpu_ns: f64, faults_ns: f64, crossing_ns: f64) -> Outside {
         let elsewhere = self.page_faults + self.interrupts + self.kernel;
-        let seen = self.user + elsewhere;
+        let seen = self.outside();
         let each_ns = cpu_ns / (seen + self.calls).max(1.0);
         let fitting = (rest_ns / (elsewhere * each_ns).max(1.0)).min(1.0);
-        let trust = if faults_ns > 0.0 || seen == 0.0 { seen / (seen + FEW) } else { 1.0 };
+        let otherwise = self.contradict(self.page_faults, faults_ns.min(rest_ns) / cpu_ns.max(1.0));
+        let trust = if otherwise || (faults_ns == 0.0 && seen > 0.0) { 1.0 } else { seen / (seen + FEW) };
         let part =
             |samples: f64, by_number: f64| trust * samples * each_ns * fitting + (1.0 - trust) * by_number.min(rest_ns);
         let page_faults_ns = part(self.page_faults, faults_ns).round();
@@ -104,8 +133,9 @@ mod tests {
 
     fn parts(found: Found, rest_ns: f64, cpu_ns: f64, faults_ns: f64) -> [u64; 4] {
         let of = found.divide(rest_ns, cpu_ns, faults_ns, 0.0);
-        assert_eq!(of.total_ns(), rest_ns as u64);
-        [of.user_ns, of.page_faults_ns, of.interrupts_ns, of.kernel_ns]
+        let parts = [of.user_ns, of.page_faults_ns, of.interrupts_ns, of.kernel_ns];
+        assert_eq!(parts.iter().sum::<u64>(), rest_ns as u64);
+        parts
     }
 
     #[test]
@@ -137,7 +167,19 @@ mod tests {
         assert_eq!(parts(Found::default(), 1000.0, 2000.0, 250.0), [750, 250, 0, 0]);
         assert_eq!(parts(Found::default(), 1000.0, 2000.0, 9e9), [0, 1000, 0, 0]);
         assert_eq!(parts(Found::default(), 1000.0, 2000.0, 0.0), [1000, 0, 0, 0]);
-        let found = Found { page_faults: 8.0, ..Found::default() };
-        assert_eq!(parts(found, 1000.0, 1000.0, 500.0), [250, 750, 0, 0]);
+        let found = Found { user: 4.0, page_faults: 4.0, ..Found::default() };
+        assert_eq!(parts(found, 1000.0, 1000.0, 250.0), [625, 375, 0, 0]);
+        // Large pages: a few faults take all the time.
+        let found = Found { user: 5.0, page_faults: 145.0, ..Found::default() };
+        assert_eq!(parts(found, 1500.0, 1500.0, 15.0), [50, 1450, 0, 0]);
+    }
+
+    #[test]
+    fn tracing_takes_what_was_calibrated_unless_samples_contradict_it() {
+        let found = Found { user: 30.0, calls: 70.0, ..Found::default() };
+        let rest = |added| found.rest(1000.0, 600.0, added);
+        assert_eq!([rest(100.0), rest(350.0), rest(600.0), rest(9000.0)], [500.0, 250.0, 300.0, 300.0]);
+        assert_eq!(Found { user: 90.0, ..found }.rest(1000.0, 400.0, 400.0), 400.0);
+        assert_eq!(Found::default().rest(1000.0, 600.0, 600.0), 0.0);
     }
 }
