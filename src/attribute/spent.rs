@@ -80,6 +80,8 @@ const FEWEST_TICKS: f64 = 50.0;
 const FEWEST_A_PROCESS: f64 = 4.0;
 /// Share of the wall time that makes no part, and no parallel program.
 const LEAST: f64 = 0.0005;
+/// What rounding leaves, as a share.
+const NOTHING: f64 = 1e-9;
 
 /// Divides the time of `profile`.
 pub fn spent(profile: &Profile) -> Spent {
@@ -96,7 +98,7 @@ pub fn spent(profile: &Profile) -> Spent {
         let known_s: f64 = parts.iter().filter_map(|part| part.wall_s).sum();
         let wall_s = profile.usage.wall_ns.map_or(0.0, s).max(known_s);
         parts.push(Part { wall_s: Some(wall_s - known_s), ..part(PartKind::Rest) });
-        parts.retain(|part| part.wall_s > Some(LEAST * wall_s));
+        parts.retain(|part| part.wall_s > Some(NOTHING * wall_s));
         (found.wall_s, found.on_cpus_s) = (Some(wall_s), on_cpus_s);
     }
     parts.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()));

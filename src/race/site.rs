@@ -2,7 +2,6 @@
 //! a file system of the environment's own, with a copy in it or over the working directory. Made by `inside`, used by `rounds`.
 
 use super::kept::Kept;
-use super::timing::has_entered;
 use crate::kernel::launch::{Launch, Started};
 use crate::kernel::output::output;
 use crate::kernel::private;
@@ -16,10 +15,14 @@ use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// More is not copied before each execution: files take as long as many bytes do.
 const MOST_MIB: u64 = 256;
 const MOST_FILES: u64 = 20_000;
+
+/// How often a wait looks whether it should end.
+pub const LOOK: Duration = Duration::from_millis(200);
 
 /// In a site's directory, the link to the launcher whose file system is used.
 pub const MOUNTED: &str = "held";
@@ -219,6 +222,16 @@ pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether it has entered; false if it has ended or should end.
+pub fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
+    while !interrupt.is_set() {
+        if let Some(entered) = started.has_entered_within(LOOK) {
+            return entered;
+        }
+    }
+    false
 }
 
 #[cfg(test)]

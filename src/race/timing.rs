@@ -1,6 +1,7 @@
 //! One execution of a command, timed.
 
 use super::course::Course;
+use super::site::{LOOK, has_entered};
 use crate::kernel::launch::{Launch, Started, Step, hold_null_calls};
 use crate::kernel::tracee::{reap, wait_for_end};
 use crate::kernel::usage::Used;
@@ -9,10 +10,7 @@ use crate::runner::{Interrupt, RunDirectory};
 use crate::trace::{self, LaunchError};
 use anyhow::{Context, Result};
 use std::fs::File;
-use std::time::{Duration, Instant};
-
-/// How often a wait looks whether it should end.
-const LOOK: Duration = Duration::from_millis(200);
+use std::time::Instant;
 
 /// Runs it; `None` if that was interrupted. The clock starts when what is timed is released: the program
 /// that is executed, or the one that our launcher holds.
@@ -64,16 +62,6 @@ pub fn time(command: &trace::Command, launch: &Launch, course: &Course) -> Resul
 fn enter(started: &mut Started, pid: i32, interrupt: &Interrupt) -> Result<Option<File>> {
     let mounts = || File::open(format!("/proc/{pid}/ns/mnt")).context("cannot keep the mounts of an environment");
     has_entered(started, interrupt).then(mounts).transpose()
-}
-
-/// Whether it has entered; false if it has ended or should end.
-pub fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
-    while !interrupt.is_set() {
-        if let Some(entered) = started.has_entered_within(LOOK) {
-            return entered;
-        }
-    }
-    false
 }
 
 /// Waits for its end, which an interrupt asks for.
