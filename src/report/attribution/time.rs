@@ -142,7 +142,7 @@ pub fn time_figure(profile: &Profile) -> Option<Figure> {
         let words = format!("{} s, {}%", seconds(part.seconds()), percent(100.0 * share));
         Share { kind, label: format!("{name}{what}"), words, share }
     };
-    let mut parts: Vec<Share> = spent.parts.iter().map(share).collect();
+    let mut parts: Vec<Share> = spent.parts.iter().map(share).filter(|part| part.share > LEAST / 10.0).collect();
     parts.sort_by_key(|part| part.kind);
     let words: Vec<String> = parts.iter().map(|part| format!("{} {}", part.label, part.words)).collect();
     Some(Figure {

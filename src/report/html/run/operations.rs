@@ -65,7 +65,7 @@ fn of_file(file: &Portrait, page: &RunsPage) -> Vec<Part> {
     table.cautions.clear();
     let told = study::notes(summary);
     table.notes.retain(|note| !told.contains(note));
-    table.notes.push(format!("samples: {BINS_RULE}; two modes: {TWO_MODES_RULE}"));
+    table.notes.push(format!("samples: {BINS_RULE}; {TWO_MODES_RULE}"));
     let filter = filter(detail, &groups);
     let drawn = drawings(detail, &groups, is_beside);
     vec![Part::Drawn(table.filtered(filter), drawn), Part::Block(Block::Table(each_run(&summary.rows)))]
