@@ -24,6 +24,12 @@ pub fn skip(test: &str, reason: &str) {
     let _ = std::io::stderr().write_all(format!("\nSKIPPED: {test}: {reason}\n").as_bytes());
 }
 
+/// Each environment's file.
+pub fn environment_files() -> impl Iterator<Item = PathBuf> {
+    let files = fs::read_dir(root().join("environments")).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+}
+
 /// The emulator of environments/linux.toml.
 pub const EMULATOR: &str = "qemu-system-x86_64";
 

@@ -1,7 +1,7 @@
 //! Every environment is built, started and measured here, or skipped with the reason; and whatever ends a run, nothing that
 //! another program has made for it stays behind. Machines that are booted have tests of their own (tests/guest.rs).
 
-use crate::common::{Job, Place, json, run_numbers, skip, stderr, stdout, wait_for};
+use crate::common::{Job, Place, environment_files, json, run_numbers, skip, stderr, stdout, wait_for};
 use crate::confine::loops_of;
 use nix::sys::signal::{Signal, kill};
 use serde_json::Value;
@@ -15,7 +15,7 @@ const OPERATIONS: [&str; 2] = ["id.getppid", "file.open_close"];
 fn listed(place: &Place) -> Vec<Value> {
     let list = json(&place.run(&["list", "--envs", "--format", "json"]));
     let all = list["environments"].as_array().unwrap().clone();
-    let files = fs::read_dir(crate::common::root().join("environments")).unwrap().count();
+    let files = environment_files().count();
     assert_eq!(all.len(), files);
     all
 }
