@@ -54,15 +54,8 @@ pub fn wait(wait: &Wait) -> String {
         Reason::Children => "for",
         _ => "of",
     };
-    // A number says nothing to anybody: who knows the other end is told that, all others the kind.
-    let on = wait.on.as_deref().map(|on| match on.split_once(":[") {
-        Some(("anon_inode", kind)) => kind.trim_end_matches(']').to_string(),
-        Some((kind, _)) => format!("a {kind}"),
-        None => on.to_string(),
-    });
-    let on = on.filter(|on| wait.by.is_none() || wait.on.as_ref() == Some(on));
     let by = wait.by.as_deref().filter(|_| !wait.on.as_deref().is_some_and(is_remote));
-    match (on, by, wait.reason) {
+    match (wait.on.as_deref(), by, wait.reason) {
         (None, None, _) => call.to_string(),
         (None, Some(by), Reason::Lock | Reason::Events | Reason::Other) => format!("{call} until {by}"),
         (None, Some(by), _) => format!("{call} {preposition} {by}"),
@@ -98,10 +91,10 @@ mod tests {
         assert_eq!(of(Reason::Socket, "recvfrom", Some("127.0.0.1:80"), sort), "recvfrom from 127.0.0.1:80 (sort)");
         assert_eq!(of(Reason::Socket, "sendto", Some("192.0.2.1:80"), sort), "sendto to 192.0.2.1:80");
         assert_eq!(of(Reason::Socket, "accept4", own, None), "accept4 on own 0.0.0.0:80");
-        assert_eq!(of(Reason::Pipe, "read", Some("pipe:[7]"), sort), "read from sort");
-        assert_eq!(of(Reason::Pipe, "write", Some("pipe:[7]"), None), "write to a pipe");
+        assert_eq!(of(Reason::Pipe, "read", None, sort), "read from sort");
+        assert_eq!(of(Reason::Pipe, "write", Some("a pipe"), None), "write to a pipe");
         assert_eq!(of(Reason::Lock, "futex", None, Some("thread a")), "futex until thread a");
-        assert_eq!(of(Reason::Events, "read", Some("anon_inode:[eventfd]"), sort), "read until sort");
+        assert_eq!(of(Reason::Events, "read", None, sort), "read until sort");
         assert_eq!(of(Reason::Children, "wait4", None, sort), "wait4 for sort");
         assert_eq!(of(Reason::Timer, "nanosleep", None, None), "nanosleep");
     }

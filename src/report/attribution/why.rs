@@ -7,7 +7,7 @@ use crate::attribute::Attribution;
 use crate::attribute::advice::Advice;
 use crate::attribute::calls::CallRow;
 use crate::attribute::seconds::s;
-use crate::attribute::spent::PartKind;
+use crate::attribute::spent::{Part, PartKind};
 use crate::attribute::waited::Wait;
 use crate::attribute::waits::Reason;
 use crate::compare::RaceFound;
@@ -84,14 +84,20 @@ fn verdicts(found: &Attribution) -> Vec<String> {
     entering.into_iter().chain(user_bound(found)).collect()
 }
 
-/// System calls are not the problem of a program that is in user mode most of the time.
+/// System calls are not the problem of a program that is in user mode most of the time that it had a CPU or was blocked: how long it
+/// waited for a CPU is others' doing.
 fn user_bound(found: &Attribution) -> Option<String> {
-    let user = found.time.parts.iter().find(|part| part.kind == PartKind::UserMode)?;
-    let share = user.seconds() / found.time.whole_s()?;
+    let part = |kind| found.time.parts.iter().find(|part| part.kind == kind).map_or(0.0, Part::seconds);
+    let waiting_s = part(PartKind::WaitingForCpu);
+    let share = part(PartKind::UserMode) / (found.time.whole_s()? - waiting_s);
     (share >= USER_BOUND).then(|| {
-        let of = if found.time.wall_s.is_some() { "wall" } else { "CPU" };
+        let of = match found.time.wall_s {
+            Some(_) if waiting_s > 0.0 => "wall time, without waiting for a CPU,",
+            Some(_) => "wall time",
+            None => "CPU time",
+        };
         format!(
-            "System calls are not the problem: {}% of the {of} time is user mode; 'perf record -g' shows its functions.",
+            "System calls are not the problem: {}% of the {of} is user mode; 'perf record -g' shows its functions.",
             percent(100.0 * share)
         )
     })
