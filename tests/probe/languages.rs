@@ -63,8 +63,9 @@ fn records(place: &Place, output: &Output, status: i32) -> Vec<Value> {
     json(output)["records"].as_array().unwrap().clone()
 }
 
+/// What was counted of a row that was measured: its net cost may be below nothing where other programs disturb the loop.
 fn entries(record: &Value) -> Entries {
-    assert!(record["median_ns"].as_f64().is_some_and(|median| median > 0.0), "{record:#}");
+    assert!(record["median_ns"].is_f64(), "{record:#}");
     assert_eq!(record["entries_status"], "verified", "{record:#}");
     serde_json::from_value(record["entries"].clone()).unwrap()
 }
