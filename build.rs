@@ -30,7 +30,15 @@ const NAMES: [&str; 9] = [
 ];
 
 fn main() {
-    for watched in ["probe", "languages", "environments", "studies", "published", "atlas", "src/probe_build.rs"] {
+    for watched in [
+        "probe",
+        "languages",
+        "environments",
+        "studies",
+        "published",
+        "atlas",
+        "src/probe_build.rs",
+    ] {
         println!("cargo::rerun-if-changed={watched}");
     }
     for variable in [WITHOUT_PROBE, DYNAMIC_CC] {
@@ -42,13 +50,24 @@ fn main() {
         println!("cargo::rustc-env=SYSCOST_COMPILER=none");
         return;
     }
-    let compiler = cc::Build::new().cargo_metadata(false).cargo_warnings(false).get_compiler();
+    let compiler = cc::Build::new()
+        .cargo_metadata(false)
+        .cargo_warnings(false)
+        .get_compiler();
     let is_static = is_static();
-    println!("cargo::rustc-env=SYSCOST_COMPILER={}{}", version(&compiler), if is_static { ", static" } else { "" });
+    println!(
+        "cargo::rustc-env=SYSCOST_COMPILER={}{}",
+        version(&compiler),
+        if is_static { ", static" } else { "" }
+    );
     let dynamic = dynamic_compiler().filter(|_| is_static);
     for program in all_programs(&out, is_static) {
         let own = compiler_command(&compiler, is_static && !program.is_dynamic);
-        let command = if program.is_dynamic { dynamic.clone().unwrap_or(own) } else { own };
+        let command = if program.is_dynamic {
+            dynamic.clone().unwrap_or(own)
+        } else {
+            own
+        };
         build(&command, &program, &out.join(program.name));
     }
 }
@@ -60,7 +79,10 @@ fn leave_empty(target: &Path) {
 }
 
 fn is_static() -> bool {
-    env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default().split(',').any(|feature| feature == "crt-static")
+    env::var("CARGO_CFG_TARGET_FEATURE")
+        .unwrap_or_default()
+        .split(',')
+        .any(|feature| feature == "crt-static")
 }
 
 fn all_programs(out: &Path, is_static: bool) -> Vec<Program> {
@@ -68,10 +90,16 @@ fn all_programs(out: &Path, is_static: bool) -> Vec<Program> {
     let mut all = programs("probe", &sources(), &out, is_static);
     if is_static {
         let probe = all.iter_mut().filter(|program| program.name == "probe");
-        probe.for_each(|probe| probe.arguments.push("-DSYSCOST_BRINGS_DYNAMIC_PROBE".into()));
+        probe.for_each(|probe| {
+            probe
+                .arguments
+                .push("-DSYSCOST_BRINGS_DYNAMIC_PROBE".into())
+        });
         all.extend(dynamic_probe("probe-dynamic", "probe", &sources(), &out));
         // Not every C library can be linked both ways.
-        all.iter_mut().filter(|program| program.is_dynamic).for_each(|program| program.optional = true);
+        all.iter_mut()
+            .filter(|program| program.is_dynamic)
+            .for_each(|program| program.optional = true);
     }
     all.extend([janitor(), confine(), launch()]);
     all
@@ -81,14 +109,26 @@ fn all_programs(out: &Path, is_static: bool) -> Vec<Program> {
 /// environments.
 fn janitor() -> Program {
     let arguments = words("-std=c11 -O2 -Wall -s probe/extra/janitor.c -lrt");
-    Program { name: "janitor", arguments, optional: false, is_dynamic: false }
+    Program {
+        name: "janitor",
+        arguments,
+        optional: false,
+        is_dynamic: false,
+    }
 }
 
 /// The launcher of environments. It is the same for all of them, since it runs on this system before it becomes the program.
 fn confine() -> Program {
-    let extra = ["confine", "filters", "landlock", "agent"].map(|name| format!("probe/extra/{name}.c")).join(" ");
+    let extra = ["confine", "filters", "landlock", "agent"]
+        .map(|name| format!("probe/extra/{name}.c"))
+        .join(" ");
     let arguments = words(&format!("-std=c11 -O2 -Wall -s {extra} probe/ground.c"));
-    Program { name: "confine", arguments, optional: false, is_dynamic: false }
+    Program {
+        name: "confine",
+        arguments,
+        optional: false,
+        is_dynamic: false,
+    }
 }
 
 /// What starts traced commands: without a C library where it makes its calls itself.
@@ -100,11 +140,19 @@ fn launch() -> Program {
         ""
     };
     let arguments = words(&format!("-std=c11 -O2 -Wall -s{bare} probe/extra/launch.c"));
-    Program { name: "launch", arguments, optional: false, is_dynamic: false }
+    Program {
+        name: "launch",
+        arguments,
+        optional: false,
+        is_dynamic: false,
+    }
 }
 
 fn sources() -> Vec<String> {
-    let mut files: Vec<String> = ["probe", "probe/ops"].iter().flat_map(|directory| c_files(directory)).collect();
+    let mut files: Vec<String> = ["probe", "probe/ops"]
+        .iter()
+        .flat_map(|directory| c_files(directory))
+        .collect();
     files.sort();
     files
 }
@@ -112,35 +160,58 @@ fn sources() -> Vec<String> {
 fn c_files(directory: &str) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("the probe's sources are in the package");
     let paths = entries.map(|entry| entry.expect("a readable directory entry").path());
-    paths.filter(|path| path.extension().is_some_and(|e| e == "c")).map(|path| path.display().to_string()).collect()
+    paths
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .map(|path| path.display().to_string())
+        .collect()
 }
 
 fn compiler_command(compiler: &cc::Tool, is_static: bool) -> Vec<String> {
-    let flag = is_static.then_some("-static").into_iter().map(str::to_string);
-    std::iter::once(compiler.path().display().to_string()).chain(flag).collect()
+    let flag = is_static
+        .then_some("-static")
+        .into_iter()
+        .map(str::to_string);
+    std::iter::once(compiler.path().display().to_string())
+        .chain(flag)
+        .collect()
 }
 
 fn dynamic_compiler() -> Option<Vec<String>> {
     let text = env::var(DYNAMIC_CC).ok()?;
-    Some(text.split_whitespace().map(str::to_string).collect::<Vec<_>>()).filter(|words| !words.is_empty())
+    Some(
+        text.split_whitespace()
+            .map(str::to_string)
+            .collect::<Vec<_>>(),
+    )
+    .filter(|words| !words.is_empty())
 }
 
 /// Not every system has a static libc: an optional program that cannot be built becomes an empty file, and the operations
 /// that need it report that.
 fn build(compiler: &[String], program: &Program, target: &Path) {
     let mut command = Command::new(&compiler[0]);
-    command.args(&compiler[1..]).args(&program.arguments).arg("-o").arg(target);
+    command
+        .args(&compiler[1..])
+        .args(&program.arguments)
+        .arg("-o")
+        .arg(target);
     let done = command.output();
-    let done = done.unwrap_or_else(|e| panic!("cannot start the C compiler: {e}; install one (gcc or clang)"));
+    let done = done
+        .unwrap_or_else(|e| panic!("cannot start the C compiler: {e}; install one (gcc or clang)"));
     match (done.status.success(), program.optional) {
         (true, _) => {}
         (false, true) => leave_empty(target),
-        (false, false) => panic!("{command:?} failed:\n{}", String::from_utf8_lossy(&done.stderr)),
+        (false, false) => panic!(
+            "{command:?} failed:\n{}",
+            String::from_utf8_lossy(&done.stderr)
+        ),
     }
 }
 
 fn version(compiler: &cc::Tool) -> String {
     let output = Command::new(compiler.path()).arg("--version").output();
-    let text = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
+    let text = output
+        .map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
+        .unwrap_or_default();
     text.lines().next().unwrap_or("unknown").to_string()
 }

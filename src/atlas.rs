@@ -9,6 +9,8 @@ mod order;
 
 pub use choice::Releases;
 pub use environment::{environment, environment_of};
-pub use files::{Atlas, kernel_path, read, read_kernel, read_steps, steps_path, write, write_about};
+pub use files::{
+    Atlas, kernel_path, read, read_kernel, read_steps, steps_path, write, write_about,
+};
 pub use neighbours::{Step, is_explained, is_step, neighbours, steps};
 pub use order::{are_alike, ends, series};

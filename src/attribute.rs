@@ -51,7 +51,9 @@ pub struct Attribution {
 
 /// Attributes `profile`. `costs` are unit costs of the machine that it is from, which those of `versus` are compared with.
 pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Attribution {
-    let null_ns = costs.and_then(|costs| costs.null_ns()).or(profile.null_call_ns);
+    let null_ns = costs
+        .and_then(|costs| costs.null_ns())
+        .or(profile.null_call_ns);
     let time = spent::spent(profile);
     Attribution {
         command: profile.command.clone(),

@@ -46,7 +46,11 @@ pub fn excerpt(text: &str, most: usize) -> String {
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_string(),
-        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+        Some(_) => text
+            .chars()
+            .take(most.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
     }
 }
 
@@ -54,7 +58,8 @@ pub fn cut(text: &str, most: usize) -> String {
 /// apostrophe in front. Numbers and a single sign do not. Line ends and tabs stay, since CSV can hold them.
 pub fn csv(cell: &str) -> String {
     const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
-    let is_formula = cell.starts_with(FORMULA) && cell.chars().nth(1).is_some() && cell.parse::<f64>().is_err();
+    let is_formula =
+        cell.starts_with(FORMULA) && cell.chars().nth(1).is_some() && cell.parse::<f64>().is_err();
     let stays = |c| matches!(c, '\n' | '\t');
     let text = cell.chars().map(|c| if stays(c) { c } else { shown(c) });
     is_formula.then_some('\'').into_iter().chain(text).collect()
@@ -86,7 +91,9 @@ fn is_markup(before: &str, c: char, rest: &str) -> bool {
         // Before a number it means "about".
         '~' => !rest.starts_with(|c: char| c.is_ascii_digit()),
         ':' => rest.starts_with("//"),
-        '.' => before.len() >= 3 && before.as_bytes()[before.len() - 3..].eq_ignore_ascii_case(b"www"),
+        '.' => {
+            before.len() >= 3 && before.as_bytes()[before.len() - 3..].eq_ignore_ascii_case(b"www")
+        }
         _ => false,
     }
 }
@@ -99,11 +106,17 @@ pub fn markdown_line(text: &str) -> String {
     let begins = match (rest.next(), rest.next()) {
         (Some('>'), _) => digits == 0,
         // A sign directly before a word or a number is not markup.
-        (Some(sign @ ('#' | '-' | '+')), next) => digits == 0 && next.is_none_or(|c| c == ' ' || c == sign),
+        (Some(sign @ ('#' | '-' | '+')), next) => {
+            digits == 0 && next.is_none_or(|c| c == ' ' || c == sign)
+        }
         (Some('.' | ')'), next) => digits > 0 && next.is_none_or(|c| c == ' '),
         _ => false,
     };
-    if begins { format!("{}\\{}", &text[..digits], &text[digits..]) } else { text }
+    if begins {
+        format!("{}\\{}", &text[..digits], &text[digits..])
+    } else {
+        text
+    }
 }
 
 /// For an element or a quoted attribute of HTML and SVG: the text cannot end either.
@@ -123,12 +136,19 @@ pub fn markup(text: &str, out: &mut String) {
 /// For the value of an OpenMetrics label: backslash, quote and line end are escaped, as in Prometheus' text format.
 pub fn label(value: &str) -> String {
     let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
-    escaped.split('\n').map(line).collect::<Vec<_>>().join("\\n")
+    escaped
+        .split('\n')
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\\n")
 }
 
 /// For a format that separates words by white space.
 pub fn word(text: &str) -> String {
-    line(text).chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect()
+    line(text)
+        .chars()
+        .map(|c| if c.is_whitespace() { '_' } else { c })
+        .collect()
 }
 
 #[cfg(test)]
@@ -149,16 +169,34 @@ mod tests {
 
     #[test]
     fn excerpts_and_cuts_are_bounded() {
-        assert_eq!([excerpt("a\u{1b}bc", 3), excerpt("abc", 3)], ["a\u{fffd}b...", "abc"]);
-        assert_eq!([cut("abcd", 4), cut("abcde", 4), cut("", 0)], ["abcd", "abc…", ""]);
+        assert_eq!(
+            [excerpt("a\u{1b}bc", 3), excerpt("abc", 3)],
+            ["a\u{fffd}b...", "abc"]
+        );
+        assert_eq!(
+            [cut("abcd", 4), cut("abcde", 4), cut("", 0)],
+            ["abcd", "abc…", ""]
+        );
     }
 
     #[test]
     fn cells_of_csv_are_no_formulas_and_numbers_stay() {
-        for formula in ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "+2: open +1"] {
+        for formula in [
+            "=1+1",
+            "+A1",
+            "-A1",
+            "@SUM(A1)",
+            "\t=1",
+            "\r=1",
+            "\n=1",
+            "＝1+1",
+            "+2: open +1",
+        ] {
             assert!(csv(formula).starts_with('\''), "{formula:?}");
         }
-        for text in ["-1.5", "+3", "-1e-9", "-inf", "-", "", "a=b", "1 .. 2", "a\n\tb"] {
+        for text in [
+            "-1.5", "+3", "-1e-9", "-inf", "-", "", "a=b", "1 .. 2", "a\n\tb",
+        ] {
             assert_eq!(csv(text), text);
         }
         assert_eq!(csv("a\u{1b}\u{202e}b\r"), "a\u{fffd}\u{fffd}b ");
@@ -168,10 +206,16 @@ mod tests {
     fn markdown_has_neither_links_nor_markup_of_others() {
         let written = [
             ("![x](http://x)", "!\\[x](http\\://x)"),
-            ("<b> &lt; a|b `c` *d* \\", "\\<b> \\&lt; a\\|b \\`c\\` \\*d\\* \\\\"),
+            (
+                "<b> &lt; a|b `c` *d* \\",
+                "\\<b> \\&lt; a\\|b \\`c\\` \\*d\\* \\\\",
+            ),
             ("www.x.y WWW.x", "www\\.x.y WWW\\.x"),
             ("me@x.org @me a @ b", "me`@`x.org `@`me a @ b"),
-            ("time.clock_gettime __x__ _exit", "time.clock_gettime \\_\\_x\\_\\_ \\_exit"),
+            (
+                "time.clock_gettime __x__ _exit",
+                "time.clock_gettime \\_\\_x\\_\\_ \\_exit",
+            ),
             ("~12/88 ~~x~~", "~12/88 \\~\\~x\\~\\~"),
             ("a\u{1b}\nb", "a\u{fffd} b"),
         ];
@@ -196,8 +240,14 @@ mod tests {
     #[test]
     fn markup_is_not_left() {
         let mut out = String::new();
-        markup("</script><img src=x onerror='a(\"b\")'>&\n\u{1b}\u{202e}", &mut out);
-        assert_eq!(out, "&lt;/script&gt;&lt;img src=x onerror=&#39;a(&quot;b&quot;)&#39;&gt;&amp; \u{fffd}\u{fffd}");
+        markup(
+            "</script><img src=x onerror='a(\"b\")'>&\n\u{1b}\u{202e}",
+            &mut out,
+        );
+        assert_eq!(
+            out,
+            "&lt;/script&gt;&lt;img src=x onerror=&#39;a(&quot;b&quot;)&#39;&gt;&amp; \u{fffd}\u{fffd}"
+        );
     }
 
     #[test]

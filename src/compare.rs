@@ -44,8 +44,8 @@ pub use derived::ComparedDerived;
 pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
 pub use machine::MachineChange;
 pub use profiles::{
-    Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo, ProfileRow, Quantity,
-    Span, compare_profiles,
+    Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo,
+    ProfileRow, Quantity, Span, compare_profiles,
 };
 pub use race::{Cause, CauseOf, Changed, InsideResult, RaceFound, RaceResult, Versus, race};
 pub use row::{ComparedRow, Key, area};
@@ -75,7 +75,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { baseline: 0, margin: MARGIN, selection: Selection::default(), order: Order::default() }
+        Options {
+            baseline: 0,
+            margin: MARGIN,
+            selection: Selection::default(),
+            order: Order::default(),
+        }
     }
 }
 
@@ -168,10 +173,19 @@ impl Comparison {
 
 /// Compares `columns`; without columns the comparison is empty.
 pub fn compare(columns: &[Column], options: &Options) -> Comparison {
-    let baseline = if options.baseline < columns.len() { options.baseline } else { 0 };
+    let baseline = if options.baseline < columns.len() {
+        options.baseline
+    } else {
+        0
+    };
     let apart = places::apart(columns, &options.selection);
-    let matching::Matched { mut rows, unsought } = matching::matched(columns, &options.selection, apart.is_some());
-    let is_elsewhere = |column: usize| apart.as_ref().is_some_and(|all| all[column] != all[baseline]);
+    let matching::Matched { mut rows, unsought } =
+        matching::matched(columns, &options.selection, apart.is_some());
+    let is_elsewhere = |column: usize| {
+        apart
+            .as_ref()
+            .is_some_and(|all| all[column] != all[baseline])
+    };
     let side = |(index, column)| Sides::of(column, &columns[baseline], is_elsewhere(index));
     let sides: Vec<Sides> = columns.iter().enumerate().map(side).collect();
     let reference = judge::reference(&sides, columns, baseline, options.margin);
@@ -179,8 +193,14 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let areas = areas::means(&rows, columns.len(), baseline);
     let derived = derived::beside(columns, &options.selection, apart.is_some());
     let mut cautions = cautions::cautions(columns, &rows, baseline, &reference);
-    cautions.splice(0..0, apart.map(|environments| Caution::OtherEnvironment { environments }));
-    cautions.extend((unsought > 0).then_some(Caution::Unsought { records: unsought, most: index::MOST_CANDIDATES }));
+    cautions.splice(
+        0..0,
+        apart.map(|environments| Caution::OtherEnvironment { environments }),
+    );
+    cautions.extend((unsought > 0).then_some(Caution::Unsought {
+        records: unsought,
+        most: index::MOST_CANDIDATES,
+    }));
     select::sort(&mut rows, options.order, baseline);
     Comparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
@@ -190,9 +210,17 @@ pub fn compare(columns: &[Column], options: &Options) -> Comparison {
         derived,
         areas,
         reference,
-        machine: sides.iter().enumerate().map(|(i, sides)| sides.change.filter(|_| i != baseline)).collect(),
+        machine: sides
+            .iter()
+            .enumerate()
+            .map(|(i, sides)| sides.change.filter(|_| i != baseline))
+            .collect(),
         cautions,
-        study: options.selection.study.as_ref().map(|study| study.view.clone()),
+        study: options
+            .selection
+            .study
+            .as_ref()
+            .map(|study| study.view.clone()),
         ..Comparison::default()
     }
 }

@@ -26,20 +26,39 @@ const REQUEST: Duration = Duration::from_micros(600);
 const MOST_NAMES: usize = 4;
 
 /// Counts what `offer` has, per iteration of a case, in about `long`.
-pub fn count(workers: &Workers, planned: &Planned, offer: &Offer, long: Duration) -> Result<Counters, Failure> {
+pub fn count(
+    workers: &Workers,
+    planned: &Planned,
+    offer: &Offer,
+    long: Duration,
+) -> Result<Counters, Failure> {
     let began = Instant::now();
-    let events: Vec<&Event> = offer.iter().filter(|(_, refused)| refused.is_ok()).map(|(event, _)| *event).collect();
+    let events: Vec<&Event> = offer
+        .iter()
+        .filter(|(_, refused)| refused.is_ok())
+        .map(|(event, _)| *event)
+        .collect();
     let mut counters = Counters::default();
     // What a starter starts need not be the process that does the work.
-    let launches =
-        if events.is_empty() || workers.environment(&planned.case.environment)?.has_starter() { 0 } else { LAUNCHES };
+    let launches = if events.is_empty()
+        || workers
+            .environment(&planned.case.environment)?
+            .has_starter()
+    {
+        0
+    } else {
+        LAUNCHES
+    };
     for launch in 0..launches {
         if launch >= FEWEST_LAUNCHES && began.elapsed() > long {
             break;
         }
         let counts = Worker::start(workers, planned, &events)?.launch(planned)?;
         for (event, count) in events.iter().zip(counts) {
-            counters.entry(event.name.to_string()).or_default().extend(count);
+            counters
+                .entry(event.name.to_string())
+                .or_default()
+                .extend(count);
         }
     }
     Ok(counters)
@@ -53,8 +72,10 @@ pub fn warning(offer: &Offer) -> Option<String> {
             reasons.entry(reason).or_default().push(event.name);
         }
     }
-    let reasons: Vec<String> =
-        reasons.iter().map(|(why, names)| format!("{}: {why}", some(names, MOST_NAMES))).collect();
+    let reasons: Vec<String> = reasons
+        .iter()
+        .map(|(why, names)| format!("{}: {why}", some(names, MOST_NAMES)))
+        .collect();
     (!reasons.is_empty()).then(|| format!("not counted: {}", reasons.join("; ")))
 }
 
@@ -68,13 +89,23 @@ struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     /// Counters are attached while the worker waits for its first line, so that they cover whatever it starts.
-    fn start(workers: &Workers, planned: &Planned, events: &[&'a Event]) -> Result<Worker<'a>, Failure> {
+    fn start(
+        workers: &Workers,
+        planned: &Planned,
+        events: &[&'a Event],
+    ) -> Result<Worker<'a>, Failure> {
         let mut child = workers.start(&planned.case, 0)?;
-        let attach = |event: &&'a Event| Ok((*event, Counter::attach(event, child.pid()).map_err(failed)?));
+        let attach =
+            |event: &&'a Event| Ok((*event, Counter::attach(event, child.pid()).map_err(failed)?));
         let counters = events.iter().map(attach).collect::<Result<_, Failure>>()?;
         child.send(&Workers::greeting(&planned.case))?;
         child.ready(workers.timeout)?;
-        Ok(Worker { child, counters, timeout: workers.timeout, native: planned.case.language.is_none() })
+        Ok(Worker {
+            child,
+            counters,
+            timeout: workers.timeout,
+            native: planned.case.language.is_none(),
+        })
     }
 
     /// The count of each event; `None` where it could not be counted.
@@ -82,7 +113,9 @@ impl<'a> Worker<'a> {
         let more = step(planned, REQUEST, &mut |n| self.request(0, n))?;
         let mut counts = Vec::new();
         for event in 0..self.counters.len() {
-            let pairs = (0..PAIRS).map(|_| self.pair(event, more)).collect::<Result<Vec<_>, _>>()?;
+            let pairs = (0..PAIRS)
+                .map(|_| self.pair(event, more))
+                .collect::<Result<Vec<_>, _>>()?;
             counts.push(per_iteration(&pairs, more, self.counters[event].0));
         }
         Ok(counts)
@@ -115,7 +148,9 @@ impl<'a> Worker<'a> {
         }
         wait_until_asleep(self.child.pid());
         let after = self.counters[event].1.read().map_err(failed)?;
-        Ok(after.zip(before).map(|(after, before)| after.wrapping_sub(before)))
+        Ok(after
+            .zip(before)
+            .map(|(after, before)| after.wrapping_sub(before)))
     }
 }
 
@@ -139,9 +174,18 @@ mod tests {
     #[test]
     fn what_does_not_grow_with_n_cancels_and_what_stays_at_0_is_not_believed() {
         let pair = Some([5000 + 274, 5000 + 274 * 65]);
-        assert_eq!(per_iteration(&[pair, None, pair], 64, &EVENTS[0]), Some(274.0));
+        assert_eq!(
+            per_iteration(&[pair, None, pair], 64, &EVENTS[0]),
+            Some(274.0)
+        );
         assert_eq!(per_iteration(&[None], 64, &EVENTS[0]), None);
-        let misses = EVENTS.iter().find(|event| event.name == "branch-misses").unwrap();
-        assert_eq!([&EVENTS[0], misses].map(|event| per_iteration(&[Some([0, 0])], 64, event)), [None, Some(0.0)]);
+        let misses = EVENTS
+            .iter()
+            .find(|event| event.name == "branch-misses")
+            .unwrap();
+        assert_eq!(
+            [&EVENTS[0], misses].map(|event| per_iteration(&[Some([0, 0])], 64, event)),
+            [None, Some(0.0)]
+        );
     }
 }

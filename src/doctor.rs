@@ -42,16 +42,24 @@ const LOOKS: &[(&str, Look)] = &[
 
 pub fn findings(host: &Host, checks: &Checks) -> Vec<Finding> {
     let taxes = host.taxes.iter().map(tax::finding);
-    let looks = LOOKS
-        .iter()
-        .filter_map(|(subject, look)| Some(Finding { subject: subject.to_string(), ..look(host, checks)? }));
+    let looks = LOOKS.iter().filter_map(|(subject, look)| {
+        Some(Finding {
+            subject: subject.to_string(),
+            ..look(host, checks)?
+        })
+    });
     let mut all: Vec<Finding> = taxes.chain(looks).collect();
     all.sort_by_key(|finding| finding.state);
     all
 }
 
 pub fn verdict(findings: &[Finding]) -> String {
-    let count = |state: State| findings.iter().filter(|finding| finding.state == state).count();
+    let count = |state: State| {
+        findings
+            .iter()
+            .filter(|finding| finding.state == state)
+            .count()
+    };
     let spoils = match count(State::Spoils) {
         0 => "Nothing seen here spoils measurements".to_string(),
         1 => "1 thing spoils measurements here".to_string(),
@@ -109,36 +117,83 @@ mod tests {
 
     fn virtual_machine(host: &mut Host) {
         let hypervisor = Some("kvm".to_string());
-        *host = Host { hypervisor, governor: None, turbo: None, frequency_mhz: None, ..std::mem::take(host) };
+        *host = Host {
+            hypervisor,
+            governor: None,
+            turbo: None,
+            frequency_mhz: None,
+            ..std::mem::take(host)
+        };
     }
 
     /// A subject, what is otherwise than on the quiet machine, and the state and the beginning of what is found; none if it is silent.
-    type Row = (&'static str, fn(&mut Host, &mut Checks), Option<(State, &'static str)>);
+    type Row = (
+        &'static str,
+        fn(&mut Host, &mut Checks),
+        Option<(State, &'static str)>,
+    );
 
     const ROWS: &[Row] = &[
-        ("clock source", |host, _| host.clock_source = Some("kvm-clock".into()), Some((State::Good, "kvm-clock"))),
-        ("clock source", |host, _| host.clock_source = Some("acpi_pm".into()), Some((State::Spoils, "acpi_pm"))),
-        ("clock source", |host, _| host.clock_source = Some("xen".into()), Some((State::Notice, "xen"))),
+        (
+            "clock source",
+            |host, _| host.clock_source = Some("kvm-clock".into()),
+            Some((State::Good, "kvm-clock")),
+        ),
+        (
+            "clock source",
+            |host, _| host.clock_source = Some("acpi_pm".into()),
+            Some((State::Spoils, "acpi_pm")),
+        ),
+        (
+            "clock source",
+            |host, _| host.clock_source = Some("xen".into()),
+            Some((State::Notice, "xen")),
+        ),
         ("clock reading", |host, _| host.clock_cost_ns = None, None),
-        ("clock reading", |host, _| host.clock_cost_ns = Some(900.0), Some((State::Notice, "costs 900 ns"))),
+        (
+            "clock reading",
+            |host, _| host.clock_cost_ns = Some(900.0),
+            Some((State::Notice, "costs 900 ns")),
+        ),
         (
             "mitigations",
             |host, _| {
-                host.mitigations =
-                    ["meltdown: Mitigation: PTI", "mds: Vulnerable: no microcode"].map(str::to_string).to_vec();
+                host.mitigations = ["meltdown: Mitigation: PTI", "mds: Vulnerable: no microcode"]
+                    .map(str::to_string)
+                    .to_vec();
             },
             Some((State::Notice, "mitigated: meltdown; vulnerable: mds")),
         ),
-        ("limits", |host, _| host.limits = small_limits(), Some((State::Notice, "nofile 256"))),
+        (
+            "limits",
+            |host, _| host.limits = small_limits(),
+            Some((State::Notice, "nofile 256")),
+        ),
         (
             "limits",
             |host, _| (host.limits, host.user) = (small_limits(), Some("user".into())),
             Some((State::Notice, "nofile 256, memlock 65536")),
         ),
-        ("file system", |host, _| host.file_system = Some("tmpfs".into()), Some((State::Notice, "tmpfs"))),
-        ("load", |host, _| host.load_1min = Some(1.0), Some((State::Good, "1.00 over the last minute on 8 CPUs"))),
-        ("load", |host, _| host.load_1min = Some(3.0), Some((State::Notice, "3.00"))),
-        ("load", |host, _| host.load_1min = Some(8.0), Some((State::Spoils, "8.00"))),
+        (
+            "file system",
+            |host, _| host.file_system = Some("tmpfs".into()),
+            Some((State::Notice, "tmpfs")),
+        ),
+        (
+            "load",
+            |host, _| host.load_1min = Some(1.0),
+            Some((State::Good, "1.00 over the last minute on 8 CPUs")),
+        ),
+        (
+            "load",
+            |host, _| host.load_1min = Some(3.0),
+            Some((State::Notice, "3.00")),
+        ),
+        (
+            "load",
+            |host, _| host.load_1min = Some(8.0),
+            Some((State::Spoils, "8.00")),
+        ),
         ("stolen time", |_, _| {}, None),
         (
             "stolen time",
@@ -153,44 +208,92 @@ mod tests {
             },
             Some((State::Spoils, "9.0% of CPU time over the run")),
         ),
-        ("CPU quota", |_, checks| checks.cpu_quota = Some(0.5), Some((State::Spoils, "0.50 CPUs"))),
-        ("CPU quota", |_, checks| checks.cpu_quota = Some(2.0), Some((State::Notice, "2.00 CPUs"))),
-        ("processors", |host, _| host.cpus_allowed = Some(1), Some((State::Spoils, "1 of 8 permitted"))),
+        (
+            "CPU quota",
+            |_, checks| checks.cpu_quota = Some(0.5),
+            Some((State::Spoils, "0.50 CPUs")),
+        ),
+        (
+            "CPU quota",
+            |_, checks| checks.cpu_quota = Some(2.0),
+            Some((State::Notice, "2.00 CPUs")),
+        ),
+        (
+            "processors",
+            |host, _| host.cpus_allowed = Some(1),
+            Some((State::Spoils, "1 of 8 permitted")),
+        ),
         (
             "frequency",
             |host, checks| {
                 virtual_machine(host);
                 checks.nominal_mhz = Some(2596.094);
             },
-            Some((State::Notice, "unknown in this VM (nominal 2596 MHz), governor and turbo too")),
+            Some((
+                State::Notice,
+                "unknown in this VM (nominal 2596 MHz), governor and turbo too",
+            )),
         ),
         ("governor", |host, _| virtual_machine(host), None),
         ("turbo", |host, _| virtual_machine(host), None),
-        ("governor", |host, _| host.governor = Some("powersave".into()), Some((State::Spoils, "powersave"))),
-        ("turbo", |host, _| host.turbo = Some(true), Some((State::Notice, "on"))),
+        (
+            "governor",
+            |host, _| host.governor = Some("powersave".into()),
+            Some((State::Spoils, "powersave")),
+        ),
+        (
+            "turbo",
+            |host, _| host.turbo = Some(true),
+            Some((State::Notice, "on")),
+        ),
         (
             "kernel entries",
             |_, checks| checks.ptrace_allowed = Err("Operation not permitted".into()),
             Some((State::Forbidden, "Operation not permitted")),
         ),
-        ("C compiler", |_, checks| checks.cc = None, Some((State::Notice, "none found"))),
+        (
+            "C compiler",
+            |_, checks| checks.cc = None,
+            Some((State::Notice, "none found")),
+        ),
         (
             "hardware counters",
             |_, checks| checks.counters[0].1 = Err("this machine does not offer it".into()),
             Some((State::Notice, "this machine does not offer it")),
         ),
-        ("BPF programs", |host, _| host.taxes = vec![tax("BPF programs")], Some((State::Spoils, "x"))),
-        ("new", |host, _| host.taxes = vec![tax("new")], Some((State::Notice, "x"))),
+        (
+            "BPF programs",
+            |host, _| host.taxes = vec![tax("BPF programs")],
+            Some((State::Spoils, "x")),
+        ),
+        (
+            "new",
+            |host, _| host.taxes = vec![tax("new")],
+            Some((State::Notice, "x")),
+        ),
         ("taxes", |host, _| host.taxes = vec![tax("new")], None),
-        ("taxes", |_, checks| checks.tracing_visible = false, Some((State::Notice, "none seen"))),
+        (
+            "taxes",
+            |_, checks| checks.tracing_visible = false,
+            Some((State::Notice, "none seen")),
+        ),
     ];
 
     fn small_limits() -> Vec<String> {
-        ["nofile 256 1024", "memlock 65536 65536", "nproc unlimited unlimited"].map(str::to_string).to_vec()
+        [
+            "nofile 256 1024",
+            "memlock 65536 65536",
+            "nproc unlimited unlimited",
+        ]
+        .map(str::to_string)
+        .to_vec()
     }
 
     fn tax(kind: &str) -> Tax {
-        Tax { kind: kind.to_string(), detail: "x".to_string() }
+        Tax {
+            kind: kind.to_string(),
+            detail: "x".to_string(),
+        }
     }
 
     fn found(change: fn(&mut Host, &mut Checks)) -> Vec<Finding> {
@@ -205,7 +308,9 @@ mod tests {
             let all = found(*change);
             let own = all.iter().find(|finding| finding.subject == *subject);
             let is_expected = match (own, expected) {
-                (Some(own), Some((state, found))) => own.state == *state && own.found.starts_with(found),
+                (Some(own), Some((state, found))) => {
+                    own.state == *state && own.found.starts_with(found)
+                }
                 (own, expected) => own.is_none() && expected.is_none(),
             };
             assert!(is_expected, "{subject}: {expected:?}, found {own:?}");
@@ -229,17 +334,38 @@ mod tests {
     fn what_is_not_good_has_advice_and_comes_first() {
         let all = found(|host, _| *host = Host::default());
         assert!(all.is_sorted_by_key(|finding| finding.state));
-        assert!(all.iter().all(|finding| (finding.state == State::Good) == finding.advice.is_empty()), "{all:?}");
+        assert!(
+            all.iter()
+                .all(|finding| (finding.state == State::Good) == finding.advice.is_empty()),
+            "{all:?}"
+        );
     }
 
     #[test]
     fn the_verdict_counts() {
         let all = found(|_, _| {});
-        assert!(all.iter().all(|finding| finding.state == State::Good), "{all:?}");
+        assert!(
+            all.iter().all(|finding| finding.state == State::Good),
+            "{all:?}"
+        );
         assert_eq!(verdict(&all), "Nothing seen here spoils measurements.");
-        let finding = |state| Finding { subject: "x".into(), state, found: "y".into(), advice: "z".into() };
-        let states = [State::Spoils, State::Spoils, State::Forbidden, State::Notice, State::Good];
+        let finding = |state| Finding {
+            subject: "x".into(),
+            state,
+            found: "y".into(),
+            advice: "z".into(),
+        };
+        let states = [
+            State::Spoils,
+            State::Spoils,
+            State::Forbidden,
+            State::Notice,
+            State::Good,
+        ];
         let said = verdict(&states.map(finding));
-        assert_eq!(said, "2 things spoil measurements here; 1 not permitted; 1 notice.");
+        assert_eq!(
+            said,
+            "2 things spoil measurements here; 1 not permitted; 1 notice."
+        );
     }
 }

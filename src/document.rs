@@ -25,9 +25,16 @@ pub enum Block {
     /// A table whose last columns continue below it on narrow screens.
     Pages(Table),
     /// Lines of code or of drawings, which do not wrap.
-    Code { title: String, language: &'static str, lines: Vec<String> },
+    Code {
+        title: String,
+        language: &'static str,
+        lines: Vec<String>,
+    },
     /// Names in each other, each with a number for every title.
-    Tree { titles: Vec<&'static str>, branches: Vec<Branch> },
+    Tree {
+        titles: Vec<&'static str>,
+        branches: Vec<Branch>,
+    },
     /// Lines below the tables: what they mean, what was left out.
     Notes(Vec<String>),
 }
@@ -47,7 +54,11 @@ pub struct Branch {
 impl Block {
     /// Lines that do not wrap, without a title.
     pub fn drawn(lines: Vec<String>) -> Block {
-        Block::Code { title: String::new(), language: "text", lines }
+        Block::Code {
+            title: String::new(),
+            language: "text",
+            lines,
+        }
     }
 }
 
@@ -61,12 +72,18 @@ pub struct Document {
 
 impl From<Table> for Document {
     fn from(table: Table) -> Document {
-        Document { records: table.records().clone(), blocks: vec![Block::Table(table)] }
+        Document {
+            records: table.records().clone(),
+            blocks: vec![Block::Table(table)],
+        }
     }
 }
 
 impl From<Block> for Document {
     fn from(block: Block) -> Document {
-        Document { blocks: vec![block], ..Document::default() }
+        Document {
+            blocks: vec![block],
+            ..Document::default()
+        }
     }
 }

@@ -46,19 +46,33 @@ pub struct Member<'a> {
 impl Family<'_> {
     /// Whether any strategy has enough values for a table by parameter to say more than the run's table.
     pub fn is_worth_a_table(&self) -> bool {
-        self.members.iter().any(|member| member.series.points.len() >= 3)
+        self.members
+            .iter()
+            .any(|member| member.series.points.len() >= 3)
     }
 }
 
 pub fn families(run: &Run) -> Vec<Family<'_>> {
     // No cost is a line over what was displaced: it rises where a cache ends.
-    let all = series::series(run).into_iter().filter(|series| series.parameter != COLD);
+    let all = series::series(run)
+        .into_iter()
+        .filter(|series| series.parameter != COLD);
     let by_parameter = grouped(all.map(|series| (series.parameter.clone(), series)));
-    by_parameter.into_iter().map(|(parameter, series)| family(parameter, series)).collect()
+    by_parameter
+        .into_iter()
+        .map(|(parameter, series)| family(parameter, series))
+        .collect()
 }
 
 fn family(parameter: String, series: Vec<Series<'_>>) -> Family<'_> {
     let pairs = crossover::compare(&series);
-    let members = series.into_iter().map(|series| Member { model: cost_model::fit(&series.points), series });
-    Family { parameter, members: members.collect(), pairs }
+    let members = series.into_iter().map(|series| Member {
+        model: cost_model::fit(&series.points),
+        series,
+    });
+    Family {
+        parameter,
+        members: members.collect(),
+        pairs,
+    }
 }

@@ -20,7 +20,12 @@ pub fn programs(probe: &str, sources: &[String], out: &str, is_static: bool) -> 
         // Linked into the probe: calls that go through the PLT elsewhere are direct here.
         let cross = cross(probe);
         let arguments = [words(MAIN), sources.to_vec(), vec![cross], words(LIBRARIES)].concat();
-        programs.push(Program { name: "probe", arguments, optional: false, is_dynamic: false });
+        programs.push(Program {
+            name: "probe",
+            arguments,
+            optional: false,
+            is_dynamic: false,
+        });
     } else {
         programs.extend(dynamic_probe("probe", probe, sources, out));
     }
@@ -33,27 +38,65 @@ const LIBRARIES: &str = "-pthread -lrt";
 /// What operations start.
 fn companions(probe: &str) -> Vec<Program> {
     let tiny = format!("{probe}/extra/tiny.c");
-    let bare = [words("-nostdlib -static -s"), vec![format!("{probe}/extra/bare.c")]].concat();
+    let bare = [
+        words("-nostdlib -static -s"),
+        vec![format!("{probe}/extra/bare.c")],
+    ]
+    .concat();
     let tiny_static = [words("-O2 -static -s"), vec![tiny.clone()]].concat();
     let tiny_dynamic = [words("-O2 -s"), vec![tiny]].concat();
     vec![
-        Program { name: "tiny-static", arguments: tiny_static, optional: true, is_dynamic: false },
-        Program { name: "bare", arguments: bare, optional: true, is_dynamic: false },
-        Program { name: "tiny-dynamic", arguments: tiny_dynamic, optional: false, is_dynamic: true },
+        Program {
+            name: "tiny-static",
+            arguments: tiny_static,
+            optional: true,
+            is_dynamic: false,
+        },
+        Program {
+            name: "bare",
+            arguments: bare,
+            optional: true,
+            is_dynamic: false,
+        },
+        Program {
+            name: "tiny-dynamic",
+            arguments: tiny_dynamic,
+            optional: false,
+            is_dynamic: true,
+        },
     ]
 }
 
 /// A probe that is linked dynamically, called `name`, after the library that it is linked with.
-pub fn dynamic_probe(name: &'static str, probe: &str, sources: &[String], out: &str) -> Vec<Program> {
+pub fn dynamic_probe(
+    name: &'static str,
+    probe: &str,
+    sources: &[String],
+    out: &str,
+) -> Vec<Program> {
     let library = [words("-O2 -fPIC -shared"), vec![cross(probe)]].concat();
     let mut main = [words(MAIN), sources.to_vec()].concat();
-    main.extend([format!("-L{out}"), "-lsyscost_cross".into(), "-Wl,-rpath,$ORIGIN".into()]);
+    main.extend([
+        format!("-L{out}"),
+        "-lsyscost_cross".into(),
+        "-Wl,-rpath,$ORIGIN".into(),
+    ]);
     // All calls bound at start-up: otherwise every child of fork() looks up _exit() again, a fifth of its cost.
     main.push("-Wl,-z,now".into());
     main.extend(words(LIBRARIES));
     vec![
-        Program { name: "libsyscost_cross.so", arguments: library, optional: false, is_dynamic: true },
-        Program { name, arguments: main, optional: false, is_dynamic: true },
+        Program {
+            name: "libsyscost_cross.so",
+            arguments: library,
+            optional: false,
+            is_dynamic: true,
+        },
+        Program {
+            name,
+            arguments: main,
+            optional: false,
+            is_dynamic: true,
+        },
     ]
 }
 

@@ -58,16 +58,28 @@ const RARE: u32 = 10;
 pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<Proof, Failure> {
     let environment = workers.environment(&planned.case.environment)?;
     if environment.is_guest || environment.unverified.is_some() {
-        let reason = environment.unverified.unwrap_or("it is in a machine of its own".to_string());
+        let reason = environment
+            .unverified
+            .unwrap_or("it is in a machine of its own".to_string());
         return Ok(Proof::none(&reason));
     }
-    workers.placement.on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned, request)))
+    workers
+        .placement
+        .on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned, request)))
 }
 
 /// The same where this process cannot trace: `request` runs a batch of n iterations and counts the kernel entries meanwhile.
-pub fn prove_by(planned: &Planned, mut request: impl FnMut(u64) -> Result<Counts, Failure>) -> Result<Proof, Failure> {
+pub fn prove_by(
+    planned: &Planned,
+    mut request: impl FnMut(u64) -> Result<Counts, Failure>,
+) -> Result<Proof, Failure> {
     // The fewest iterations will do: nothing else runs there that could disturb.
-    until_as_declared(|| Ok(judge(per_iteration(planned, Duration::ZERO, &mut request)?, planned)))
+    until_as_declared(|| {
+        Ok(judge(
+            per_iteration(planned, Duration::ZERO, &mut request)?,
+            planned,
+        ))
+    })
 }
 
 fn until_as_declared(mut count: impl FnMut() -> Result<Proof, Failure>) -> Result<Proof, Failure> {
@@ -98,28 +110,51 @@ fn count_entries(workers: &Workers, planned: &Planned, long: Duration) -> Result
     }
     let reply_pipe = child.reply_pipe().filter(|_| !environment.relays);
     if reply_pipe.is_none() && planned.case.language.is_some() {
-        return Ok(Proof::none("it is not known where the program's loop replies"));
+        return Ok(Proof::none(
+            "it is not known where the program's loop replies",
+        ));
     }
     let tracer = match EntryCounter::attach(child.pid(), reply_pipe) {
         Ok(tracer) => tracer,
         Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
     };
-    let mut pass = Pass { watchdog, child, tracer, timeout: workers.timeout };
-    let begun = if starter { Ok(()) } else { pass.begin(&greeting) };
+    let mut pass = Pass {
+        watchdog,
+        child,
+        tracer,
+        timeout: workers.timeout,
+    };
+    let begun = if starter {
+        Ok(())
+    } else {
+        pass.begin(&greeting)
+    };
     let total = begun.and_then(|()| {
         let total = per_iteration(planned, long, |n| pass.request(n))?;
         // The threads of a language's runtime make calls of their own now and then.
         let is_silent = total.total() == 0.0 && planned.case.language.is_none();
-        if is_silent { rare(planned.limit, long * RARE, |n| pass.request(n)) } else { Ok(total) }
+        if is_silent {
+            rare(planned.limit, long * RARE, |n| pass.request(n))
+        } else {
+            Ok(total)
+        }
     });
-    let proof = judge(total.map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?, planned);
+    let proof = judge(
+        total.map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?,
+        planned,
+    );
     let entries = proof.entries.as_ref();
-    let returned = entries.map(|entries| pass.tracer.returned().of(entries.names())).unwrap_or_default();
+    let returned = entries
+        .map(|entries| pass.tracer.returned().of(entries.names()))
+        .unwrap_or_default();
     Ok(Proof { returned, ..proof })
 }
 
 fn ended(errno: &dyn std::fmt::Display) -> Failure {
-    Failure::new(FailureKind::Crashed, format!("the traced probe ended: {errno}"))
+    Failure::new(
+        FailureKind::Crashed,
+        format!("the traced probe ended: {errno}"),
+    )
 }
 
 struct Pass {
@@ -160,21 +195,43 @@ fn judge(total: Entries, planned: &Planned) -> Proof {
     let prepared = planned.prepares.exact_counts(&params);
     let timed: Entries = total
         .iter()
-        .map(|(name, count)| (name.to_string(), (count - prepared.get(name).copied().unwrap_or(0.0)).max(0.0)))
+        .map(|(name, count)| {
+            (
+                name.to_string(),
+                (count - prepared.get(name).copied().unwrap_or(0.0)).max(0.0),
+            )
+        })
         .collect();
-    let unlike = planned.enters.as_ref().filter(|declared| !declared.matches(&timed, &params));
-    let warning = unlike.map(|declared| format!("kernel entries are {timed}, declared are {declared}"));
-    Proof { warning, ..verified(timed) }
+    let unlike = planned
+        .enters
+        .as_ref()
+        .filter(|declared| !declared.matches(&timed, &params));
+    let warning =
+        unlike.map(|declared| format!("kernel entries are {timed}, declared are {declared}"));
+    Proof {
+        warning,
+        ..verified(timed)
+    }
 }
 
 fn verified(entries: Entries) -> Proof {
-    Proof { entries: Some(entries), status: EntriesStatus::Verified, ..Proof::none("") }
+    Proof {
+        entries: Some(entries),
+        status: EntriesStatus::Verified,
+        ..Proof::none("")
+    }
 }
 
 /// What an earlier run counted, if it is what the operation declares; what is not is counted again.
 pub fn known(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<Proof> {
-    let is_declared = planned.enters.as_ref()?.matches(entries, &planned.case.effective_params());
-    is_declared.then(|| Proof { counted_unix_s: Some(unix_s), ..verified(entries.clone()) })
+    let is_declared = planned
+        .enters
+        .as_ref()?
+        .matches(entries, &planned.case.effective_params());
+    is_declared.then(|| Proof {
+        counted_unix_s: Some(unix_s),
+        ..verified(entries.clone())
+    })
 }
 
 /// Kills a traced probe that hangs or whose run is interrupted, which also ends the wait for its stops. It must be dropped
@@ -188,21 +245,37 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(crate) fn start(group: u32, timeout: Duration, interrupt: &Interrupt) -> io::Result<Watchdog> {
+    pub(crate) fn start(
+        group: u32,
+        timeout: Duration,
+        interrupt: &Interrupt,
+    ) -> io::Result<Watchdog> {
         let (done, waiting) = mpsc::channel();
         let interrupt = interrupt.clone();
         let deadline = Instant::now() + timeout;
         let reason = Arc::new(OnceLock::new());
         let said = Arc::clone(&reason);
         let watch = move || {
-            while waiting.recv_timeout(Duration::from_millis(50)) == Err(mpsc::RecvTimeoutError::Timeout) {
+            while waiting.recv_timeout(Duration::from_millis(50))
+                == Err(mpsc::RecvTimeoutError::Timeout)
+            {
                 if interrupt.is_set() || Instant::now() > deadline {
-                    said.get_or_init(|| if interrupt.is_set() { Failure::interrupted() } else { hangs(timeout) });
+                    said.get_or_init(|| {
+                        if interrupt.is_set() {
+                            Failure::interrupted()
+                        } else {
+                            hangs(timeout)
+                        }
+                    });
                     return kill_group(group);
                 }
             }
         };
-        Ok(Watchdog { reason, done: Some(done), thread: Some(threads::start(watch)?) })
+        Ok(Watchdog {
+            reason,
+            done: Some(done),
+            thread: Some(threads::start(watch)?),
+        })
     }
 
     fn reason(&self) -> Option<Failure> {
@@ -212,7 +285,9 @@ impl Watchdog {
 
 fn hangs(timeout: Duration) -> Failure {
     let seconds = timeout.as_secs_f64();
-    let text = format!("counting its kernel entries took longer than {seconds:.0} s: stopped (--timeout allows more)");
+    let text = format!(
+        "counting its kernel entries took longer than {seconds:.0} s: stopped (--timeout allows more)"
+    );
     Failure::new(FailureKind::Timeout, text)
 }
 

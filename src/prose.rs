@@ -6,7 +6,12 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// `a, b and 3 more`: the first `most` names, and the number of the others. Empty for none.
 pub fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
-    let shown = names.iter().take(most).map(AsRef::as_ref).collect::<Vec<&str>>().join(", ");
+    let shown = names
+        .iter()
+        .take(most)
+        .map(AsRef::as_ref)
+        .collect::<Vec<&str>>()
+        .join(", ");
     match names.len().saturating_sub(most) {
         0 => shown,
         more => format!("{shown} and {more} more"),
@@ -47,7 +52,10 @@ pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> Vec<String>
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
-    textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
+    textwrap::wrap(text, options)
+        .into_iter()
+        .map(|line| line.into_owned())
+        .collect()
 }
 
 #[cfg(test)]
@@ -56,7 +64,10 @@ mod tests {
 
     #[test]
     fn the_first_names_are_shown_and_the_others_counted() {
-        assert_eq!([some(&["a", "b", "c"], 3), some(&["a", "b", "c"], 1)], ["a, b, c", "a and 2 more"]);
+        assert_eq!(
+            [some(&["a", "b", "c"], 3), some(&["a", "b", "c"], 1)],
+            ["a, b, c", "a and 2 more"]
+        );
         assert_eq!(some::<String>(&[], 3), "");
     }
 
@@ -64,15 +75,30 @@ mod tests {
     fn nouns_are_as_many_as_their_number_says() {
         let files = [0, 1, 2].map(|number| counted(number, "file"));
         assert_eq!(files, ["0 files", "1 file", "2 files"]);
-        assert_eq!([0.5, 1.0].map(|number| plural(number, "page fault")), ["page faults", "page fault"]);
-        assert_eq!(["process", "switch", "path"].map(|noun| plural(2, noun)), ["processes", "switches", "paths"]);
+        assert_eq!(
+            [0.5, 1.0].map(|number| plural(number, "page fault")),
+            ["page faults", "page fault"]
+        );
+        assert_eq!(
+            ["process", "switch", "path"].map(|noun| plural(2, noun)),
+            ["processes", "switches", "paths"]
+        );
     }
 
     #[test]
     fn lines_break_between_words_only() {
-        assert_eq!(wrapped("one two three", 12, "    ", "      "), ["    one two", "      three"]);
-        assert_eq!(wrapped("clock_nanosleep-absolute x1", 10, "", "  "), ["clock_nanosleep-absolute", "  x1"]);
-        assert_eq!(wrapped("  an indent stays", usize::MAX, "", ""), ["  an indent stays"]);
+        assert_eq!(
+            wrapped("one two three", 12, "    ", "      "),
+            ["    one two", "      three"]
+        );
+        assert_eq!(
+            wrapped("clock_nanosleep-absolute x1", 10, "", "  "),
+            ["clock_nanosleep-absolute", "  x1"]
+        );
+        assert_eq!(
+            wrapped("  an indent stays", usize::MAX, "", ""),
+            ["  an indent stays"]
+        );
         assert_eq!(wrapped("", 10, "", "  "), [""]);
     }
 }

@@ -13,13 +13,22 @@ pub const TIME: Duration = Duration::from_millis(200);
 const MOST_CALLS: u64 = 1_000_000_000;
 
 /// Times single calls of `planned`, for at most `time`, in whole milliseconds.
-pub fn time_singles(workers: &Workers, planned: &Planned, time: Duration) -> Result<SingleCalls, Failure> {
+pub fn time_singles(
+    workers: &Workers,
+    planned: &Planned,
+    time: Duration,
+) -> Result<SingleCalls, Failure> {
     if planned.case.language.is_some() {
-        let text = "calls of snippets are not timed one by one: their loop has no place for a clock";
+        let text =
+            "calls of snippets are not timed one by one: their loop has no place for a clock";
         return Err(Failure::new(FailureKind::Unsupported, text));
     }
     // Work in user mode has no tail of its own: it shows what the machine does to any call, and uses all of the time for it.
-    let calls = if planned.case.is_plain(SPIN) { MOST_CALLS } else { CALLS };
+    let calls = if planned.case.is_plain(SPIN) {
+        MOST_CALLS
+    } else {
+        CALLS
+    };
     let (mut child, _) = workers.start_ready(&planned.case, 0)?;
     child.singles(calls, time, workers.timeout)
 }

@@ -20,7 +20,11 @@ pub fn split(workers: &Workers, planned: &Planned, time: Duration) -> Option<Mod
 
 fn can_be_sampled(planned: &Planned) -> bool {
     let traits = planned.traits;
-    planned.case.language.is_none() && !planned.adds_processes && !traits.switches && !traits.children && !traits.faults
+    planned.case.language.is_none()
+        && !planned.adds_processes
+        && !traits.switches
+        && !traits.children
+        && !traits.faults
 }
 
 fn sample(workers: &Workers, planned: &Planned, time: Duration) -> Result<ModeSamples, Failure> {

@@ -23,8 +23,8 @@ pub use warning::{RunWarning, StateChange, Warning};
 
 use crate::derive::{MOST_ROWS, derive};
 use crate::model::{
-    self, Case, Counted, EMPTY_CALL, EntriesStatus, Failure, FailureKind, Measurement, Nanos, Outcome, REFERENCE,
-    Record, Role, Run, SPIN, StudyView,
+    self, Case, Counted, EMPTY_CALL, EntriesStatus, Failure, FailureKind, Measurement, Nanos,
+    Outcome, REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
 use crate::stats::{self, Estimate, Launches, Side, Speed, UserShare};
 use cold::ColdRatios;
@@ -36,18 +36,36 @@ use std::ops::Range;
 fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
     let (range, change) = steady_range(run);
     let derived = derive(study, run, &range);
-    let recorded = run.warnings.iter().cloned().map(|text| RunWarning::Recorded { text });
-    let more_derived = (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
+    let recorded = run
+        .warnings
+        .iter()
+        .cloned()
+        .map(|text| RunWarning::Recorded { text });
+    let more_derived =
+        (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
     let panel = Panel::of(run, &range);
     let machine = machine_speed(run, &panel);
     let yardsticks = Yardsticks::of(run, range, &panel);
     let row = |record: &Record| row(record, &yardsticks);
-    let baseline = |record: &Record| Row { latency: yardstick_latency(record), ..row(record) };
+    let baseline = |record: &Record| Row {
+        latency: yardstick_latency(record),
+        ..row(record)
+    };
     Summary {
-        rows: run.records.iter().filter(|r| r.role == Role::Asked).map(row).collect(),
+        rows: run
+            .records
+            .iter()
+            .filter(|r| r.role == Role::Asked)
+            .map(row)
+            .collect(),
         derived,
         study: run.study.clone(),
-        baselines: run.records.iter().filter(|r| is_shown_as_baseline(r)).map(baseline).collect(),
+        baselines: run
+            .records
+            .iter()
+            .filter(|r| is_shown_as_baseline(r))
+            .map(baseline)
+            .collect(),
         machine,
         warnings: recorded
             .chain(change.map(RunWarning::StateChanged))
@@ -62,7 +80,11 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
 
 /// The single calls of a baseline; of work in user mode always, since its tail is the machine's.
 fn yardstick_latency(record: &Record) -> Option<RowLatency> {
-    let of = if record.case.is_plain(SPIN) { RowLatency::of_yardstick } else { RowLatency::of };
+    let of = if record.case.is_plain(SPIN) {
+        RowLatency::of_yardstick
+    } else {
+        RowLatency::of
+    };
     record.latency.as_ref().map(of)
 }
 
@@ -83,11 +105,17 @@ impl Yardsticks<'_> {
     fn of<'a>(run: &'a Run, range: Range<usize>, panel: &'a Panel) -> Yardsticks<'a> {
         let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone(), &panel.speed);
         let loops = run.records.iter().filter(|r| r.case.is_empty_loop());
-        let counted_loops =
-            loops.clone().filter_map(|r| Some((whose_loop(&r.case), counted(r)?.per_operation()?))).collect();
+        let counted_loops = loops
+            .clone()
+            .filter_map(|r| Some((whose_loop(&r.case), counted(r)?.per_operation()?)))
+            .collect();
         let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
-        let empty_loops = loops.filter_map(|r| Some((whose_loop(&r.case), estimate(r)?))).collect();
-        let empty_calls = calls.filter_map(|r| Some((r.case.environment.clone(), estimate(r)?))).collect();
+        let empty_loops = loops
+            .filter_map(|r| Some((whose_loop(&r.case), estimate(r)?)))
+            .collect();
+        let empty_calls = calls
+            .filter_map(|r| Some((r.case.environment.clone(), estimate(r)?)))
+            .collect();
         Yardsticks {
             empty_loops,
             counted_loops,
@@ -114,7 +142,14 @@ impl Yardsticks<'_> {
         if case.cold().is_some() {
             return None;
         }
-        Some(median / self.empty_calls.get(&case.environment).filter(|empty| empty.median.is_cost())?.median)
+        Some(
+            median
+                / self
+                    .empty_calls
+                    .get(&case.environment)
+                    .filter(|empty| empty.median.is_cost())?
+                    .median,
+        )
     }
 }
 
@@ -125,7 +160,10 @@ fn whose_loop(case: &Case) -> (Option<String>, String, Option<u64>) {
 
 /// Whether every run measures it, asked for or not.
 pub fn is_baseline(case: &Case) -> bool {
-    case.is_empty_loop() || [EMPTY_CALL, REFERENCE, SPIN].iter().any(|operation| case.is_plain(operation))
+    case.is_empty_loop()
+        || [EMPTY_CALL, REFERENCE, SPIN]
+            .iter()
+            .any(|operation| case.is_plain(operation))
 }
 
 /// Whether the record is among a summary's baselines. Published results were not measured in the same rounds, so they are
@@ -151,28 +189,62 @@ fn counted(record: &Record) -> Option<&Counted> {
 /// The blocks to use: all, or the longer stretch if the kernel's state changed within the run (of equally long ones the
 /// faster); and that change.
 pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
-    let find = |operation: &str| run.records.iter().filter(|r| r.case.is_plain(operation)).find_map(measurement);
+    let find = |operation: &str| {
+        run.records
+            .iter()
+            .filter(|r| r.case.is_plain(operation))
+            .find_map(measurement)
+    };
     let medians = |operation| find(operation).map(stats::block_medians);
-    let change = medians(REFERENCE).zip(medians(SPIN)).and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));
-    let Some(((range, share), blocks)) = change else { return (0..usize::MAX, None) };
-    (range.clone(), Some(StateChange { share, kept: range, blocks }))
+    let change = medians(REFERENCE)
+        .zip(medians(SPIN))
+        .and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));
+    let Some(((range, share), blocks)) = change else {
+        return (0..usize::MAX, None);
+    };
+    (
+        range.clone(),
+        Some(StateChange {
+            share,
+            kept: range,
+            blocks,
+        }),
+    )
 }
 
 fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
-    let mut warnings: Vec<Warning> = record.warnings.iter().cloned().map(|text| Warning::Recorded { text }).collect();
+    let mut warnings: Vec<Warning> = record
+        .warnings
+        .iter()
+        .cloned()
+        .map(|text| Warning::Recorded { text })
+        .collect();
     let figure = match &record.outcome {
         Outcome::Failed(failure) => Err(failure.clone()),
-        Outcome::Measured(measurement) => cost(record, measurement, yardsticks, &mut warnings).map(RowFigure::Time),
-        Outcome::Published(published) => Ok(RowFigure::Time(published_cost(published, &record.case, yardsticks))),
+        Outcome::Measured(measurement) => {
+            cost(record, measurement, yardsticks, &mut warnings).map(RowFigure::Time)
+        }
+        Outcome::Published(published) => Ok(RowFigure::Time(published_cost(
+            published,
+            &record.case,
+            yardsticks,
+        ))),
         Outcome::Counted(counted) => {
-            let empty_loop = yardsticks.counted_loops.get(&whose_loop(&record.case)).copied();
+            let empty_loop = yardsticks
+                .counted_loops
+                .get(&whose_loop(&record.case))
+                .copied();
             let nothing = || Failure::new(FailureKind::Failed, "no instructions were counted");
-            Instructions::of(counted, empty_loop).map(RowFigure::Instructions).ok_or_else(nothing)
+            Instructions::of(counted, empty_loop)
+                .map(RowFigure::Instructions)
+                .ok_or_else(nothing)
         }
     };
     warnings.extend(not_entered(record));
     if let (Ok(_), EntriesStatus::Unverified(reason)) = (&figure, &record.entries_status) {
-        warnings.push(Warning::Unverified { reason: reason.clone() });
+        warnings.push(Warning::Unverified {
+            reason: reason.clone(),
+        });
     }
     Row {
         case: record.case.clone(),
@@ -209,17 +281,33 @@ fn cost(
     let launches = launches(record, &yardsticks.range, yardsticks.speed);
     // How far these scatter from run to run is not known.
     let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
-    let case = launches.clone().filter(|_| !unknown).and_then(|launches| Side::of_case(&[(launches, 0.0)]));
-    let moves = case.map(|case| Moves { case, machine: yardsticks.machine });
-    warnings.extend(doubts(m, record.case.language.is_some(), &estimate, yardsticks.precision_percent));
-    warnings
-        .extend(yardsticks.empty_loop(&record.case).and_then(|empty| below_empty_loop(&record.case, &estimate, empty)));
+    let case = launches
+        .clone()
+        .filter(|_| !unknown)
+        .and_then(|launches| Side::of_case(&[(launches, 0.0)]));
+    let moves = case.map(|case| Moves {
+        case,
+        machine: yardsticks.machine,
+    });
+    warnings.extend(doubts(
+        m,
+        record.case.language.is_some(),
+        &estimate,
+        yardsticks.precision_percent,
+    ));
+    warnings.extend(
+        yardsticks
+            .empty_loop(&record.case)
+            .and_then(|empty| below_empty_loop(&record.case, &estimate, empty)),
+    );
     Ok(RowCost {
         median: estimate.median,
         best: Some(estimate.best),
         interval: estimate.interval,
         next_run: moves.and_then(|moves| moves.next_run(estimate.median.0)),
-        relative: launches.zip(moves).and_then(|(launches, moves)| relative(&launches, &moves, yardsticks.panel)),
+        relative: launches
+            .zip(moves)
+            .and_then(|(launches, moves)| relative(&launches, &moves, yardsticks.panel)),
         moves,
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
@@ -232,14 +320,22 @@ fn cost(
 fn relative(launches: &Launches, moves: &Moves, panel: &Panel) -> Option<Relative> {
     let in_user_mode = launches.in_user_mode;
     let value = launches.median_ns / panel.unit_ns(in_user_mode)?;
-    Some(Relative { value, in_user_mode, next_run: moves.case.next_run().interval(value) })
+    Some(Relative {
+        value,
+        in_user_mode,
+        next_run: moves.case.next_run().interval(value),
+    })
 }
 
 /// The launches of a measured case in `range`, or all of them if it holds no sample of it.
 pub fn launches(record: &Record, range: &Range<usize>, speed: &Speed) -> Option<Launches> {
     let m = measurement(record)?;
-    let launches = stats::launches(m, range.clone(), speed).or_else(|| stats::launches(m, 0..usize::MAX, speed))?;
-    Some(Launches { in_user_mode: in_user_mode(record), ..launches })
+    let launches = stats::launches(m, range.clone(), speed)
+        .or_else(|| stats::launches(m, 0..usize::MAX, speed))?;
+    Some(Launches {
+        in_user_mode: in_user_mode(record),
+        ..launches
+    })
 }
 
 /// A case with at least this share of its CPU time in user mode, and no more entries per iteration than those of a buffer that
@@ -249,7 +345,10 @@ const USER_MODE: (f64, f64) = (0.9, 0.001);
 /// Whether the cost of a measured case is relative to the machine in user mode alone.
 pub fn in_user_mode(record: &Record) -> bool {
     let (share, entries) = USER_MODE;
-    let enters = record.entries.as_ref().is_some_and(|counted| counted.total() > entries);
+    let enters = record
+        .entries
+        .as_ref()
+        .is_some_and(|counted| counted.total() > entries);
     let user = measurement(record).and_then(|m| stats::user_share(record.mode_samples, m));
     !enters && user.is_some_and(|user| user.share >= share)
 }
@@ -259,7 +358,10 @@ fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardstick
         median: published.time,
         net: yardsticks.net(case, published.time),
         times_empty_call: yardsticks.times_empty_call(case, published.time),
-        user_share: published.user_share.map(|share| UserShare { share, standard_error: 0.0 }),
+        user_share: published.user_share.map(|share| UserShare {
+            share,
+            standard_error: 0.0,
+        }),
         ..RowCost::default()
     }
 }
@@ -271,17 +373,27 @@ mod tests {
     use crate::model::fixtures::{counted, run, varying, with};
 
     fn record(operation: &str, role: Role, ns: impl Fn(u64) -> u64) -> Record {
-        Record { role, ..counted(varying(operation, ns), &[]) }
+        Record {
+            role,
+            ..counted(varying(operation, ns), &[])
+        }
     }
 
     #[test]
     fn a_change_of_the_kernels_state_splits_the_run() {
         let jump = |i| if i < 7 { 100 } else { 180 };
-        let records = vec![record("id.getppid", Role::Asked, jump), record("call.spin", Role::Baseline, |_| 80)];
+        let records = vec![
+            record("id.getppid", Role::Asked, jump),
+            record("call.spin", Role::Baseline, |_| 80),
+        ];
         let summary = summarize(&run(records));
         let figure = *summary.rows[0].cost().unwrap();
         assert_eq!((figure.median, figure.samples), (Nanos(100.0), 7 * 4));
-        let change = StateChange { share: 0.8, kept: 0..7, blocks: 12 };
+        let change = StateChange {
+            share: 0.8,
+            kept: 0..7,
+            blocks: 12,
+        };
         assert_eq!(summary.warnings, [RunWarning::StateChanged(change)]);
     }
 
@@ -293,17 +405,34 @@ mod tests {
             });
             summarize(&run(vec![forking])).rows.remove(0)
         };
-        assert_eq!((waited(0).warnings, waited(0).cost().unwrap().samples), (vec![], 48));
+        assert_eq!(
+            (waited(0).warnings, waited(0).cost().unwrap().samples),
+            (vec![], 48)
+        );
         assert_eq!(waited(48).warnings, [Warning::WaitedForCpu { share: 0.5 }]);
         let failure = waited(450).figure.unwrap_err();
-        assert!(failure.message.starts_with("nearly every batch waited for a CPU "), "{failure}");
+        assert!(
+            failure
+                .message
+                .starts_with("nearly every batch waited for a CPU "),
+            "{failure}"
+        );
     }
 
     #[test]
     fn what_depends_on_history_says_so_and_foretells_nothing() {
-        let removed = with(record("file.creat_unlink", Role::Asked, |_| 4400), |m| m.history = true);
-        let rows = summarize(&run(vec![removed, record("file.stat", Role::Asked, |_| 300)])).rows;
-        assert_eq!([rows[0].depends_on_history(), rows[1].depends_on_history()], [true, false]);
+        let removed = with(record("file.creat_unlink", Role::Asked, |_| 4400), |m| {
+            m.history = true
+        });
+        let rows = summarize(&run(vec![
+            removed,
+            record("file.stat", Role::Asked, |_| 300),
+        ]))
+        .rows;
+        assert_eq!(
+            [rows[0].depends_on_history(), rows[1].depends_on_history()],
+            [true, false]
+        );
         let foretold = |row: &Row| row.cost().unwrap().next_run.is_some();
         assert_eq!([foretold(&rows[0]), foretold(&rows[1])], [false, true]);
     }
@@ -315,12 +444,26 @@ mod tests {
         let mut failed = record("file.stat", Role::Asked, |_| 1);
         failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
         let summary = summarize(&run(vec![noisy, failed]));
-        let [Warning::TargetNotMet { target_percent, reached_percent }, unverified] = &summary.rows[0].warnings[..]
+        let [
+            Warning::TargetNotMet {
+                target_percent,
+                reached_percent,
+            },
+            unverified,
+        ] = &summary.rows[0].warnings[..]
         else {
             panic!("{:?}", summary.rows[0].warnings)
         };
-        assert!(*target_percent == 1.0 && *reached_percent > 1.0, "{reached_percent}");
-        assert_eq!(*unverified, Warning::Unverified { reason: "ptrace was refused: EPERM".into() });
+        assert!(
+            *target_percent == 1.0 && *reached_percent > 1.0,
+            "{reached_percent}"
+        );
+        assert_eq!(
+            *unverified,
+            Warning::Unverified {
+                reason: "ptrace was refused: EPERM".into()
+            }
+        );
         assert!(summary.rows[1].figure.is_err());
     }
 }

@@ -28,7 +28,10 @@ macro_rules! architecture {
 const ARCHITECTURES: &[Architecture] = &[
     architecture!(0xC000_003E, "x86_64", x86_64),
     architecture!(0x4000_0003, "i386", x86),
-    Architecture { name_of: aarch64_name, ..architecture!(0xC000_00B7, "aarch64", aarch64) },
+    Architecture {
+        name_of: aarch64_name,
+        ..architecture!(0xC000_00B7, "aarch64", aarch64)
+    },
     architecture!(0x4000_0028, "arm", arm),
     architecture!(0xC000_00F3, "riscv64", riscv64),
 ];
@@ -40,7 +43,11 @@ const X32: u64 = 0x4000_0000;
 /// Number 79 is newfstatat, as in the kernel's headers (asm-generic/unistd.h) and strace; the crate has the C library's name for it.
 fn aarch64_name(number: usize) -> Option<&'static str> {
     let name = aarch64::Sysno::new(number)?.name();
-    Some(if name == "fstatat" { "newfstatat" } else { name })
+    Some(if name == "fstatat" {
+        "newfstatat"
+    } else {
+        name
+    })
 }
 
 /// The name of call `number` made through the gate of `audit`; if that is not the process's `own` architecture, followed by
@@ -51,8 +58,13 @@ pub fn name(audit: u32, number: u64, own: u32) -> String {
     }
     let architecture = ARCHITECTURES.iter().find(|a| a.audit == audit);
     let index = usize::try_from(number).ok();
-    let name = architecture.zip(index).and_then(|(a, index)| (a.name_of)(index));
-    let name = name.map_or_else(|| format!("syscall({})", number.cast_signed()), str::to_string);
+    let name = architecture
+        .zip(index)
+        .and_then(|(a, index)| (a.name_of)(index));
+    let name = name.map_or_else(
+        || format!("syscall({})", number.cast_signed()),
+        str::to_string,
+    );
     match architecture {
         Some(a) if audit != own => format!("{name}({})", a.label),
         _ => name,
@@ -77,7 +89,9 @@ pub fn is_known(name: &str) -> bool {
         arm::Sysno::from_str(name).is_ok(),
         riscv64::Sysno::from_str(name).is_ok(),
     ];
-    x86_64::Sysno::from_str(name).is_ok() || x86::Sysno::from_str(name).is_ok() || others.contains(&true)
+    x86_64::Sysno::from_str(name).is_ok()
+        || x86::Sysno::from_str(name).is_ok()
+        || others.contains(&true)
 }
 
 #[cfg(test)]

@@ -38,12 +38,20 @@ pub fn write_answer<T: JsonDocument, D: Into<Document>>(
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_document(document: &Document, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
+pub fn write_document(
+    document: &Document,
+    format: Format,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
     if format == Format::Csv {
         return csv::write(&document.records, out);
     }
     let width = screen.width.filter(|_| format == Format::Text);
-    let parts = document.blocks.iter().flat_map(|block| parts(block, format, width));
+    let parts = document
+        .blocks
+        .iter()
+        .flat_map(|block| parts(block, format, width));
     for (i, part) in parts.enumerate() {
         if i > 0 {
             writeln!(out)?;
@@ -57,7 +65,10 @@ pub fn write_document(document: &Document, format: Format, screen: Screen, out: 
 fn parts(block: &Block, format: Format, width: Option<u16>) -> Vec<Block> {
     match block {
         Block::Message(_) if format == Format::Text => Vec::new(),
-        Block::Message(lines) | Block::Cautions(lines) | Block::Notes(lines) | Block::Code { lines, .. }
+        Block::Message(lines)
+        | Block::Cautions(lines)
+        | Block::Notes(lines)
+        | Block::Code { lines, .. }
             if lines.is_empty() =>
         {
             Vec::new()
@@ -72,21 +83,36 @@ fn write_block(block: &Block, format: Format, screen: Screen, out: &mut dyn Writ
     match block {
         Block::Table(table) | Block::Pages(table) => write_table(table, format, screen, out),
         Block::Message(lines) | Block::Notes(lines) => write_notes(lines, format, screen, out),
-        Block::Cautions(lines) => write_notes(&lines.iter().map(caution).collect::<Vec<_>>(), format, screen, out),
-        Block::Heading { title, what } if format == Format::Markdown => markdown::write_heading(title, what, out),
+        Block::Cautions(lines) => write_notes(
+            &lines.iter().map(caution).collect::<Vec<_>>(),
+            format,
+            screen,
+            out,
+        ),
+        Block::Heading { title, what } if format == Format::Markdown => {
+            markdown::write_heading(title, what, out)
+        }
         Block::Heading { title, what } => text::write_heading(title, what, screen, out),
         Block::Facts(facts) if format == Format::Markdown => markdown::write_facts(facts, out),
         Block::Facts(facts) => text::write_facts(facts, screen, out),
         Block::Tree { titles, branches } if format == Format::Markdown => {
             markdown::write_code("", "text", &text::tree_lines(titles, branches, None), out)
         }
-        Block::Tree { titles, branches } => write_lines(text::tree_lines(titles, branches, screen.width), out),
-        Block::Code { title, language, lines } if format == Format::Markdown => {
-            markdown::write_code(title, language, lines, out)
+        Block::Tree { titles, branches } => {
+            write_lines(text::tree_lines(titles, branches, screen.width), out)
         }
-        Block::Code { title, lines, .. } => {
-            write_lines(Some(title).filter(|title| !title.is_empty()).into_iter().chain(lines), out)
-        }
+        Block::Code {
+            title,
+            language,
+            lines,
+        } if format == Format::Markdown => markdown::write_code(title, language, lines, out),
+        Block::Code { title, lines, .. } => write_lines(
+            Some(title)
+                .filter(|title| !title.is_empty())
+                .into_iter()
+                .chain(lines),
+            out,
+        ),
     }
 }
 
@@ -94,7 +120,12 @@ fn write_block(block: &Block, format: Format, screen: Screen, out: &mut dyn Writ
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_table(table: &Table, format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
+pub fn write_table(
+    table: &Table,
+    format: Format,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
     match format {
         Format::Markdown => markdown::write(table, out),
         Format::Csv => csv::write(table.records(), out),
@@ -106,7 +137,12 @@ pub fn write_table(table: &Table, format: Format, screen: Screen, out: &mut dyn 
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_notes(lines: &[String], format: Format, screen: Screen, out: &mut dyn Write) -> Result<()> {
+pub fn write_notes(
+    lines: &[String],
+    format: Format,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
     match format {
         Format::Markdown => markdown::write_notes(lines, out),
         _ => text::write_notes(lines, screen, out),

@@ -22,7 +22,11 @@ pub fn explained(bytes: &[u8]) {
 }
 
 fn answered(answer: &Answer) {
-    let screen = Screen { width: Some(60), colour: false, plots: true };
+    let screen = Screen {
+        width: Some(60),
+        colour: false,
+        plots: true,
+    };
     for format in [Format::Text, Format::Markdown, Format::Csv] {
         let _ = report::write_document(&answer.document, format, screen, &mut std::io::sink());
     }
@@ -36,14 +40,20 @@ pub fn shown(explained: Explained) {
         let _ = report::write_document(
             &document,
             Format::Text,
-            Screen { width: Some(60), colour: false, plots: true },
+            Screen {
+                width: Some(60),
+                colour: false,
+                plots: true,
+            },
             out,
         );
     };
     match &explained {
         Explained::Kernel(kernel) => {
             let views = [KernelView::Tree, KernelView::Functions];
-            views.into_iter().for_each(|view| write(report::kernel_document(kernel, view, 0.0)));
+            views
+                .into_iter()
+                .for_each(|view| write(report::kernel_document(kernel, view, 0.0)));
             let _ = report::write_lines(report::kernel_stacks(kernel), &mut std::io::sink());
             report::svg::document(&report::kernel_flame(kernel));
             store::write_to(kernel.as_ref(), &mut file).expect("what was read can be written");
@@ -53,6 +63,9 @@ pub fn shown(explained: Explained) {
             store::write_to(versus.as_ref(), &mut file).expect("what was read can be written");
         }
     }
-    assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");
+    assert!(
+        store::from_bytes(Path::new("again.json"), &file).is_ok(),
+        "what was written cannot be read"
+    );
     html::explained_page(&[explained]).html();
 }

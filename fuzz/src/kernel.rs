@@ -17,7 +17,9 @@ pub fn btf(bytes: &[u8]) {
         (TypeKind::Typedef, "btf_trace_sys_enter"),
         (TypeKind::Function, "bpf_rdonly_cast"),
     ];
-    let Ok(btf) = Btf::parse(bytes, &wanted) else { return };
+    let Ok(btf) = Btf::parse(bytes, &wanted) else {
+        return;
+    };
     for path in ["pid", "signal.maxrss", "thread_info.status", "x", "a.x"] {
         btf.field("task_struct", path);
         btf.field("a", path);
@@ -37,7 +39,13 @@ pub fn stat(bytes: &[u8]) {
 pub fn maps(bytes: &[u8]) {
     let mappings: Vec<Mapping> = text(bytes).lines().filter_map(parse_mapping).collect();
     let symbols = Symbols::new(&mappings);
-    for address in [0, 0x40_0000, 0x7f00_0000_0000, 0xffff_ffff_ff60_0000, u64::MAX] {
+    for address in [
+        0,
+        0x40_0000,
+        0x7f00_0000_0000,
+        0xffff_ffff_ff60_0000,
+        u64::MAX,
+    ] {
         symbols.at(address);
     }
     for mapping in &mappings {
@@ -94,7 +102,13 @@ const START: u64 = 0x40_0000;
 
 /// An image as it is mapped, and its bytes as code that ran.
 pub fn symbols(bytes: &[u8]) {
-    let mapping = Mapping { start: START, end: START + 0x10_0000, offset: 0, inode: 0, path: "/image".to_string() };
+    let mapping = Mapping {
+        start: START,
+        end: START + 0x10_0000,
+        offset: 0,
+        inode: 0,
+        path: "/image".to_string(),
+    };
     let mut symbols = Symbols::new(std::slice::from_ref(&mapping));
     if symbols.add("/image", "image", bytes).is_err() {
         return;
@@ -102,12 +116,25 @@ pub fn symbols(bytes: &[u8]) {
     symbols.prefer("main");
     symbols.begins(START + 0x1000);
     symbols.ifunc("time");
-    let trace: Vec<u64> = (0..bytes.len().min(256) as u64).map(|at| START + 8 * at).chain([u64::MAX, 0]).collect();
-    let code = trace.iter().map(|at| (*at, window(bytes, at.wrapping_sub(START) as usize))).collect();
-    let memory = Memory { mappings: vec![mapping], code, vdso: Vec::new(), ..Memory::default() };
+    let trace: Vec<u64> = (0..bytes.len().min(256) as u64)
+        .map(|at| START + 8 * at)
+        .chain([u64::MAX, 0])
+        .collect();
+    let code = trace
+        .iter()
+        .map(|at| (*at, window(bytes, at.wrapping_sub(START) as usize)))
+        .collect();
+    let memory = Memory {
+        mappings: vec![mapping],
+        code,
+        vdso: Vec::new(),
+        ..Memory::default()
+    };
     functions(&Iteration::whole(&trace), &memory, &symbols, START, "image");
 }
 
 fn window(bytes: &[u8], at: usize) -> Vec<u8> {
-    bytes.get(at..).map_or_else(Vec::new, |rest| rest[..rest.len().min(15)].to_vec())
+    bytes
+        .get(at..)
+        .map_or_else(Vec::new, |rest| rest[..rest.len().min(15)].to_vec())
 }

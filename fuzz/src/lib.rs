@@ -21,7 +21,11 @@ pub struct Target {
 }
 
 const fn target(name: &'static str, run: fn(&[u8]), mutations: u32) -> Target {
-    Target { name, run, mutations }
+    Target {
+        name,
+        run,
+        mutations,
+    }
 }
 
 pub const TARGETS: &[Target] = &[

@@ -28,7 +28,10 @@ pub fn sampled(bytes: &[u8]) {
 
 pub fn singles(bytes: &[u8]) {
     let mut singles = runner::Singles::default();
-    text(bytes).lines().take_while(|line| singles.add_line(line) == Ok(false)).for_each(drop);
+    text(bytes)
+        .lines()
+        .take_while(|line| singles.add_line(line) == Ok(false))
+        .for_each(drop);
     let _ = singles.calls();
 }
 
@@ -36,8 +39,11 @@ pub fn singles(bytes: &[u8]) {
 pub fn snippet(bytes: &[u8]) {
     let text = text(bytes);
     let mut parts = text.splitn(3, '\n');
-    let (name, body, message) =
-        (parts.next().unwrap_or_default(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (name, body, message) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
     if let Ok(language) = Language::find(name) {
         explained(&language, body, message);
     }
@@ -53,9 +59,15 @@ fn explained(language: &Language, body: &str, message: &str) {
 
 pub fn language(bytes: &[u8]) {
     let text = text(bytes);
-    let Ok(mut language) = toml::from_str::<Language>(&text) else { return };
+    let Ok(mut language) = toml::from_str::<Language>(&text) else {
+        return;
+    };
     language.loop_text = "begin\n{{prelude}}\n{{setup}}\nloop\n{{body}}\nend\n".to_string();
-    explained(&language, "one; two {size}", "ValueError: bad\n at line 5\n syntax error, line 18446744073709551615");
+    explained(
+        &language,
+        "one; two {size}",
+        "ValueError: bad\n at line 5\n syntax error, line 18446744073709551615",
+    );
 }
 
 pub fn environment(bytes: &[u8]) {

@@ -23,7 +23,9 @@ pub fn study(bytes: &[u8]) {
     };
     study.named_cases();
     study.languages();
-    study.patterns().for_each(|pattern| drop(Pattern::new(pattern)));
+    study
+        .patterns()
+        .for_each(|pattern| drop(Pattern::new(pattern)));
     let catalogue = parse_catalogue(CATALOGUE).expect("a catalogue");
     let _ = study.plan(&catalogue, &Choices::default());
 }
@@ -38,23 +40,42 @@ pub fn settings(bytes: &[u8]) {
         let _ = matching(&catalogue, &[text.to_string()]);
     }
     if let Ok(setting) = text.parse::<Setting>() {
-        assert!(setting.values.len() <= 200, "{} values", setting.values.len());
+        assert!(
+            setting.values.len() <= 200,
+            "{} values",
+            setting.values.len()
+        );
         let found = subjects(&catalogue, &[], &Surroundings::default()).expect("subjects");
-        let _ = select(&catalogue, &found, &Choices { settings: &[setting], ..Choices::default() });
+        let _ = select(
+            &catalogue,
+            &found,
+            &Choices {
+                settings: &[setting],
+                ..Choices::default()
+            },
+        );
     }
 }
 
 pub fn expectation(bytes: &[u8]) {
-    let Ok(expectation) = text(bytes).parse::<Expectation>() else { return };
-    let counted: Entries = [("openat".to_string(), 1.0), ("close".to_string(), 0.5)].into_iter().collect();
+    let Ok(expectation) = text(bytes).parse::<Expectation>() else {
+        return;
+    };
+    let counted: Entries = [("openat".to_string(), 1.0), ("close".to_string(), 0.5)]
+        .into_iter()
+        .collect();
     let params = BTreeMap::from([("procs".to_string(), 4)]);
     expectation.matches(&counted, &params);
     expectation.exact_counts(&params);
 }
 
 pub fn catalogue(bytes: &[u8]) {
-    let Ok(catalogue) = parse_catalogue(&text(bytes)) else { return };
-    catalogue.iter().for_each(|operation| drop(operation.area().to_string()));
+    let Ok(catalogue) = parse_catalogue(&text(bytes)) else {
+        return;
+    };
+    catalogue
+        .iter()
+        .for_each(|operation| drop(operation.area().to_string()));
     let _ = matching(&catalogue, &["file.*".to_string(), "io".to_string()]);
     let found = subjects(&catalogue, &[], &Surroundings::default()).expect("subjects");
     let _ = select(&catalogue, &found, &Choices::default());

@@ -32,7 +32,10 @@ pub fn shown(profile: &Profile) {
     let out = &mut std::io::sink();
     let mut file = Vec::new();
     if store::write_to(profile, &mut file).is_ok() {
-        assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");
+        assert!(
+            store::from_bytes(Path::new("again.json"), &file).is_ok(),
+            "what was written cannot be read"
+        );
     }
     let costs = costs();
     let found = attribute(profile, Some(&costs), std::slice::from_ref(&costs));
@@ -40,11 +43,20 @@ pub fn shown(profile: &Profile) {
     for format in FORMATS {
         for by in [By::Call, By::Class, By::Process] {
             let document = || report::profile_table(profile, by);
-            let _ = report::write_answer(&ProfileDocument::new(profile), document, (format, Screen::PLAIN), out);
+            let _ = report::write_answer(
+                &ProfileDocument::new(profile),
+                document,
+                (format, Screen::PLAIN),
+                out,
+            );
         }
         for found in [&found, &bare] {
             let document = || report::why_document(profile, found);
-            let found = WhyDocument { found, race: None, kernels: None };
+            let found = WhyDocument {
+                found,
+                race: None,
+                kernels: None,
+            };
             let _ = report::write_answer(&found, document, (format, Screen::PLAIN), out);
         }
     }

@@ -17,27 +17,41 @@ pub fn result(bytes: &[u8]) {
             compared(&run);
         }
         Ok(Stored::Profile(profile)) => super::profiles::shown(&profile),
-        Ok(Stored::Kernel(explained)) => super::explained::shown(html::Explained::Kernel(explained)),
+        Ok(Stored::Kernel(explained)) => {
+            super::explained::shown(html::Explained::Kernel(explained))
+        }
         Ok(Stored::Versus(versus)) => super::explained::shown(html::Explained::Versus(versus)),
         Err(error) => refused(&error.to_string()),
     }
 }
 
 pub fn one_line(message: &str) {
-    assert!(!message.contains('\n'), "a message of several lines: {message:?}");
+    assert!(
+        !message.contains('\n'),
+        "a message of several lines: {message:?}"
+    );
 }
 
 /// What is said of a file that cannot be read: one short line that names it.
 pub fn refused(message: &str) {
-    assert!(!message.chars().any(char::is_control) && message.len() < 1500, "no short line: {message:?}");
-    assert!(message.starts_with("fuzzed.json: "), "the file is not named: {message:?}");
+    assert!(
+        !message.chars().any(char::is_control) && message.len() < 1500,
+        "no short line: {message:?}"
+    );
+    assert!(
+        message.starts_with("fuzzed.json: "),
+        "the file is not named: {message:?}"
+    );
 }
 
 /// What can be read can be written, and is read again.
 fn written_is_read(run: &Run) {
     let mut file = Vec::new();
     if store::write_to(run, &mut file).is_ok() {
-        assert!(store::from_bytes(Path::new("again.json"), &file).is_ok(), "what was written cannot be read");
+        assert!(
+            store::from_bytes(Path::new("again.json"), &file).is_ok(),
+            "what was written cannot be read"
+        );
     }
 }
 
@@ -52,10 +66,28 @@ fn shown(run: &Run) {
         ViewKind::Latency,
         ViewKind::Cmpthese,
     ];
-    for (width, format) in [(Some(80), Format::Text), (None, Format::Markdown), (None, Format::Csv)] {
-        let view = RunView { kinds: &kinds, sort: Sort::Name, width, plot_width: width };
+    for (width, format) in [
+        (Some(80), Format::Text),
+        (None, Format::Markdown),
+        (None, Format::Csv),
+    ] {
+        let view = RunView {
+            kinds: &kinds,
+            sort: Sort::Name,
+            width,
+            plot_width: width,
+        };
         let document = report::run_document(run, &summary, &view);
-        let _ = report::write_document(&document, format, Screen { width, colour: width.is_some(), plots: true }, out);
+        let _ = report::write_document(
+            &document,
+            format,
+            Screen {
+                width,
+                colour: width.is_some(),
+                plots: true,
+            },
+            out,
+        );
     }
     let _ = report::write_json(&report::SummaryDocument::new(run, &summary), out);
     let _ = report::write_go_benchmark(run, &summary, out);
@@ -66,12 +98,25 @@ fn compared(run: &Run) {
     let columns = vec![Column::new("a", run), Column::new("b", run)];
     let comparison = compare(&columns, &Options::default());
     let document = report::comparison_document(&comparison);
-    let _ =
-        report::write_document(&document, Format::Text, Screen { width: Some(100), colour: false, plots: true }, out);
+    let _ = report::write_document(
+        &document,
+        Format::Text,
+        Screen {
+            width: Some(100),
+            colour: false,
+            plots: true,
+        },
+        out,
+    );
     let _ = report::write_document(&document, Format::Csv, Screen::PLAIN, out);
     let _ = report::write_json(&comparison, out);
     let files = [Portrait::new("a", run, true), Portrait::new("b", run, true)];
-    html::runs_page(&html::RunsPage { files: &files, comparison: Some(&comparison), explained: &[] }).html();
+    html::runs_page(&html::RunsPage {
+        files: &files,
+        comparison: Some(&comparison),
+        explained: &[],
+    })
+    .html();
     if let Ok(costs) = Costs::from_run(run, None) {
         let profile = super::profiles::example();
         let versus = std::slice::from_ref(&costs);

@@ -16,11 +16,14 @@ impl Releases {
         if self.0.is_empty() {
             return is_cloud;
         }
-        let version = release.split_once(CLOUD).map_or(release, |(version, _)| version);
+        let version = release
+            .split_once(CLOUD)
+            .map_or(release, |(version, _)| version);
         // `6.12` means all of that series, as `kernel fetch` has it.
         let fits = |glob: &String| {
-            let series =
-                version.strip_prefix(glob.as_str()).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+            let series = version
+                .strip_prefix(glob.as_str())
+                .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
             glob_match(glob, release) && (is_cloud || glob == release)
                 || is_cloud && (glob_match(glob, version) || series)
         };
@@ -30,7 +33,10 @@ impl Releases {
     /// The globs that fit none of `releases`.
     pub fn unmatched<'a>(&'a self, releases: &[String]) -> Vec<&'a str> {
         let one = |glob: &String| Releases(vec![glob.clone()]);
-        let none = self.0.iter().filter(|glob| !releases.iter().any(|release| one(glob).have(release)));
+        let none = self
+            .0
+            .iter()
+            .filter(|glob| !releases.iter().any(|release| one(glob).have(release)));
         none.map(String::as_str).collect()
     }
 }
@@ -41,12 +47,23 @@ mod tests {
 
     #[test]
     fn globs_are_on_versions_and_releases() {
-        let have =
-            |globs: &[&str], release: &str| Releases(globs.iter().map(ToString::to_string).collect()).have(release);
+        let have = |globs: &[&str], release: &str| {
+            Releases(globs.iter().map(ToString::to_string).collect()).have(release)
+        };
         let (new, old) = ("6.12.118+deb13-cloud-amd64", "6.1.0-56-cloud-amd64");
         assert!(have(&[], new) && !have(&[], "6.1.0-56-amd64"));
-        assert!(have(&["6.*"], new) && have(&["6.*"], old) && have(&["6.12.*"], new) && !have(&["6.12.*"], old));
-        assert!(have(&["6.1"], old) && !have(&["6.1"], new) && have(&["*-cloud-amd64"], old) && have(&[old], old));
+        assert!(
+            have(&["6.*"], new)
+                && have(&["6.*"], old)
+                && have(&["6.12.*"], new)
+                && !have(&["6.12.*"], old)
+        );
+        assert!(
+            have(&["6.1"], old)
+                && !have(&["6.1"], new)
+                && have(&["*-cloud-amd64"], old)
+                && have(&[old], old)
+        );
         assert!(!have(&["6.*"], "6.1.0-56-amd64") && have(&["6.1.0-56-amd64"], "6.1.0-56-amd64"));
         let asked = Releases(vec!["6.1".into(), "4.*".into()]);
         assert_eq!(asked.unmatched(&[old.to_string()]), ["4.*"]);

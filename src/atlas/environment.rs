@@ -5,7 +5,9 @@ use crate::model::atlas::AtlasMachine;
 /// The environment that boots `release` with a processor and boot parameters, if they are not the usual ones.
 pub fn environment(release: &str, cpu: Option<&str>, append: &str) -> String {
     // Commas separate environments.
-    let cpu = cpu.map(|cpu| format!(" cpu={}", cpu.replace(',', ":"))).unwrap_or_default();
+    let cpu = cpu
+        .map(|cpu| format!(" cpu={}", cpu.replace(',', ":")))
+        .unwrap_or_default();
     format!("linux-{release}{cpu} {append}").trim().to_string()
 }
 

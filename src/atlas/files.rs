@@ -37,24 +37,42 @@ pub fn read(directory: &Path) -> Result<Atlas> {
 
 fn read_within(directory: &Path, mut room: u64) -> Result<Atlas> {
     let kernels = paths(directory)?;
-    let kernels = kernels.iter().map(|path| read_as(path, &mut room, ATLAS_KERNEL)).collect::<Result<Vec<_>>>()?;
-    ensure!(!kernels.is_empty(), "{}: no files of an atlas (RELEASE{ENDING})", directory.display());
+    let kernels = kernels
+        .iter()
+        .map(|path| read_as(path, &mut room, ATLAS_KERNEL))
+        .collect::<Result<Vec<_>>>()?;
+    ensure!(
+        !kernels.is_empty(),
+        "{}: no files of an atlas (RELEASE{ENDING})",
+        directory.display()
+    );
     let below = directory.join(STEPS);
-    let steps = if has_directory(&below)? { paths(&below)? } else { Vec::new() };
-    let steps = steps.iter().map(|path| read_as(path, &mut room, ATLAS_STEPS)).collect::<Result<Vec<_>>>()?;
+    let steps = if has_directory(&below)? {
+        paths(&below)?
+    } else {
+        Vec::new()
+    };
+    let steps = steps
+        .iter()
+        .map(|path| read_as(path, &mut room, ATLAS_STEPS))
+        .collect::<Result<Vec<_>>>()?;
     Ok(sorted(Atlas { kernels, steps }))
 }
 
 fn has_directory(path: &Path) -> Result<bool> {
     match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(installed::files(path).is_some()),
-        facts => Ok(facts.with_context(|| format!("{}", path.display()))?.is_dir()),
+        facts => Ok(facts
+            .with_context(|| format!("{}", path.display()))?
+            .is_dir()),
     }
 }
 
 /// Kernels and steps in the order of releases.
 fn sorted(mut atlas: Atlas) -> Atlas {
-    atlas.kernels.sort_by(|a, b| oldest_first(&a.release, &b.release).then_with(|| a.machine.cmp(&b.machine)));
+    atlas.kernels.sort_by(|a, b| {
+        oldest_first(&a.release, &b.release).then_with(|| a.machine.cmp(&b.machine))
+    });
     atlas.steps.sort_by(|a, b| {
         oldest_first(&a.after, &b.after)
             .then_with(|| oldest_first(&a.before, &b.before))
@@ -67,7 +85,11 @@ fn paths(directory: &Path) -> Result<Vec<PathBuf>> {
     let found = match installed::files(directory) {
         Some(files) => files,
         None => {
-            let read = || fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>();
+            let read = || {
+                fs::read_dir(directory)?
+                    .map(|entry| Ok(entry?.path()))
+                    .collect::<io::Result<_>>()
+            };
             read().with_context(|| format!("{}", directory.display()))?
         }
     };
@@ -105,34 +127,66 @@ fn read_as<T: DeserializeOwned>(path: &Path, room: &mut u64, expected: &str) -> 
             Some(bytes) => Box::new(bytes),
             None => Box::new(open::regular(path)?),
         };
-        GzDecoder::new(packed).take(*room + 1).read_to_end(&mut bytes)?;
+        GzDecoder::new(packed)
+            .take(*room + 1)
+            .read_to_end(&mut bytes)?;
         let left = room.checked_sub(bytes.len() as u64);
-        *room = left.with_context(|| format!("all files together have more than {} MiB", MOST >> 20))?;
+        *room =
+            left.with_context(|| format!("all files together have more than {} MiB", MOST >> 20))?;
         let other = |error| anyhow!("not a file of an atlas: {error}");
         let Schema { schema } = serde_json::from_slice(&bytes).map_err(other)?;
-        ensure!(schema == expected, "its schema is '{schema}', not '{expected}'");
+        ensure!(
+            schema == expected,
+            "its schema is '{schema}', not '{expected}'"
+        );
         serde_json::from_slice(&bytes).map_err(other)
     };
     read().map_err(|error: anyhow::Error| anyhow!("{}: {error:#}", path.display()))
 }
 
 /// Where the file of a kernel is. `usual` is the processor that its architecture has if no other is asked for.
-pub fn kernel_path(directory: &Path, release: &str, machine: &AtlasMachine, usual: &str) -> PathBuf {
+pub fn kernel_path(
+    directory: &Path,
+    release: &str,
+    machine: &AtlasMachine,
+    usual: &str,
+) -> PathBuf {
     directory.join(format!("{release}{}{ENDING}", variant(machine, usual)))
 }
 
 /// Where the file of a pair of neighbours is.
-pub fn steps_path(directory: &Path, [before, after]: [&str; 2], machine: &AtlasMachine, usual: &str) -> PathBuf {
-    directory.join(STEPS).join(format!("{before}..{after}{}{ENDING}", variant(machine, usual)))
+pub fn steps_path(
+    directory: &Path,
+    [before, after]: [&str; 2],
+    machine: &AtlasMachine,
+    usual: &str,
+) -> PathBuf {
+    directory.join(STEPS).join(format!(
+        "{before}..{after}{}{ENDING}",
+        variant(machine, usual)
+    ))
 }
 
 /// What makes the machine unusual, as part of a file's name.
 fn variant(machine: &AtlasMachine, usual: &str) -> String {
     let cpu = (machine.cpu != usual).then(|| format!("cpu={}", machine.cpu));
-    let words: Vec<String> = cpu.into_iter().chain(machine.append.split_whitespace().map(str::to_string)).collect();
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "=_-,+".contains(c) { c } else { '_' };
+    let words: Vec<String> = cpu
+        .into_iter()
+        .chain(machine.append.split_whitespace().map(str::to_string))
+        .collect();
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "=_-,+".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
     let words: String = words.join("+").chars().map(plain).collect();
-    if words.is_empty() { words } else { format!(".{words}") }
+    if words.is_empty() {
+        words
+    } else {
+        format!(".{words}")
+    }
 }
 
 /// Writes a kernel or the steps between two.
@@ -153,8 +207,12 @@ pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
 /// # Errors
 /// If it cannot be written.
 pub fn write_about(directory: &Path) -> Result<()> {
-    fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    Ok(store::write_bytes(&directory.join(ABOUT), include_bytes!("about.txt"))?)
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot make {}", directory.display()))?;
+    Ok(store::write_bytes(
+        &directory.join(ABOUT),
+        include_bytes!("about.txt"),
+    )?)
 }
 
 #[cfg(test)]
@@ -163,9 +221,21 @@ mod tests {
     use crate::model::atlas::{AtlasCell, AtlasCount};
 
     fn kernel(release: &str) -> AtlasKernel {
-        let count = Some(AtlasCount { mode: 329.0, least: 329.0, most: 331.5 });
-        let counted = AtlasCell { operation: "id.getppid".into(), count, reason: None };
-        let refused = AtlasCell { operation: "file.openat2".into(), count: None, reason: Some("ENOSYS".into()) };
+        let count = Some(AtlasCount {
+            mode: 329.0,
+            least: 329.0,
+            most: 331.5,
+        });
+        let counted = AtlasCell {
+            operation: "id.getppid".into(),
+            count,
+            reason: None,
+        };
+        let refused = AtlasCell {
+            operation: "file.openat2".into(),
+            count: None,
+            reason: Some("ENOSYS".into()),
+        };
         AtlasKernel {
             schema: ATLAS_KERNEL.into(),
             release: release.into(),
@@ -176,13 +246,18 @@ mod tests {
     }
 
     fn machine(cpu: &str, append: &str) -> AtlasMachine {
-        AtlasMachine { architecture: "x86_64".into(), cpu: cpu.into(), append: append.into() }
+        AtlasMachine {
+            architecture: "x86_64".into(),
+            cpu: cpu.into(),
+            append: append.into(),
+        }
     }
 
     #[test]
     fn what_was_written_is_read_the_oldest_first_and_the_bytes_repeat() {
         let place = tempfile::tempdir().unwrap();
-        let at = |release: &str| kernel_path(place.path(), release, &machine("qemu64", ""), "qemu64");
+        let at =
+            |release: &str| kernel_path(place.path(), release, &machine("qemu64", ""), "qemu64");
         for release in ["6.12.1-cloud-amd64", "6.1.0-9-cloud-amd64"] {
             write(&at(release), &kernel(release)).unwrap();
         }
@@ -193,9 +268,16 @@ mod tests {
             after: pair[1].into(),
             ..AtlasSteps::default()
         };
-        write(&steps_path(place.path(), pair, &machine("qemu64", ""), "qemu64"), &steps).unwrap();
+        write(
+            &steps_path(place.path(), pair, &machine("qemu64", ""), "qemu64"),
+            &steps,
+        )
+        .unwrap();
         write_about(place.path()).unwrap();
-        let expected = Atlas { kernels: pair.map(kernel).to_vec(), steps: vec![steps] };
+        let expected = Atlas {
+            kernels: pair.map(kernel).to_vec(),
+            steps: vec![steps],
+        };
         assert_eq!(read(place.path()).unwrap(), expected);
         let first = fs::read(at(pair[0])).unwrap();
         write(&at(pair[0]), &kernel(pair[0])).unwrap();
@@ -211,14 +293,33 @@ mod tests {
         write(&path, &kernel("6.1")).unwrap();
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() / 2]).unwrap();
-        assert!(said().starts_with(&format!("{}: ", path.display())), "{}", said());
+        assert!(
+            said().starts_with(&format!("{}: ", path.display())),
+            "{}",
+            said()
+        );
         fs::remove_file(&path).unwrap();
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
-        assert!(said().starts_with(&format!("{}: ", path.display())), "{}", said());
+        assert!(
+            said().starts_with(&format!("{}: ", path.display())),
+            "{}",
+            said()
+        );
         fs::remove_file(&path).unwrap();
-        write(&path, &AtlasKernel { schema: "syscost.other/1".into(), ..kernel("6.1") }).unwrap();
+        write(
+            &path,
+            &AtlasKernel {
+                schema: "syscost.other/1".into(),
+                ..kernel("6.1")
+            },
+        )
+        .unwrap();
         let end = "6.1.json.gz: its schema is 'syscost.other/1', not 'syscost.atlas-kernel/1'";
-        assert!(said().ends_with(end) && !said().contains('\n'), "{}", said());
+        assert!(
+            said().ends_with(end) && !said().contains('\n'),
+            "{}",
+            said()
+        );
     }
 
     #[test]
@@ -229,13 +330,23 @@ mod tests {
         let all = 3 * serde_json::to_vec(&kernel("6.1")).unwrap().len() as u64;
         assert_eq!(read_within(place.path(), all).unwrap().kernels.len(), 3);
         let said = read_within(place.path(), all - 1).unwrap_err().to_string();
-        assert!(said.ends_with("6.3.json.gz: all files together have more than 64 MiB"), "{said}");
+        assert!(
+            said.ends_with("6.3.json.gz: all files together have more than 64 MiB"),
+            "{said}"
+        );
     }
 
     #[test]
     fn an_unusual_machine_is_in_the_name() {
-        let name = |machine: &AtlasMachine| kernel_path(Path::new(""), "6.1", machine, "qemu64").display().to_string();
+        let name = |machine: &AtlasMachine| {
+            kernel_path(Path::new(""), "6.1", machine, "qemu64")
+                .display()
+                .to_string()
+        };
         assert_eq!(name(&machine("qemu64", "")), "6.1.json.gz");
-        assert_eq!(name(&machine("Haswell,-avx", "audit=1 a=/b")), "6.1.cpu=Haswell,-avx+audit=1+a=_b.json.gz");
+        assert_eq!(
+            name(&machine("Haswell,-avx", "audit=1 a=/b")),
+            "6.1.cpu=Haswell,-avx+audit=1+a=_b.json.gz"
+        );
     }
 }

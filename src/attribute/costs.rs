@@ -84,7 +84,10 @@ impl Costs {
     /// When the run has no such environment, or several of which none is `native`.
     pub fn from_run(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
         let environment = Environments::of(run).timed(environment)?;
-        Ok(Costs::new(label(run, &environment), measured(run, &environment)))
+        Ok(Costs::new(
+            label(run, &environment),
+            measured(run, &environment),
+        ))
     }
 
     /// Of equal operations the first counts. One in a single thread is preferred to the same in several: it is what one call costs.
@@ -100,12 +103,21 @@ impl Costs {
             let own = fewest_threads(points);
             points.retain(|point| point.threads() == own);
         }
-        Costs { label, lines: lines(&points), points }
+        Costs {
+            label,
+            lines: lines(&points),
+            points,
+        }
     }
 
     /// What a null call takes, which does nothing but enter the kernel and leave it.
     pub fn null_ns(&self) -> Option<f64> {
-        Some(NULL_CALLS.split(' ').find_map(|operation| self.price_of(operation))?.ns)
+        Some(
+            NULL_CALLS
+                .split(' ')
+                .find_map(|operation| self.price_of(operation))?
+                .ns,
+        )
     }
 
     /// The cost of `operation` at its defaults, or at the parameters nearest to them that the run has.
@@ -115,44 +127,80 @@ impl Costs {
 
     /// What a null call takes in both, by the same operation.
     pub fn null_calls(&self, other: &Costs) -> Option<(f64, f64)> {
-        NULL_CALLS.split(' ').find_map(|operation| Some((self.price_of(operation)?.ns, other.price_of(operation)?.ns)))
+        NULL_CALLS.split(' ').find_map(|operation| {
+            Some((self.price_of(operation)?.ns, other.price_of(operation)?.ns))
+        })
     }
 
     /// Prices calls in both by the same operations, so that their ratio means something. The basis is that of most calls.
     pub fn prices(&self, other: &Costs, count: &CallCount) -> Option<(Price, Price)> {
-        let one = |(ending, calls)| Some((calls, self.by_ending(other, (&count.call, &count.class), ending)?));
+        let one = |(ending, calls)| {
+            Some((
+                calls,
+                self.by_ending(other, (&count.call, &count.class), ending)?,
+            ))
+        };
         let all: Vec<(u64, _)> = endings(count).into_iter().filter_map(one).collect();
         let whole: f64 = all.iter().map(|(calls, _)| *calls as f64).sum();
         let mean = |side: fn(&(Price, Price)) -> f64| -> f64 {
-            all.iter().map(|(calls, prices)| *calls as f64 / whole * side(prices)).sum()
+            all.iter()
+                .map(|(calls, prices)| *calls as f64 / whole * side(prices))
+                .sum()
         };
         let means = (mean(|prices| prices.0.ns), mean(|prices| prices.1.ns));
         let (_, (a, b)) = all.into_iter().max_by_key(|(calls, _)| *calls)?;
         Some((Price { ns: means.0, ..a }, Price { ns: means.1, ..b }))
     }
 
-    fn by_ending(&self, other: &Costs, (call, class): (&str, &Class), ending: Ending) -> Option<(Price, Price)> {
+    fn by_ending(
+        &self,
+        other: &Costs,
+        (call, class): (&str, &Class),
+        ending: Ending,
+    ) -> Option<(Price, Price)> {
         let mut ways = self.ways(other, units_of(call, class, ending)).into_iter();
         ways.find_map(|(unit, op)| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
     }
 
     /// What prices by these units, the best first: before all others those of which both runs have all that is subtracted.
-    fn ways(&self, other: &Costs, units: impl Iterator<Item = &'static Unit>) -> Vec<(&'static Unit, &'static str)> {
-        let has = |operation| [self, other].iter().all(|costs| !costs.points_of(operation).is_empty());
+    fn ways(
+        &self,
+        other: &Costs,
+        units: impl Iterator<Item = &'static Unit>,
+    ) -> Vec<(&'static Unit, &'static str)> {
+        let has = |operation| {
+            [self, other]
+                .iter()
+                .all(|costs| !costs.points_of(operation).is_empty())
+        };
         let all = units.flat_map(|unit| unit.operations().map(move |operation| (unit, operation)));
-        let (mut ways, rest): (Vec<_>, Vec<_>) = all.partition(|(unit, _)| unit.less_operations().all(has));
+        let (mut ways, rest): (Vec<_>, Vec<_>) =
+            all.partition(|(unit, _)| unit.less_operations().all(has));
         ways.extend(rest);
         ways
     }
 
     fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price> {
         let price = self.at(operation, unit.per.value_in(class))?;
-        let less: f64 = unit.less_operations().filter_map(|operation| Some(self.price_of(operation)?.ns)).sum();
+        let less: f64 = unit
+            .less_operations()
+            .filter_map(|operation| Some(self.price_of(operation)?.ns))
+            .sum();
         let off = less + self.other_crossings(unit, operation);
-        let basis = Basis { less: unit.less_operations().collect(), ..price.basis };
+        let basis = Basis {
+            less: unit.less_operations().collect(),
+            ..price.basis
+        };
         // If nothing would be left, the run cannot separate the parts: the whole is then the best estimate.
-        let ns = if off < price.ns { price.ns - off } else { price.ns };
-        Some(Price { ns: ns / unit.count, basis })
+        let ns = if off < price.ns {
+            price.ns - off
+        } else {
+            price.ns
+        };
+        Some(Price {
+            ns: ns / unit.count,
+            basis,
+        })
     }
 
     /// The bare crossings of other calls than the unit's that an iteration makes: a traced program makes them too, and they
@@ -160,21 +208,46 @@ impl Costs {
     fn other_crossings(&self, unit: &Unit, operation: &str) -> f64 {
         let entries = |name: &str| self.points_of(name).first()?.entries;
         let less: Option<f64> = unit.less_operations().map(entries).sum();
-        let others = entries(operation).zip(less).map_or(0.0, |(all, less)| (all - less - unit.count).max(0.0));
+        let others = entries(operation)
+            .zip(less)
+            .map_or(0.0, |(all, less)| (all - less - unit.count).max(0.0));
         others * self.null_ns().unwrap_or(0.0)
     }
 
     /// The cost of `operation` where one parameter has this value, along a line between logarithms.
     fn at(&self, operation: &str, parameter: Option<(&'static str, u64)>) -> Option<Price> {
-        let first = self.points_of(operation).iter().find(|point| point.enters)?;
-        let line = parameter.and_then(|(name, value)| Some((name, value, self.lines.get(&(operation, name))?)));
+        let first = self
+            .points_of(operation)
+            .iter()
+            .find(|point| point.enters)?;
+        let line = parameter
+            .and_then(|(name, value)| Some((name, value, self.lines.get(&(operation, name))?)));
         let operation = operation.to_string();
         Some(match line {
-            None => Price { ns: first.ns, basis: Basis { operation, at: None, less: Vec::new() } },
+            None => Price {
+                ns: first.ns,
+                basis: Basis {
+                    operation,
+                    at: None,
+                    less: Vec::new(),
+                },
+            },
             Some((parameter, value, line)) => {
                 let (ns, (value, low, high)) = on_line(line, value);
-                let at = Some(Interpolation { parameter, value, low, high });
-                Price { ns, basis: Basis { operation, at, less: Vec::new() } }
+                let at = Some(Interpolation {
+                    parameter,
+                    value,
+                    low,
+                    high,
+                });
+                Price {
+                    ns,
+                    basis: Basis {
+                        operation,
+                        at,
+                        less: Vec::new(),
+                    },
+                }
             }
         })
     }
@@ -185,13 +258,22 @@ impl Costs {
 }
 
 fn fewest_threads(points: &[MeasuredOperation]) -> u64 {
-    points.iter().map(MeasuredOperation::threads).min().unwrap_or(1)
+    points
+        .iter()
+        .map(MeasuredOperation::threads)
+        .min()
+        .unwrap_or(1)
 }
 
 /// The costs over its parameter of each operation that is priced by one; none of them is empty.
-fn lines(points: &HashMap<String, Vec<MeasuredOperation>>) -> HashMap<(&'static str, &'static str), Vec<(u64, f64)>> {
+fn lines(
+    points: &HashMap<String, Vec<MeasuredOperation>>,
+) -> HashMap<(&'static str, &'static str), Vec<(u64, f64)>> {
     let mut lines = HashMap::new();
-    for (unit, name) in UNITS.iter().filter_map(|unit| Some((unit, unit.per.parameter()?))) {
+    for (unit, name) in UNITS
+        .iter()
+        .filter_map(|unit| Some((unit, unit.per.parameter()?)))
+    {
         for operation in unit.operations() {
             let line = series(points.get(operation).map_or(&[], Vec::as_slice), name);
             if !line.is_empty() {
@@ -207,12 +289,22 @@ fn lines(points: &HashMap<String, Vec<MeasuredOperation>>) -> HashMap<(&'static 
 fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, f64)> {
     let mut sets: BTreeMap<BTreeMap<&str, u64>, BTreeMap<u64, f64>> = BTreeMap::new();
     for point in points.iter().filter(|point| point.enters) {
-        let Some(value) = point.params.get(name) else { continue };
-        let others = point.params.iter().filter(|(other, _)| *other != name).map(|(n, v)| (n.as_str(), *v)).collect();
+        let Some(value) = point.params.get(name) else {
+            continue;
+        };
+        let others = point
+            .params
+            .iter()
+            .filter(|(other, _)| *other != name)
+            .map(|(n, v)| (n.as_str(), *v))
+            .collect();
         sets.entry(others).or_default().insert(*value, point.ns);
     }
     let most = sets.values().map(BTreeMap::len).max().unwrap_or(0);
-    let best = sets.into_values().find(|set| set.len() == most).unwrap_or_default();
+    let best = sets
+        .into_values()
+        .find(|set| set.len() == most)
+        .unwrap_or_default();
     best.into_iter().collect()
 }
 
@@ -221,14 +313,23 @@ fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, f64)> {
 fn on_line(line: &[(u64, f64)], value: u64) -> (f64, (u64, u64, u64)) {
     let x = |value: u64| (value.max(1) as f64).ln();
     let (first, last) = (line[0], line[line.len() - 1]);
-    let end = if value <= first.0 { Some(first) } else { Some(last).filter(|last| value >= last.0) };
+    let end = if value <= first.0 {
+        Some(first)
+    } else {
+        Some(last).filter(|last| value >= last.0)
+    };
     if let Some((at, ns)) = end {
         return (ns, (if x(value) == x(at) { at } else { value }, at, at));
     }
-    let above = line.partition_point(|point| point.0 <= value).min(line.len() - 1);
+    let above = line
+        .partition_point(|point| point.0 <= value)
+        .min(line.len() - 1);
     let ((a, low), (b, high)) = (line[above - 1], line[above]);
     let share = (x(value) - x(a)) / (x(b) - x(a)).max(f64::MIN_POSITIVE);
-    ((low.ln() + share * (high.ln() - low.ln())).exp(), (value, a, if share > 0.0 { b } else { a }))
+    (
+        (low.ln() + share * (high.ln() - low.ln())).exp(),
+        (value, a, if share > 0.0 { b } else { a }),
+    )
 }
 
 /// The operations of `environment` that have a cost.
@@ -238,7 +339,8 @@ fn measured(run: &Run, environment: &str) -> Vec<(String, MeasuredOperation)> {
     // Programs make most of their calls in loops: cold costs are upper bounds, see METHOD.md.
     let warm = rows.filter(|row| row.case.cold().is_none());
     let own = warm.filter(|row| row.case.language.is_none() && row.case.environment == environment);
-    own.filter_map(|row| Some((row.case.operation.clone(), point(row, unit_ns(row)?)))).collect()
+    own.filter_map(|row| Some((row.case.operation.clone(), point(row, unit_ns(row)?))))
+        .collect()
 }
 
 fn point(row: &Row, ns: f64) -> MeasuredOperation {
@@ -246,7 +348,12 @@ fn point(row: &Row, ns: f64) -> MeasuredOperation {
     // Faults enter the kernel without a system call.
     let is_fault = row.case.operation.starts_with("mem.fault_");
     let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault;
-    MeasuredOperation { params: row.case.effective_params(), ns, entries, enters }
+    MeasuredOperation {
+        params: row.case.effective_params(),
+        ns,
+        entries,
+        enters,
+    }
 }
 
 /// The cost of a row; `None` where it has none.
@@ -272,19 +379,29 @@ impl Environments {
     }
 
     fn timed(self, wanted: Option<&str>) -> Result<String, NoCosts> {
-        let default = if let [only] = &self.timed[..] { only.as_str() } else { "native" };
+        let default = if let [only] = &self.timed[..] {
+            only.as_str()
+        } else {
+            "native"
+        };
         let name = wanted.unwrap_or(default).to_string();
         if self.timed.contains(&name) {
             Ok(name)
         } else {
-            Err(NoCosts { wanted: wanted.map(str::to_string), present: self.timed, counted: self.counted })
+            Err(NoCosts {
+                wanted: wanted.map(str::to_string),
+                present: self.timed,
+                counted: self.counted,
+            })
         }
     }
 }
 
 /// The environments of `records` by name.
 fn environments<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
-    let names: BTreeSet<&str> = records.map(|record| record.case.environment.as_str()).collect();
+    let names: BTreeSet<&str> = records
+        .map(|record| record.case.environment.as_str())
+        .collect();
     names.into_iter().map(str::to_string).collect()
 }
 

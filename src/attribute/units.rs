@@ -51,7 +51,9 @@ impl Per {
             Per::Size => class.size,
             Per::Depth => class.depth,
             Per::Set => class.set,
-            Per::Entries => class.size.map(|size| size.saturating_sub(DOTS_BYTES) / ENTRY_BYTES),
+            Per::Entries => class
+                .size
+                .map(|size| size.saturating_sub(DOTS_BYTES) / ENTRY_BYTES),
             Per::Fixed(_, value) => Some(value),
         };
         self.parameter().zip(value)
@@ -81,7 +83,18 @@ pub struct Unit {
 
 const fn unit(calls: &'static str, operations: &'static str, per: Per) -> Unit {
     let (on, not_on): (&[DescriptorKind], &[DescriptorKind]) = (&[], &[]);
-    Unit { calls, on, not_on, no_path: false, does: None, fails: "", operations, less: "", count: 1.0, per }
+    Unit {
+        calls,
+        on,
+        not_on,
+        no_path: false,
+        does: None,
+        fails: "",
+        operations,
+        less: "",
+        count: 1.0,
+        per,
+    }
 }
 
 impl Unit {
@@ -94,11 +107,17 @@ impl Unit {
     }
 
     const fn no_path(self) -> Unit {
-        Unit { no_path: true, ..self }
+        Unit {
+            no_path: true,
+            ..self
+        }
     }
 
     const fn does(self, does: &'static str) -> Unit {
-        Unit { does: Some(does), ..self }
+        Unit {
+            does: Some(does),
+            ..self
+        }
     }
 
     const fn fails(self, fails: &'static str) -> Unit {
@@ -124,7 +143,8 @@ impl Unit {
     }
 
     fn applies(&self, class: &Class, errno: Option<&str>) -> bool {
-        let on = |kinds: &[DescriptorKind]| class.descriptor.is_some_and(|kind| kinds.contains(&kind));
+        let on =
+            |kinds: &[DescriptorKind]| class.descriptor.is_some_and(|kind| kinds.contains(&kind));
         let does = |names: &str| match &class.operation {
             Some(own) => names.split_whitespace().any(|name| own.starts_with(name)),
             None => names.is_empty(),
@@ -147,9 +167,14 @@ pub type Ending<'a> = Option<&'a str>;
 
 /// How the calls of `count` ended, with their numbers; at least one.
 pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
-    let failures = count.errors.iter().map(|(errno, calls)| (Some(errno.as_str()), *calls));
+    let failures = count
+        .errors
+        .iter()
+        .map(|(errno, calls)| (Some(errno.as_str()), *calls));
     let successes = (None, count.calls.saturating_sub(count.failures()));
-    let all = std::iter::once(successes).chain(failures).filter(|(_, calls)| *calls > 0);
+    let all = std::iter::once(successes)
+        .chain(failures)
+        .filter(|(_, calls)| *calls > 0);
     let all: Vec<_> = all.collect();
     if all.is_empty() { vec![(None, 1)] } else { all }
 }
@@ -161,7 +186,9 @@ pub fn units_of<'a>(
     ending: Ending<'a>,
 ) -> impl Iterator<Item = &'static Unit> + use<'a> {
     let name = bare_name(call);
-    UNITS.iter().filter(move |unit| has(unit.calls, name) && unit.applies(class, ending))
+    UNITS
+        .iter()
+        .filter(move |unit| has(unit.calls, name) && unit.applies(class, ending))
 }
 
 #[cfg(test)]

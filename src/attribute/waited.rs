@@ -29,19 +29,27 @@ pub fn waited(profile: &Profile) -> Vec<Wait> {
     let alone = profile.usage.has_one_thread();
     let mut found: BTreeMap<_, Wait> = BTreeMap::new();
     for of in &profile.waits {
-        let class = Class { descriptor: of.descriptor, ..Class::default() };
+        let class = Class {
+            descriptor: of.descriptor,
+            ..Class::default()
+        };
         let reason = Reason::from_call(&of.call, &class);
         // A device or a timer ends these waits, in the name of whatever it interrupts.
-        let by = of.by.as_deref().filter(|_| !matches!(reason, Reason::Disk | Reason::Timer | Reason::Terminal));
+        let by = of
+            .by
+            .as_deref()
+            .filter(|_| !matches!(reason, Reason::Disk | Reason::Timer | Reason::Terminal));
         let on = of.on.as_deref().and_then(|on| named(on, by.is_some()));
-        let own = found.entry((reason, of.call.as_str(), on.clone(), by)).or_insert_with(|| Wait {
-            reason,
-            call: of.call.clone(),
-            on,
-            by: by.map(str::to_string),
-            blocked_s: 0.0,
-            stalled_s: Some(0.0),
-        });
+        let own = found
+            .entry((reason, of.call.as_str(), on.clone(), by))
+            .or_insert_with(|| Wait {
+                reason,
+                call: of.call.clone(),
+                on,
+                by: by.map(str::to_string),
+                blocked_s: 0.0,
+                stalled_s: Some(0.0),
+            });
         let stalled_s = of.stalled_ns.or(alone.then_some(of.blocked_ns)).map(s);
         own.blocked_s += s(of.blocked_ns);
         own.stalled_s = own.stalled_s.zip(stalled_s).map(|(sum, more)| sum + more);
@@ -75,13 +83,25 @@ mod tests {
             blocked_ns: 1_000_000_000,
             ..WaitCount::default()
         };
-        let all = [("pipe:[7]", Some("sort")), ("pipe:[8]", Some("sort")), ("pipe:[9]", None), ("/a:[b", None)];
+        let all = [
+            ("pipe:[7]", Some("sort")),
+            ("pipe:[8]", Some("sort")),
+            ("pipe:[9]", None),
+            ("/a:[b", None),
+        ];
         let waits = all.map(wait).to_vec();
-        let found = waited(&Profile { waits, ..Profile::default() });
-        let found: Vec<_> = found.iter().map(|own| (own.on.as_deref(), own.by.as_deref(), own.blocked_s)).collect();
+        let found = waited(&Profile {
+            waits,
+            ..Profile::default()
+        });
+        let found: Vec<_> = found
+            .iter()
+            .map(|own| (own.on.as_deref(), own.by.as_deref(), own.blocked_s))
+            .collect();
         assert_eq!(found[0], (None, Some("sort"), 2.0));
         assert!(
-            found.contains(&(Some("a pipe"), None, 1.0)) && found.contains(&(Some("/a:[b"), None, 1.0)),
+            found.contains(&(Some("a pipe"), None, 1.0))
+                && found.contains(&(Some("/a:[b"), None, 1.0)),
             "{found:?}"
         );
     }

@@ -20,24 +20,38 @@ pub struct Answer {
 pub fn read(path: &Path, bytes: &[u8]) -> Result<Option<Answer>> {
     let schema = crate::store::schema_of(bytes).unwrap_or_default();
     let answer = |title, document: Result<Document>| {
-        let document = document.map_err(|error| anyhow!("{}: {error:#}", clean::line(&path.to_string_lossy())))?;
+        let document = document
+            .map_err(|error| anyhow!("{}: {error:#}", clean::line(&path.to_string_lossy())))?;
         Ok(Some(Answer { title, document }))
     };
     match schema.as_str() {
         RaceFound::SCHEMA => answer("A race", race(bytes)),
-        Explained::SCHEMA => answer("Who answers", parsed(bytes).map(|found| explanation_document(&found))),
-        ProgramInKernels::SCHEMA => {
-            answer("A command in emulated kernels", parsed(bytes).map(|found| program_document(&found, false)))
-        }
+        Explained::SCHEMA => answer(
+            "Who answers",
+            parsed(bytes).map(|found| explanation_document(&found)),
+        ),
+        ProgramInKernels::SCHEMA => answer(
+            "A command in emulated kernels",
+            parsed(bytes).map(|found| program_document(&found, false)),
+        ),
         _ => Ok(None),
     }
 }
 
 fn race(bytes: &[u8]) -> Result<Document> {
     let found: RaceFound = parsed(bytes)?;
-    let sides = found.versus.iter().flat_map(|versus| [versus.base, versus.head]);
-    ensure!(sides.into_iter().all(|side| side < found.results.len()), "versus: there is no such result");
-    let calls = found.versus.iter().filter_map(|versus| versus.calls.as_ref());
+    let sides = found
+        .versus
+        .iter()
+        .flat_map(|versus| [versus.base, versus.head]);
+    ensure!(
+        sides.into_iter().all(|side| side < found.results.len()),
+        "versus: there is no such result"
+    );
+    let calls = found
+        .versus
+        .iter()
+        .filter_map(|versus| versus.calls.as_ref());
     let of_two = calls.into_iter().all(|calls| {
         let mut rows = calls.rows.iter().chain([&calls.total]);
         calls.columns.len() == 2
@@ -50,9 +64,18 @@ fn race(bytes: &[u8]) -> Result<Document> {
 
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let found = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(bytes))
-        .map_err(|error| anyhow!("{}: {}; write it again", clean::line(&error.path().to_string()), error.inner()))?;
+        .map_err(|error| {
+            anyhow!(
+                "{}: {}; write it again",
+                clean::line(&error.path().to_string()),
+                error.inner()
+            )
+        })?;
     match too_large("", &serde_json::from_slice(bytes)?) {
-        Some(name) => bail!("{}: larger than any count can be; write the file again", clean::line(name)),
+        Some(name) => bail!(
+            "{}: larger than any count can be; write the file again",
+            clean::line(name)
+        ),
         None => Ok(found),
     }
 }
@@ -65,7 +88,9 @@ fn too_large<'a>(name: &'a str, value: &'a Value) -> Option<&'a str> {
         // These are not added to others.
         _ if matches!(name, "seed" | "address") => None,
         _ => {
-            let size = value.as_u64().or_else(|| value.as_i64().map(i64::unsigned_abs));
+            let size = value
+                .as_u64()
+                .or_else(|| value.as_i64().map(i64::unsigned_abs));
             size.filter(|size| *size >= 1 << 48).map(|_| name)
         }
     }

@@ -41,7 +41,12 @@ pub fn operations() -> ArgValueCandidates {
 }
 
 pub fn subjects() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| patterns(&catalogue()).into_iter().chain(language_names()).collect::<Vec<_>>())
+    ArgValueCandidates::new(|| {
+        patterns(&catalogue())
+            .into_iter()
+            .chain(language_names())
+            .collect::<Vec<_>>()
+    })
 }
 
 pub fn languages() -> ArgValueCandidates {
@@ -51,25 +56,46 @@ pub fn languages() -> ArgValueCandidates {
 pub fn parameters() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let catalogue = catalogue();
-        let all = catalogue.iter().flat_map(|o| &o.params).map(|p| (p.name.as_str(), p.what.as_str()));
+        let all = catalogue
+            .iter()
+            .flat_map(|o| &o.params)
+            .map(|p| (p.name.as_str(), p.what.as_str()));
         let unique: BTreeMap<&str, &str> = all.collect();
-        unique.into_iter().map(|(name, what)| candidate(&format!("{name}="), what)).collect::<Vec<_>>()
+        unique
+            .into_iter()
+            .map(|(name, what)| candidate(&format!("{name}="), what))
+            .collect::<Vec<_>>()
     })
 }
 
 pub fn studies() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let begun = |name: &String| name.starts_with(&*typed.to_string_lossy());
-        let names = Study::names().into_iter().filter(begun).map(CompletionCandidate::new);
-        names.chain(PathCompleter::file().complete(typed)).collect::<Vec<_>>()
+        let names = Study::names()
+            .into_iter()
+            .filter(begun)
+            .map(CompletionCandidate::new);
+        names
+            .chain(PathCompleter::file().complete(typed))
+            .collect::<Vec<_>>()
     })
 }
 
 /// The same parser; `man` knows the commands, which have a page each.
 fn with_manual_pages(parser: Command) -> Command {
-    let names: Vec<String> = parser.get_subcommands().map(|command| command.get_name().to_string()).collect();
-    let candidates = ArgValueCandidates::new(move || names.iter().map(CompletionCandidate::new).collect::<Vec<_>>());
-    parser.mut_subcommand("man", |man| man.mut_arg("command", |command| command.add(candidates)))
+    let names: Vec<String> = parser
+        .get_subcommands()
+        .map(|command| command.get_name().to_string())
+        .collect();
+    let candidates = ArgValueCandidates::new(move || {
+        names
+            .iter()
+            .map(CompletionCandidate::new)
+            .collect::<Vec<_>>()
+    });
+    parser.mut_subcommand("man", |man| {
+        man.mut_arg("command", |command| command.add(candidates))
+    })
 }
 
 pub fn files() -> ArgValueCompleter {
@@ -79,19 +105,27 @@ pub fn files() -> ArgValueCompleter {
 /// The operations; none where the probe cannot be started, as a shell has no place for the reason.
 fn catalogue() -> Vec<Operation> {
     let directory = RunDirectory::create();
-    directory.and_then(|directory| read_catalogue(&directory.probe())).unwrap_or_default()
+    directory
+        .and_then(|directory| read_catalogue(&directory.probe()))
+        .unwrap_or_default()
 }
 
 fn patterns(catalogue: &[Operation]) -> Vec<CompletionCandidate> {
     let mut areas: Vec<&str> = catalogue.iter().map(Operation::area).collect();
     areas.dedup();
-    let areas = areas.into_iter().map(|area| candidate(area, "all operations of this area"));
-    areas.chain(catalogue.iter().map(|o| candidate(&o.id, &o.what))).collect()
+    let areas = areas
+        .into_iter()
+        .map(|area| candidate(area, "all operations of this area"));
+    areas
+        .chain(catalogue.iter().map(|o| candidate(&o.id, &o.what)))
+        .collect()
 }
 
 fn language_names() -> Vec<CompletionCandidate> {
     let all = Language::all().unwrap_or_default();
-    all.iter().map(|language| candidate(&format!("{}:", language.name), &language.title)).collect()
+    all.iter()
+        .map(|language| candidate(&format!("{}:", language.name), &language.title))
+        .collect()
 }
 
 fn candidate(value: &str, what: &str) -> CompletionCandidate {

@@ -25,7 +25,10 @@ pub struct DoctorArgs {
 
 pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
     let sources = Sources::default();
-    let mut host = Host { file_system: file_system(&std::env::temp_dir()), ..facts(&sources, None) };
+    let mut host = Host {
+        file_system: file_system(&std::env::temp_dir()),
+        ..facts(&sources, None)
+    };
     add_probe_facts(&mut host);
     let findings = findings(&host, &checks(&sources));
     write_document(&table(&findings).into(), args.format, screen, out)?;
@@ -34,7 +37,9 @@ pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<Exi
 
 /// Adds the clock's cost and step, as measured by a probe; they stay unknown if no probe can be started.
 fn add_probe_facts(host: &mut Host) {
-    if let Ok(Ok(facts)) = Session::open(RunOptions::default()).map(|mut session| session.probe_facts()) {
+    if let Ok(Ok(facts)) =
+        Session::open(RunOptions::default()).map(|mut session| session.probe_facts())
+    {
         add_facts(host, std::iter::once(&facts));
     }
 }
@@ -42,8 +47,10 @@ fn add_probe_facts(host: &mut Host) {
 fn table(findings: &[Finding]) -> Table {
     let specs = [
         Spec::same("what", |f: &Finding| f.subject.clone()),
-        Spec::left("state", |f: &Finding| Cell::styled(f.state.name(), style(f.state)))
-            .text("state", |f| f.state.name().to_string()),
+        Spec::left("state", |f: &Finding| {
+            Cell::styled(f.state.name(), style(f.state))
+        })
+        .text("state", |f| f.state.name().to_string()),
         Spec::same("found", |f: &Finding| f.found.clone()).wrapping(),
         Spec::same("advice", |f: &Finding| f.advice.clone()).wrapping(),
     ];

@@ -85,8 +85,12 @@ Examples:
   syscost explain --env linux-6.1 --versus linux-6.12 -- git status";
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let time = text.parse().ok().and_then(|value| Duration::try_from_secs_f64(value).ok());
-    time.filter(|time| !time.is_zero()).ok_or(format!("'{text}' is not a positive number"))
+    let time = text
+        .parse()
+        .ok()
+        .and_then(|value| Duration::try_from_secs_f64(value).ok());
+    time.filter(|time| !time.is_zero())
+        .ok_or(format!("'{text}' is not a positive number"))
 }
 
 /// Explains one operation, or compares its variants.
@@ -96,21 +100,49 @@ pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<Ex
 
 fn explain(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
     if !args.command.is_empty() {
-        let environments: Vec<String> = args.environments.iter().chain(&args.kernels.versus).cloned().collect();
+        let environments: Vec<String> = args
+            .environments
+            .iter()
+            .chain(&args.kernels.versus)
+            .cloned()
+            .collect();
         let cpu = args.cpu.unwrap_or_default();
         let all = args.kernels.all;
-        return program::run((&args.command, &environments), (cpu, all), (args.format, screen), out);
+        return program::run(
+            (&args.command, &environments),
+            (cpu, all),
+            (args.format, screen),
+            out,
+        );
     }
     usage(check(args))?;
     let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);
     if let Some(environment) = emulated(args) {
         let subject = usage(subject(args, &catalogue))?;
-        let planned = usage(plan::select(&catalogue, std::slice::from_ref(&subject), &choices(args)))?;
-        let what = if let Subject::Operation(operation) = &subject { &operation.what } else { "a C snippet" };
-        return kernel::run((environment, &args.kernels), &session, (&planned[0], what), (args.format, screen), out);
+        let planned = usage(plan::select(
+            &catalogue,
+            std::slice::from_ref(&subject),
+            &choices(args),
+        ))?;
+        let what = if let Subject::Operation(operation) = &subject {
+            &operation.what
+        } else {
+            "a C snippet"
+        };
+        return kernel::run(
+            (environment, &args.kernels),
+            &session,
+            (&planned[0], what),
+            (args.format, screen),
+            out,
+        );
     }
-    let named = args.operations.iter().map(|id| find(&catalogue, id)).collect::<Result<Vec<_>>>();
+    let named = args
+        .operations
+        .iter()
+        .map(|id| find(&catalogue, id))
+        .collect::<Result<Vec<_>>>();
     let named = usage(named)?;
     match (&named[..], args.variants, &args.environments[..]) {
         ([operation], false, []) => one(args, session, &catalogue, operation, screen, out),
@@ -125,7 +157,10 @@ fn explain(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
 
 /// The emulated kernel to look into; `check` has seen that it is alone.
 fn emulated(args: &ExplainArgs) -> Option<&str> {
-    args.environments.iter().find(|name| kernel::is_emulated(name)).map(String::as_str)
+    args.environments
+        .iter()
+        .find(|name| kernel::is_emulated(name))
+        .map(String::as_str)
 }
 
 fn subject<'a>(args: &ExplainArgs, catalogue: &'a [Operation]) -> Result<Subject<'a>> {
@@ -133,7 +168,10 @@ fn subject<'a>(args: &ExplainArgs, catalogue: &'a [Operation]) -> Result<Subject
     if !word.contains(':') {
         return find(catalogue, word).map(Subject::Operation);
     }
-    args.setups.iter().chain(&args.preludes).try_for_each(|code| code.may_run(args.trust_files))?;
+    args.setups
+        .iter()
+        .chain(&args.preludes)
+        .try_for_each(|code| code.may_run(args.trust_files))?;
     let surroundings = Surroundings::new(&args.preludes, &args.setups, args.trust_files);
     Ok(plan::subjects(catalogue, std::slice::from_ref(word), &surroundings)?.remove(0))
 }
@@ -144,7 +182,11 @@ fn is_table(args: &ExplainArgs) -> bool {
 
 /// Kernel entries are counted together with the code, not again while measuring.
 fn options(args: &ExplainArgs) -> RunOptions {
-    let usual = if is_table(args) { Duration::from_secs(2) } else { Duration::from_millis(600) };
+    let usual = if is_table(args) {
+        Duration::from_secs(2)
+    } else {
+        Duration::from_millis(600)
+    };
     RunOptions {
         cpu: args.cpu.unwrap_or_default(),
         budget: Some(args.time.unwrap_or(usual)),
@@ -155,20 +197,33 @@ fn options(args: &ExplainArgs) -> RunOptions {
 }
 
 fn choices(args: &ExplainArgs) -> Choices<'_> {
-    Choices { settings: &args.params, environments: &args.environments, ..Choices::default() }
+    Choices {
+        settings: &args.params,
+        environments: &args.environments,
+        ..Choices::default()
+    }
 }
 
 fn check(args: &ExplainArgs) -> Result<()> {
-    let emulated = args.environments.iter().find(|name| kernel::is_emulated(name));
-    if let Some(name) = emulated.filter(|_| args.environments.len() > 1 || args.variants || args.operations.len() > 1) {
-        bail!("--env {name}: explain looks into one kernel, for one operation; --versus names another kernel");
+    let emulated = args
+        .environments
+        .iter()
+        .find(|name| kernel::is_emulated(name));
+    if let Some(name) = emulated
+        .filter(|_| args.environments.len() > 1 || args.variants || args.operations.len() > 1)
+    {
+        bail!(
+            "--env {name}: explain looks into one kernel, for one operation; --versus names another kernel"
+        );
     }
     check_snippets(args, emulated.is_some())?;
     if args.kernels.any() && emulated.is_none() {
         bail!("--versus and --all are about an emulated kernel: --env linux-6.1, say");
     }
     if args.format == Format::Csv && !is_table(args) {
-        bail!("--format csv is for tables; for one operation without --variants or --env use text, markdown or json");
+        bail!(
+            "--format csv is for tables; for one operation without --variants or --env use text, markdown or json"
+        );
     }
     if args.format == Format::Json && is_table(args) && emulated.is_none() {
         bail!("--format json is for one operation; tables are text, markdown or csv");
@@ -176,14 +231,24 @@ fn check(args: &ExplainArgs) -> Result<()> {
     if args.variants && args.operations.len() > 1 {
         bail!("--variants: is about one operation; name one");
     }
-    if let Some(setting) = args.params.iter().find(|s| s.name == THREADS || s.name == SHARED) {
-        bail!("--param {}: explain follows one thread; omit it", setting.name);
+    if let Some(setting) = args
+        .params
+        .iter()
+        .find(|s| s.name == THREADS || s.name == SHARED)
+    {
+        bail!(
+            "--param {}: explain follows one thread; omit it",
+            setting.name
+        );
     }
     if args.params.iter().any(|s| s.name == COLD) {
         bail!("--param {COLD}: explain is about the call, not about caches; omit it");
     }
     if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
-        bail!("--param {}: explain takes one value of each parameter", setting.name);
+        bail!(
+            "--param {}: explain takes one value of each parameter",
+            setting.name
+        );
     }
     Ok(())
 }
@@ -195,7 +260,9 @@ fn check_snippets(args: &ExplainArgs, in_kernel: bool) -> Result<()> {
             bail!("--setup and --prelude are about a snippet: give one, e.g. 'c:getppid()'")
         }
         Some(snippet) if !in_kernel => {
-            bail!("'{snippet}': snippets are explained in an emulated kernel: add --env linux-6.1, say")
+            bail!(
+                "'{snippet}': snippets are explained in an emulated kernel: add --env linux-6.1, say"
+            )
         }
         Some(snippet) if !snippet.starts_with("c:") => {
             bail!("'{snippet}': only C is built for an emulated kernel; write it in C, as c:CODE")
@@ -210,7 +277,10 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
     }
     match pattern::named(catalogue, &[id.to_string()])?[..] {
         [one] => Ok(one),
-        [first, ..] => bail!("'{id}' names several operations; explain takes one, e.g. {}", first.id),
+        [first, ..] => bail!(
+            "'{id}' names several operations; explain takes one, e.g. {}",
+            first.id
+        ),
         [] => bail!("no operation is named '{id}'; 'syscost list' shows all"),
     }
 }
@@ -225,12 +295,24 @@ fn one(
     screen: Screen,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let planned = usage(plan::select(catalogue, &[Subject::Operation(operation)], &choices(args)))?;
+    let planned = usage(plan::select(
+        catalogue,
+        &[Subject::Operation(operation)],
+        &choices(args),
+    ))?;
     let explanation = explain::explain(session.workers(), &planned[0], operation);
     let explanation = explanation.with_context(|| operation.id.clone())?;
     let row = rows(session, planned)?.remove(0);
-    let explained = Explained { cost: cost(row), explanation };
-    write_answer(&explained, || report::explanation_document(&explained), (args.format, screen), out)
+    let explained = Explained {
+        cost: cost(row),
+        explanation,
+    };
+    write_answer(
+        &explained,
+        || report::explanation_document(&explained),
+        (args.format, screen),
+        out,
+    )
 }
 
 fn variants(
@@ -244,11 +326,16 @@ fn variants(
     let subjects: Vec<Subject> = operations.iter().map(|o| Subject::Operation(o)).collect();
     let planned = usage(plan::select(catalogue, &subjects, &choices(args)))?;
     let asked = planned.iter().filter(|planned| planned.role == Role::Asked);
-    let explained: Vec<Variant> = asked.filter_map(|planned| explained(&session, operations, planned)).collect();
+    let explained: Vec<Variant> = asked
+        .filter_map(|planned| explained(&session, operations, planned))
+        .collect();
     // All against the empty call of the same run.
     let costs = rows(session, planned)?.into_iter().map(cost);
-    let variants: Vec<Variant> =
-        explained.into_iter().zip(costs).map(|(variant, cost)| Variant { cost, ..variant }).collect();
+    let variants: Vec<Variant> = explained
+        .into_iter()
+        .zip(costs)
+        .map(|(variant, cost)| Variant { cost, ..variant })
+        .collect();
     let answer = report::variants_answer(&variants);
     let table = report::variant_table(heading, &variants, &answer);
     write_document(&table.into(), args.format, screen, out)
@@ -256,36 +343,68 @@ fn variants(
 
 fn explained(session: &Session, operations: &[&Operation], planned: &Planned) -> Option<Variant> {
     let case = &planned.case;
-    let operation = operations.iter().find(|operation| operation.id == case.operation)?;
+    let operation = operations
+        .iter()
+        .find(|operation| operation.id == case.operation)?;
     let explained = explain::explain(session.workers(), planned, operation);
-    Some(Variant { operation: case.operation.clone(), environment: case.environment.clone(), cost: None, explained })
+    Some(Variant {
+        operation: case.operation.clone(),
+        environment: case.environment.clone(),
+        cost: None,
+        explained,
+    })
 }
 
-fn family<'a>(catalogue: &'a [Operation], operation: &'a Operation) -> Result<(&'a str, Vec<&'a Operation>)> {
-    let of = |family: &str| catalogue.iter().filter(|o| o.family.as_deref() == Some(family)).collect::<Vec<_>>();
-    let members = operation.family.as_deref().map(|family| (family, of(family)));
+fn family<'a>(
+    catalogue: &'a [Operation],
+    operation: &'a Operation,
+) -> Result<(&'a str, Vec<&'a Operation>)> {
+    let of = |family: &str| {
+        catalogue
+            .iter()
+            .filter(|o| o.family.as_deref() == Some(family))
+            .collect::<Vec<_>>()
+    };
+    let members = operation
+        .family
+        .as_deref()
+        .map(|family| (family, of(family)));
     if let Some((family, members)) = members.filter(|(_, members)| members.len() > 1) {
         return Ok((family, members));
     }
     let mut some: Vec<&str> = Vec::new();
     let mut families = std::collections::BTreeSet::new();
     for other in catalogue {
-        let Some(family) = other.family.as_deref() else { continue };
+        let Some(family) = other.family.as_deref() else {
+            continue;
+        };
         if families.insert(family) && of(family).len() > 1 {
             some.push(&other.id);
         }
     }
     some.truncate(6);
-    bail!("{} has no variants; operations that have some: {}", operation.id, some.join(", "))
+    bail!(
+        "{} has no variants; operations that have some: {}",
+        operation.id,
+        some.join(", ")
+    )
 }
 
 /// The time of a case; `None` if it failed or was counted in instructions.
 fn cost(row: Row) -> Option<Cost> {
-    row.cost().map(|cost| Cost { time: cost.median, times_empty_call: cost.times_empty_call })
+    row.cost().map(|cost| Cost {
+        time: cost.median,
+        times_empty_call: cost.times_empty_call,
+    })
 }
 
 fn rows(session: Session, planned: Vec<Planned>) -> Result<Vec<Row>> {
-    let ready = session.check(Job { planned, ..Job::default() })?.prepare()?;
+    let ready = session
+        .check(Job {
+            planned,
+            ..Job::default()
+        })?
+        .prepare()?;
     let (run, _) = ready.measure(&Progress::new(true), &Keep::default());
     if !run.complete {
         bail!("interrupted");

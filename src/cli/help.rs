@@ -3,8 +3,7 @@
 
 use clap::{Arg, Command};
 
-const OVERVIEW: &str =
-    "{about-with-newline}\n{usage-heading} {usage}\n\nCommands:\n{subcommands}\n\nOptions:\n{options}{after-help}";
+const OVERVIEW: &str = "{about-with-newline}\n{usage-heading} {usage}\n\nCommands:\n{subcommands}\n\nOptions:\n{options}{after-help}";
 
 /// Examples come before the options.
 const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\n{all-args}";
@@ -19,6 +18,12 @@ pub fn with_help(command: Command, all: bool) -> Command {
 
 fn shaped(command: Command, all: bool) -> Command {
     let is_long = |arg: &Arg| !all && arg.get_possible_values().len() > MOST_VALUES;
-    let command = command.mut_args(|arg| if is_long(&arg) { arg.hide_possible_values(true) } else { arg });
+    let command = command.mut_args(|arg| {
+        if is_long(&arg) {
+            arg.hide_possible_values(true)
+        } else {
+            arg
+        }
+    });
     command.mut_subcommands(|inner| shaped(inner, all).help_template(TEMPLATE))
 }

@@ -82,9 +82,21 @@ struct ForArgs {
 
 impl ForArgs {
     fn architecture(&self) -> Result<Architecture> {
-        let name = self.architecture.as_deref().unwrap_or(std::env::consts::ARCH);
-        let all = || ARCHITECTURES.map(|architecture| architecture.debian).join(" or ");
-        Architecture::find(name).with_context(|| format!("--arch: no kernels are fetched for '{name}': give {}", all()))
+        let name = self
+            .architecture
+            .as_deref()
+            .unwrap_or(std::env::consts::ARCH);
+        let all = || {
+            ARCHITECTURES
+                .map(|architecture| architecture.debian)
+                .join(" or ")
+        };
+        Architecture::find(name).with_context(|| {
+            format!(
+                "--arch: no kernels are fetched for '{name}': give {}",
+                all()
+            )
+        })
     }
 }
 
@@ -97,26 +109,63 @@ pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
         KernelCommand::Atlas(args) => atlas::run(args, &interrupt, notes, out),
     };
     // Whatever it failed at then is a consequence.
-    if interrupt.is_set() && done.is_err() { Ok(Exit::Interrupted) } else { done }
+    if interrupt.is_set() && done.is_err() {
+        Ok(Exit::Interrupted)
+    } else {
+        done
+    }
 }
 
-fn fetch(args: &FetchArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+fn fetch(
+    args: &FetchArgs,
+    interrupt: &Interrupt,
+    notes: Notes,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     let architecture = usage(args.of.architecture())?;
-    let other = args.versions.iter().find(|version| !version.starts_with(|first: char| first.is_ascii_digit()));
-    usage(other.map_or(Ok(()), |other| bail!("'{other}' is not a kernel version, such as 6.1")))?;
+    let other = args
+        .versions
+        .iter()
+        .find(|version| !version.starts_with(|first: char| first.is_ascii_digit()));
+    usage(other.map_or(Ok(()), |other| {
+        bail!("'{other}' is not a kernel version, such as 6.1")
+    }))?;
     let images = Images::open()?;
     let tell = |doing: &str| notes.tell(&doing);
     let mut mirror = Mirror::open(&images, architecture, interrupt, &tell)?;
     // All of them before the first is fetched: a misspelt one should not be found out last.
-    let packages = args.versions.iter().map(|version| find(&mut mirror, version)).collect::<Result<Vec<Package>>>()?;
-    let fetched = packages.iter().map(|package| mirror.fetch(package)).collect::<Result<Vec<Image>>>()?;
-    let is_asked = |kernel: &Kernel| fetched.iter().any(|image| image.facts.release == kernel.facts.release);
-    write(fetched_kernels(&images).into_iter().filter(is_asked).collect(), args.of.format, out)
+    let packages = args
+        .versions
+        .iter()
+        .map(|version| find(&mut mirror, version))
+        .collect::<Result<Vec<Package>>>()?;
+    let fetched = packages
+        .iter()
+        .map(|package| mirror.fetch(package))
+        .collect::<Result<Vec<Image>>>()?;
+    let is_asked = |kernel: &Kernel| {
+        fetched
+            .iter()
+            .any(|image| image.facts.release == kernel.facts.release)
+    };
+    write(
+        fetched_kernels(&images)
+            .into_iter()
+            .filter(is_asked)
+            .collect(),
+        args.of.format,
+        out,
+    )
 }
 
 fn find(mirror: &mut Mirror, version: &str) -> Result<Package> {
     let found = mirror.find(version)?;
-    usage(found.with_context(|| format!("the mirror serves no kernel '{version}': it serves {}", mirror.served())))
+    usage(found.with_context(|| {
+        format!(
+            "the mirror serves no kernel '{version}': it serves {}",
+            mirror.served()
+        )
+    }))
 }
 
 fn list(args: &ListArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
@@ -129,21 +178,37 @@ fn list(args: &ListArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Writ
     let tell = |doing: &str| notes.tell(&doing);
     let mut mirror = Mirror::open(&images, architecture, interrupt, &tell)?;
     let of = |package: &Package| {
-        let here = fetched.iter().find(|kernel| kernel.facts.release == package.release).cloned();
+        let here = fetched
+            .iter()
+            .find(|kernel| kernel.facts.release == package.release)
+            .cloned();
         here.unwrap_or_else(|| Kernel::available(package.clone(), architecture))
     };
     let kernels = mirror.all()?.iter().map(of).collect();
-    mirror.unread().iter().for_each(|why| notes.tell(&format_args!("not read: {why}")));
+    mirror
+        .unread()
+        .iter()
+        .for_each(|why| notes.tell(&format_args!("not read: {why}")));
     write(kernels, args.of.format, out)
 }
 
 fn remove(args: &RemoveArgs) -> Result<Exit> {
     let images = Images::open()?;
-    let all = || fetched_kernels(&images).into_iter().map(|kernel| kernel.facts.release).collect();
-    let releases: Vec<String> = if args.all { all() } else { args.releases.clone() };
+    let all = || {
+        fetched_kernels(&images)
+            .into_iter()
+            .map(|kernel| kernel.facts.release)
+            .collect()
+    };
+    let releases: Vec<String> = if args.all {
+        all()
+    } else {
+        args.releases.clone()
+    };
     for release in &releases {
         let removed = images.remove(release)?;
-        let missing = format!("no kernel '{release}' was fetched: 'syscost kernel list' shows the releases");
+        let missing =
+            format!("no kernel '{release}' was fetched: 'syscost kernel list' shows the releases");
         usage(removed.then_some(()).context(missing))?;
     }
     Ok(Exit::Success)
@@ -161,17 +226,36 @@ struct Kernel {
 
 impl Kernel {
     fn available(package: Package, architecture: Architecture) -> Kernel {
-        let Package { name, release, version, suite } = package;
+        let Package {
+            name,
+            release,
+            version,
+            suite,
+        } = package;
         let architecture = architecture.machine.to_string();
         Kernel {
-            facts: Facts { release, architecture, package: name, version, suite, ..Facts::default() },
+            facts: Facts {
+                release,
+                architecture,
+                package: name,
+                version,
+                suite,
+                ..Facts::default()
+            },
             ..Kernel::default()
         }
     }
 
     fn damaged(release: String) -> Kernel {
         let error = Some("damaged: fetch it again, or remove it".to_string());
-        Kernel { facts: Facts { release, ..Facts::default() }, error, ..Kernel::default() }
+        Kernel {
+            facts: Facts {
+                release,
+                ..Facts::default()
+            },
+            error,
+            ..Kernel::default()
+        }
     }
 
     fn state(&self) -> Cell {
@@ -186,8 +270,17 @@ impl Kernel {
 /// The images, complete ones first.
 fn fetched_kernels(images: &Images) -> Vec<Kernel> {
     let damaged = images.damaged().into_iter().map(Kernel::damaged);
-    let fetched = |Image { path, facts }| Kernel { facts, path: Some(path), error: None };
-    images.all().into_iter().map(fetched).chain(damaged).collect()
+    let fetched = |Image { path, facts }| Kernel {
+        facts,
+        path: Some(path),
+        error: None,
+    };
+    images
+        .all()
+        .into_iter()
+        .map(fetched)
+        .chain(damaged)
+        .collect()
 }
 
 fn write(kernels: Vec<Kernel>, format: Format, out: &mut dyn Write) -> Result<Exit> {
@@ -199,11 +292,20 @@ fn write(kernels: Vec<Kernel>, format: Format, out: &mut dyn Write) -> Result<Ex
             .wrapping()
             .text("package", |k| k.facts.package.clone())
             .text("version", |k| k.facts.version.clone())
-            .text("bytes", |k| (k.facts.bytes > 0).then(|| k.facts.bytes.to_string()))
+            .text("bytes", |k| {
+                (k.facts.bytes > 0).then(|| k.facts.bytes.to_string())
+            })
             .text("path", |k| Some(k.path.as_ref()?.display().to_string()))
             .text("error", |k| k.error.clone()),
     ];
-    let none = kernels.is_empty().then(|| "no kernel was fetched: 'syscost kernel fetch 6.1' gets one".to_string());
-    write_table(&Table::of(&specs, &kernels).noted(none.into_iter().collect()), format, terminal::screen(), out)?;
+    let none = kernels
+        .is_empty()
+        .then(|| "no kernel was fetched: 'syscost kernel fetch 6.1' gets one".to_string());
+    write_table(
+        &Table::of(&specs, &kernels).noted(none.into_iter().collect()),
+        format,
+        terminal::screen(),
+        out,
+    )?;
     Ok(Exit::Success)
 }

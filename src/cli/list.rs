@@ -10,7 +10,9 @@ use crate::model::pattern::like;
 use crate::model::{Operation, StudyView};
 use crate::plan::Study;
 use crate::prose::{counted, wrapped};
-use crate::report::{Cell, Format, JsonDocument, Screen, Spec, Style, Table, write_answer, write_lines, write_table};
+use crate::report::{
+    Cell, Format, JsonDocument, Screen, Spec, Style, Table, write_answer, write_lines, write_table,
+};
 use crate::runner::{Language, RunDirectory, read_catalogue};
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -71,8 +73,19 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
         Format::Text if args.long => write_long(&chosen, terminal::screen(), out)?,
         Format::Text => write_short(&chosen, terminal::screen(), out)?,
         format => {
-            let operations = chosen.iter().map(|operation| Listed { area: operation.area(), operation }).collect();
-            write_answer(&OperationList { operations }, || table(&chosen), (format, terminal::screen()), out)?;
+            let operations = chosen
+                .iter()
+                .map(|operation| Listed {
+                    area: operation.area(),
+                    operation,
+                })
+                .collect();
+            write_answer(
+                &OperationList { operations },
+                || table(&chosen),
+                (format, terminal::screen()),
+                out,
+            )?;
         }
     }
     Ok(Exit::Success)
@@ -83,15 +96,37 @@ const FEWEST: usize = 10;
 
 /// A line for each operation, whatever the width: an id is never broken, a description cut where the screen ends.
 fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
-    let longest = operations.iter().map(|o| o.id.chars().count()).max().unwrap_or_default();
-    let room = screen.width.map(|width| usize::from(width).saturating_sub(longest + 2));
+    let longest = operations
+        .iter()
+        .map(|o| o.id.chars().count())
+        .max()
+        .unwrap_or_default();
+    let room = screen
+        .width
+        .map(|width| usize::from(width).saturating_sub(longest + 2));
     let described = room.is_none_or(|room| room >= FEWEST);
-    let short = |o: &&Operation| Cell { text: clean::cut(&what(o).text, room.unwrap_or(usize::MAX)), ..what(o) };
-    let mut specs = vec![Spec::left("operation", |o: &&Operation| o.id.clone().into())];
+    let short = |o: &&Operation| Cell {
+        text: clean::cut(&what(o).text, room.unwrap_or(usize::MAX)),
+        ..what(o)
+    };
+    let mut specs = vec![Spec::left("operation", |o: &&Operation| {
+        o.id.clone().into()
+    })];
     specs.extend(described.then(|| Spec::left("what one iteration is", short)));
-    let notes = vec![count(operations), "-l shows kernel entries and parameters".to_string()];
+    let notes = vec![
+        count(operations),
+        "-l shows kernel entries and parameters".to_string(),
+    ];
     let table = Table::of(&specs, operations).noted(notes);
-    write_table(&table, Format::Text, Screen { width: None, ..screen }, out)
+    write_table(
+        &table,
+        Format::Text,
+        Screen {
+            width: None,
+            ..screen
+        },
+        out,
+    )
 }
 
 /// All there is to say about each operation; lines are broken between words only.
@@ -109,9 +144,19 @@ fn write_long(operations: &[&Operation], screen: Screen, out: &mut dyn Write) ->
 
 fn texts(operation: &Operation) -> Vec<String> {
     let prepares = operation.prepares.to_string();
-    let mut texts = vec![what(operation).text, format!("kernel entries: {}", entries(operation))];
-    texts.extend((!prepares.is_empty()).then(|| format!("untimed before each iteration: {prepares}")));
-    texts.extend(operation.params.iter().map(|p| format!("--param {}={}: {}", p.name, p.default, p.what)));
+    let mut texts = vec![
+        what(operation).text,
+        format!("kernel entries: {}", entries(operation)),
+    ];
+    texts.extend(
+        (!prepares.is_empty()).then(|| format!("untimed before each iteration: {prepares}")),
+    );
+    texts.extend(
+        operation
+            .params
+            .iter()
+            .map(|p| format!("--param {}={}: {}", p.name, p.default, p.what)),
+    );
     texts
 }
 
@@ -120,14 +165,21 @@ fn what(operation: &Operation) -> Cell {
     if operation.available {
         Cell::from(operation.what.clone())
     } else {
-        Cell::styled(format!("not on this system ({})", operation.systems), Style::Faint)
+        Cell::styled(
+            format!("not on this system ({})", operation.systems),
+            Style::Faint,
+        )
     }
 }
 
 /// `7 operations in 1 area`.
 fn count(operations: &[&Operation]) -> String {
     let areas: BTreeSet<&str> = operations.iter().map(|o| o.area()).collect();
-    format!("{} in {}", counted(operations.len(), "operation"), counted(areas.len(), "area"))
+    format!(
+        "{} in {}",
+        counted(operations.len(), "operation"),
+        counted(areas.len(), "area")
+    )
 }
 
 /// What `list` prints as JSON.
@@ -179,7 +231,14 @@ impl Found {
             Err(error) => (None, Some(error.to_string())),
         };
         let version = path.as_ref().and_then(|path| language.version_of(path));
-        Found { name: language.name, title: language.title, version, path, package: language.package, error }
+        Found {
+            name: language.name,
+            title: language.title,
+            version,
+            path,
+            package: language.package,
+            error,
+        }
     }
 
     fn path(&self) -> Option<String> {
@@ -189,19 +248,31 @@ impl Found {
 
 /// Name, version found and path of each language; of those that lack it, what is missing.
 fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
-    let list = LanguageList { languages: Language::all()?.into_iter().map(Found::new).collect() };
+    let list = LanguageList {
+        languages: Language::all()?.into_iter().map(Found::new).collect(),
+    };
     let shown = |found: &Found| match &found.error {
         Some(missing) => Cell::styled(missing.clone(), Style::Faint),
         None => Cell::from(found.path().unwrap_or_default()),
     };
     let specs = [
         Spec::same("language", |l: &Found| l.name.clone()),
-        Spec::left("version found", |l: &Found| l.version.clone().unwrap_or_default().into())
+        Spec::left("version found", |l: &Found| {
+            l.version.clone().unwrap_or_default().into()
+        })
+        .wrapping()
+        .text("version", |l| l.version.clone()),
+        Spec::left("path", shown)
             .wrapping()
-            .text("version", |l| l.version.clone()),
-        Spec::left("path", shown).wrapping().text("path", Found::path).text("error", |l| l.error.clone()),
+            .text("path", Found::path)
+            .text("error", |l| l.error.clone()),
     ];
-    write_answer(&list, || Table::of(&specs, &list.languages), (format, terminal::screen()), out)?;
+    write_answer(
+        &list,
+        || Table::of(&specs, &list.languages),
+        (format, terminal::screen()),
+        out,
+    )?;
     Ok(Exit::Success)
 }
 
@@ -227,30 +298,50 @@ impl JsonDocument for StudyList<'_> {
 
 /// Name, title, languages and question of each study.
 fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
-    let all = Study::names().iter().map(|name| Study::find(name)).collect::<Result<Vec<_>>>()?;
+    let all = Study::names()
+        .iter()
+        .map(|name| Study::find(name))
+        .collect::<Result<Vec<_>>>()?;
     let studies = all.iter();
-    let studies = studies.map(|s| ListedStudy { view: &s.view, languages: s.languages(), seconds: s.seconds });
-    let list = StudyList { studies: studies.collect() };
+    let studies = studies.map(|s| ListedStudy {
+        view: &s.view,
+        languages: s.languages(),
+        seconds: s.seconds,
+    });
+    let list = StudyList {
+        studies: studies.collect(),
+    };
     let languages = |s: &Study| s.languages().join(" ");
     let specs = [
         Spec::same("study", |s: &Study| s.view.name.clone()),
         Spec::same("title", |s: &Study| s.view.title.clone()).wrapping(),
-        Spec::left("languages of snippets", move |s| languages(s).into()).wrapping().text("languages", languages),
+        Spec::left("languages of snippets", move |s| languages(s).into())
+            .wrapping()
+            .text("languages", languages),
     ];
     let notes = vec!["run one by 'syscost run --study NAME'".to_string()];
-    write_answer(&list, || Table::of(&specs, &all).noted(notes), (format, terminal::screen()), out)?;
+    write_answer(
+        &list,
+        || Table::of(&specs, &all).noted(notes),
+        (format, terminal::screen()),
+        out,
+    )?;
     Ok(Exit::Success)
 }
 
 fn table(operations: &[&Operation]) -> Table {
     let specs = [
         Spec::same("operation", |o: &&Operation| o.id.clone()),
-        Spec::left("what one iteration is", |o: &&Operation| what(o)).wrapping().text("what", |o| o.what.clone()),
+        Spec::left("what one iteration is", |o: &&Operation| what(o))
+            .wrapping()
+            .text("what", |o| o.what.clone()),
         Spec::left("kernel entries", |o: &&Operation| entries(o).into())
             .wrapping()
             .text("enters", |o| o.enters.to_string())
             .text("prepares", |o| o.prepares.to_string()),
-        Spec::left("parameters", |o: &&Operation| params(o).into()).wrapping().text("params", |o| params(o)),
+        Spec::left("parameters", |o: &&Operation| params(o).into())
+            .wrapping()
+            .text("params", |o| params(o)),
         Spec::hidden()
             .text("area", |o: &&Operation| o.area().to_string())
             .text("systems", |o| o.systems.to_string())
@@ -262,9 +353,18 @@ fn table(operations: &[&Operation]) -> Table {
 
 fn entries(operation: &Operation) -> String {
     let text = operation.enters.to_string();
-    if text.is_empty() { "none".to_string() } else { text }
+    if text.is_empty() {
+        "none".to_string()
+    } else {
+        text
+    }
 }
 
 fn params(operation: &Operation) -> String {
-    operation.params.iter().map(|p| format!("{}={}", p.name, p.default)).collect::<Vec<_>>().join(" ")
+    operation
+        .params
+        .iter()
+        .map(|p| format!("{}={}", p.name, p.default))
+        .collect::<Vec<_>>()
+        .join(" ")
 }

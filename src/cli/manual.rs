@@ -26,23 +26,32 @@ pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<Exit> {
     let mut all = all.disable_help_subcommand(true);
     all.build();
     let source = format!("syscost {}", all.get_version().unwrap_or_default());
-    let page = match &args.command {
-        None => all,
-        Some(name) => usage(
-            find(&all, name).cloned().with_context(|| format!("man: no command '{name}'; 'syscost --help' lists them")),
-        )?,
-    };
+    let page =
+        match &args.command {
+            None => all,
+            Some(name) => usage(find(&all, name).cloned().with_context(|| {
+                format!("man: no command '{name}'; 'syscost --help' lists them")
+            }))?,
+        };
     write_page(&page, args.command.as_deref(), source, out)?;
     Ok(Exit::Success)
 }
 
 /// The command called `name`; `kernel-fetch` is `kernel`'s `fetch`.
 fn find<'a>(all: &'a Command, name: &str) -> Option<&'a Command> {
-    let nested = || name.split_once('-').and_then(|(outer, inner)| find(all.find_subcommand(outer)?, inner));
+    let nested = || {
+        name.split_once('-')
+            .and_then(|(outer, inner)| find(all.find_subcommand(outer)?, inner))
+    };
     all.find_subcommand(name).or_else(nested)
 }
 
-fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut dyn Write) -> Result<()> {
+fn write_page(
+    command: &Command,
+    name: Option<&str>,
+    source: String,
+    out: &mut dyn Write,
+) -> Result<()> {
     let man = Man::new(command.clone()).source(source);
     man.render_title(out)?;
     man.render_name_section(out)?;
@@ -53,7 +62,11 @@ fn write_page(command: &Command, name: Option<&str>, source: String, out: &mut d
         man.render_subcommands_section(out)?;
     }
     let mut roff = Roff::default();
-    let help = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
+    let help = command
+        .get_after_long_help()
+        .or(command.get_after_help())
+        .map(ToString::to_string)
+        .unwrap_or_default();
     examples(&help, &mut roff);
     if name.is_some() {
         roff.control("SH", ["SEE ALSO"]);

@@ -106,9 +106,14 @@ pub fn main() -> u8 {
         Err(error) => return refused(&error),
     }
     let parser = parser(std::env::args_os().any(|word| word == "--help-all"));
-    let commands: Vec<&str> = parser.get_subcommands().map(clap::Command::get_name).collect();
+    let commands: Vec<&str> = parser
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .collect();
     let words = words::with_command(std::env::args_os().collect(), &commands);
-    let parsed = parser.try_get_matches_from(words).and_then(|matches| Arguments::from_arg_matches(&matches));
+    let parsed = parser
+        .try_get_matches_from(words)
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
     let done = match parsed {
         Ok(arguments) => started(arguments),
         Err(asked) if !asked.use_stderr() => help(&asked),
@@ -117,7 +122,9 @@ pub fn main() -> u8 {
     match done {
         Ok(exit) => exit.status(),
         Err(error) => {
-            error::lines(&error).iter().for_each(|line| messages::tell(line));
+            error::lines(&error)
+                .iter()
+                .for_each(|line| messages::tell(line));
             status(&error)
         }
     }
@@ -125,7 +132,9 @@ pub fn main() -> u8 {
 
 fn started(arguments: Arguments) -> Result<Exit> {
     crate::kernel::process::survive_file_size_limit();
-    let notes = Notes { quiet: arguments.quiet };
+    let notes = Notes {
+        quiet: arguments.quiet,
+    };
     match arguments.command {
         None => write(|out| run::run(&run::RunArgs::tour()?, notes, out)),
         Some(Command::Run(args)) => write(|out| run::run(&args, notes, out)),
@@ -171,11 +180,18 @@ fn refused(error: &clap::Error) -> u8 {
 fn rendered(text: &clap::Error, colour: bool) -> String {
     let plain = text.render().to_string();
     let cleaned: String = plain.split_inclusive('\n').map(cleaned_line).collect();
-    if colour && cleaned == plain { text.render().ansi().to_string() } else { cleaned }
+    if colour && cleaned == plain {
+        text.render().ansi().to_string()
+    } else {
+        cleaned
+    }
 }
 
 fn cleaned_line(line: &str) -> String {
-    line.strip_suffix('\n').map_or_else(|| crate::clean::line(line), |line| crate::clean::line(line) + "\n")
+    line.strip_suffix('\n').map_or_else(
+        || crate::clean::line(line),
+        |line| crate::clean::line(line) + "\n",
+    )
 }
 
 /// The exit status for an error: 2 where the user should ask differently, 126 or 127 where a command cannot be run, 130

@@ -24,8 +24,12 @@ impl Output {
     }
 
     pub fn open() -> io::Result<Output> {
-        let file = standard_output::check().and_then(|()| io::stdout().as_fd().try_clone_to_owned());
-        let pipe = Pipe { file: file.map_err(named)?.into(), closed: false };
+        let file =
+            standard_output::check().and_then(|()| io::stdout().as_fd().try_clone_to_owned());
+        let pipe = Pipe {
+            file: file.map_err(named)?.into(),
+            closed: false,
+        };
         Ok(Output(BufWriter::new(pipe)))
     }
 }
@@ -49,7 +53,11 @@ impl Write for Output {
 
 impl Write for Pipe {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match if self.closed { Ok(bytes.len()) } else { self.file.write(bytes) } {
+        match if self.closed {
+            Ok(bytes.len())
+        } else {
+            self.file.write(bytes)
+        } {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 self.closed = true;
                 Ok(bytes.len())
@@ -66,5 +74,6 @@ impl Write for Pipe {
 
 /// Formats of what is a table alone, which programs read as CSV.
 pub fn tables() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(["text", "markdown", "csv"]).try_map(|name| Format::from_str(&name, false))
+    PossibleValuesParser::new(["text", "markdown", "csv"])
+        .try_map(|name| Format::from_str(&name, false))
 }

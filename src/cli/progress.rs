@@ -16,8 +16,14 @@ const LONGEST: usize = 200;
 impl Progress {
     pub fn new(quiet: bool) -> Progress {
         let shown = !quiet && std::io::stderr().is_terminal();
-        let target = if shown { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
-        Progress { bar: ProgressBar::with_draw_target(Some(STEPS), target) }
+        let target = if shown {
+            ProgressDrawTarget::stderr_with_hz(10)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        Progress {
+            bar: ProgressBar::with_draw_target(Some(STEPS), target),
+        }
     }
 
     pub fn done(&self) {
@@ -34,7 +40,8 @@ impl Watch for Progress {
             Stage::Singles => "timing single calls [{bar:20}] {percent:>3}% {wide_msg}",
             Stage::Measuring => "measuring [{bar:30}] {percent:>3}% at most {eta} left  {wide_msg}",
         };
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         self.bar.set_style(style.progress_chars("=> "));
         self.bar.reset();
     }

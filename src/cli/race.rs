@@ -14,7 +14,9 @@ use crate::compare::RaceFound;
 use crate::kernel::affinity;
 use crate::model::program::ProgramInKernels;
 use crate::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter, Start};
-use crate::report::{Format, JsonDocument, Screen, program_document, race_document, write_answer, write_json};
+use crate::report::{
+    Format, JsonDocument, Screen, program_document, race_document, write_answer, write_json,
+};
 use crate::runner::{Environment, Interrupt, RunDirectory};
 use crate::store;
 use crate::trace::LaunchError;
@@ -137,7 +139,9 @@ impl Elsewhere {
     pub fn write(&self, shape: (Format, Screen), out: &mut dyn Write) -> Result<()> {
         match self {
             Elsewhere::Race(found) => write_answer(found, || race_document(found), shape, out),
-            Elsewhere::Kernels(found) => write_answer(found, || program_document(found, false), shape, out),
+            Elsewhere::Kernels(found) => {
+                write_answer(found, || program_document(found, false), shape, out)
+            }
         }
     }
 }
@@ -155,7 +159,10 @@ impl RaceArgs {
     pub fn in_environments(words: &[String], environments: &[String]) -> Result<RaceArgs> {
         let names = format!("--env={}", environments.join(","));
         let words = ["--ignore-failure", &names, "--", &race::joined(words)];
-        let args = RaceArgs { until_known: true, ..parsed("race", words)? };
+        let args = RaceArgs {
+            until_known: true,
+            ..parsed("race", words)?
+        };
         if !usage(args.counts_instructions())? {
             args.timed_environments()?;
         }
@@ -167,7 +174,12 @@ impl RaceArgs {
         if usage(self.counts_instructions())? {
             let command = launched(&usage(self.commands())?)?.swap_remove(0);
             let words = &command.traced.words;
-            let found = program::counted(words, &self.environments, affinity::Wanted::default(), notes)?;
+            let found = program::counted(
+                words,
+                &self.environments,
+                affinity::Wanted::default(),
+                notes,
+            )?;
             return Ok(Elsewhere::Kernels(found));
         }
         let environments = self.timed_environments()?;
@@ -176,15 +188,28 @@ impl RaceArgs {
         let tell = |line: &str| notes.tell(&line);
         let (directory, commands) = self.entered(commands, &environments, &interrupt, &tell)?;
         let progress = Progress::new(notes.quiet || self.show_output);
-        let raced = race::run(&commands, &self.options(), (&interrupt, directory), &progress, &tell);
+        let raced = race::run(
+            &commands,
+            &self.options(),
+            (&interrupt, directory),
+            &progress,
+            &tell,
+        );
         progress.done();
         let raced = raced?;
-        Ok(Elsewhere::Race(crate::compare::race(&raced, self.threshold)))
+        Ok(Elsewhere::Race(crate::compare::race(
+            &raced,
+            self.threshold,
+        )))
     }
 
     /// Whether the environments are kernels in emulated machines. Errors: some are and some are not, or a flag is for times.
     fn counts_instructions(&self) -> Result<bool> {
-        let emulated = self.environments.iter().filter(|name| is_emulated(name)).count();
+        let emulated = self
+            .environments
+            .iter()
+            .filter(|name| is_emulated(name))
+            .count();
         if emulated == 0 {
             return Ok(false);
         }
@@ -192,7 +217,10 @@ impl RaceArgs {
             emulated == self.environments.len(),
             "--env: emulated kernels count instructions, and the others take time: race them apart"
         );
-        let timed = self.runs.is_some() || self.time.is_some() || self.fail_over.is_some() || !self.prepare.is_empty();
+        let timed = self.runs.is_some()
+            || self.time.is_some()
+            || self.fail_over.is_some()
+            || !self.prepare.is_empty();
         ensure!(
             !timed && !self.fresh_copy,
             "--env {}: instructions are counted, in a copy of the command's files: leave out --runs, --time, --fail-over, --prepare \
@@ -204,7 +232,11 @@ impl RaceArgs {
 
     /// Errors: a usage error if one cannot start a command.
     fn timed_environments(&self) -> Result<Vec<Environment>> {
-        if self.environments.is_empty() { Ok(Vec::new()) } else { usage(race::timed(&self.environments)) }
+        if self.environments.is_empty() {
+            Ok(Vec::new())
+        } else {
+            usage(race::timed(&self.environments))
+        }
     }
 
     fn commands(&self) -> Result<Commands> {
@@ -214,7 +246,11 @@ impl RaceArgs {
             prepare: self.prepare.clone(),
             shell: self.shell,
             show_output: self.show_output,
-            user: if self.environments.is_empty() { None } else { race::own_user() },
+            user: if self.environments.is_empty() {
+                None
+            } else {
+                race::own_user()
+            },
         })
     }
 
@@ -223,7 +259,10 @@ impl RaceArgs {
         if self.environments.is_empty() || self.commands.len() == 1 {
             return Ok(self.commands.iter().chain(&self.versus).cloned().collect());
         }
-        ensure!(!self.shell, "--shell with --env: give the code as one argument");
+        ensure!(
+            !self.shell,
+            "--shell with --env: give the code as one argument"
+        );
         Ok(vec![race::joined(&self.commands)])
     }
 
@@ -244,15 +283,28 @@ impl RaceArgs {
             return Ok((directory, commands));
         }
         let mut directory = RunDirectory::create()?;
-        let start = if self.fresh_copy { Start::Fresh } else { self.start };
-        let entered = race::enter(&commands[0], environments, start, (&mut directory, interrupt), tell)?;
+        let start = if self.fresh_copy {
+            Start::Fresh
+        } else {
+            self.start
+        };
+        let entered = race::enter(
+            &commands[0],
+            environments,
+            start,
+            (&mut directory, interrupt),
+            tell,
+        )?;
         Ok((Some(directory), entered))
     }
 
     fn options(&self) -> Options {
         Options {
             runs: self.runs,
-            time: self.time.or(self.until_known.then_some(WHY_SECONDS)).map(Duration::from_secs_f64),
+            time: self
+                .time
+                .or(self.until_known.then_some(WHY_SECONDS))
+                .map(Duration::from_secs_f64),
             until_known: self.until_known,
             warmup: self.warmup,
             ignore_failure: self.ignore_failure,
@@ -272,15 +324,28 @@ impl RaceArgs {
         if !found.complete {
             return Ok(Exit::Interrupted);
         }
-        let Some(limit) = self.fail_over else { return Ok(Exit::Success) };
+        let Some(limit) = self.fail_over else {
+            return Ok(Exit::Success);
+        };
         if found.rounds < FEWEST_ROUNDS as usize {
-            return usage(Err(anyhow!("--fail-over: {} rounds judge nothing: at least {FEWEST_ROUNDS}", found.rounds)));
+            return usage(Err(anyhow!(
+                "--fail-over: {} rounds judge nothing: at least {FEWEST_ROUNDS}",
+                found.rounds
+            )));
         }
         let grown = found.grown(limit);
         let one = |index: usize| {
-            notes.tell(&format!("'{}' takes longer by more than {}%", found.results[index].name(), 100.0 * limit))
+            notes.tell(&format!(
+                "'{}' takes longer by more than {}%",
+                found.results[index].name(),
+                100.0 * limit
+            ))
         };
         grown.iter().for_each(|index| one(*index));
-        Ok(if grown.is_empty() { Exit::Success } else { Exit::CostGrown })
+        Ok(if grown.is_empty() {
+            Exit::Success
+        } else {
+            Exit::CostGrown
+        })
     }
 }

@@ -39,17 +39,32 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
         && let Some(answer) = answers::read(only, &crate::store::bytes(only)?)?
     {
         usage(check(args))?;
-        let none = || bail!("--format svg: {} has no figure: make a page of it", only.display());
-        return args.deliver(|| document_page(answer.title, answer.document), none, (notes, out));
+        let none = || {
+            bail!(
+                "--format svg: {} has no figure: make a page of it",
+                only.display()
+            )
+        };
+        return args.deliver(
+            || document_page(answer.title, answer.document),
+            none,
+            (notes, out),
+        );
     }
     let (explained, files) = explained::split(&args.files)?;
     if files.is_empty() {
         return explained::run(&explained, args, notes, out);
     }
-    let args = &ReportArgs { files, ..args.clone() };
+    let args = &ReportArgs {
+        files,
+        ..args.clone()
+    };
     usage(check(args))?;
     if let [_, _] = &args.files[..]
-        && args.files.iter().all(|file| file != Path::new("-") && crate::store::is_profile(file))
+        && args
+            .files
+            .iter()
+            .all(|file| file != Path::new("-") && crate::store::is_profile(file))
     {
         return profile::run_two(args, notes, out);
     }
@@ -59,9 +74,9 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     };
     match first.map(explained::of) {
         Some(Ok(only)) => explained::run(&[only], args, notes, out),
-        Some(Err(Stored::Profile(_))) if !explained.is_empty() => {
-            usage(Err(anyhow!("a profile has a page of its own: leave out the kernel explanations")))
-        }
+        Some(Err(Stored::Profile(_))) if !explained.is_empty() => usage(Err(anyhow!(
+            "a profile has a page of its own: leave out the kernel explanations"
+        ))),
         Some(Err(Stored::Profile(profile))) => profile::run(*profile, args, notes, out),
         Some(Err(Stored::Run(run))) => of_runs(args, (Some(*run), &explained), notes, out),
         _ => of_runs(args, (None, &explained), notes, out),
@@ -76,18 +91,42 @@ fn of_runs(
     out: &mut dyn Write,
 ) -> Result<Exit> {
     usage(args.of_profile.check_for_runs())?;
-    let only = usage(args.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
-    let selection = Selection { only, ..Selection::default() };
+    let only = usage(
+        args.only
+            .iter()
+            .map(|text| Pattern::new(text))
+            .collect::<Result<Vec<Pattern>>>(),
+    )?;
+    let selection = Selection {
+        only,
+        ..Selection::default()
+    };
     let portrait = |index, run| portrait(args, &selection, index, run);
     let mut portraits = match read {
-        Some(run) => result_files::labelled(&args.files, &args.labels, vec![portrait(0, run)], |p| &mut p.column.info),
-        None => result_files::read(&args.files, &args.labels, portrait, |portrait| &mut portrait.column.info)?,
+        Some(run) => {
+            result_files::labelled(&args.files, &args.labels, vec![portrait(0, run)], |p| {
+                &mut p.column.info
+            })
+        }
+        None => result_files::read(&args.files, &args.labels, portrait, |portrait| {
+            &mut portrait.column.info
+        })?,
     };
     let labels = portraits.iter().map(Portrait::label);
-    let baseline = usage(result_files::baseline(args.baseline.as_deref(), &args.files, labels))?;
-    portraits.iter().try_for_each(|portrait| usage(has_rows(portrait, args)))?;
+    let baseline = usage(result_files::baseline(
+        args.baseline.as_deref(),
+        &args.files,
+        labels,
+    ))?;
+    portraits
+        .iter()
+        .try_for_each(|portrait| usage(has_rows(portrait, args)))?;
     let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, baseline, selection));
-    let page = RunsPage { files: &portraits, comparison: comparison.as_ref(), explained };
+    let page = RunsPage {
+        files: &portraits,
+        comparison: comparison.as_ref(),
+        explained,
+    };
     args.deliver(|| runs_page(&page), || figure(args, &page), (notes, out))
 }
 
@@ -98,7 +137,9 @@ fn check(args: &ReportArgs) -> Result<()> {
         bail!("--figure is for one drawing, and a page has all: add --format svg, or leave it out");
     }
     if args.figure == Some(FigureKind::Ratios) && args.files.len() < 2 {
-        bail!("--figure ratios needs two files or more: name another one, or choose another figure");
+        bail!(
+            "--figure ratios needs two files or more: name another one, or choose another figure"
+        );
     }
     args.check_output("a result file")
 }
@@ -107,7 +148,11 @@ fn check(args: &ReportArgs) -> Result<()> {
 fn portrait(args: &ReportArgs, selection: &Selection, index: usize, mut run: Run) -> Portrait {
     run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
     let few = args.files.len() <= MOST_DETAILED && run.records.len() <= MOST_RECORDS;
-    Portrait::new("", &run, may_be_baseline(args, index) || (args.format == Kind::Html && few))
+    Portrait::new(
+        "",
+        &run,
+        may_be_baseline(args, index) || (args.format == Kind::Html && few),
+    )
 }
 
 /// Records of a file beside the baseline that are shown in detail: a page of more would be too large for a browser.
@@ -116,17 +161,28 @@ const MOST_RECORDS: usize = 2000;
 /// The baseline is always shown in detail. It is known by its file before anything is read; asked for by the label that its
 /// host gives it, it must be looked for in all.
 fn may_be_baseline(args: &ReportArgs, index: usize) -> bool {
-    let Some(wanted) = &args.baseline else { return index == 0 };
+    let Some(wanted) = &args.baseline else {
+        return index == 0;
+    };
     let by_label = args.labels.iter().position(|label| label == wanted);
-    by_label.or_else(|| result_files::by_path(wanted, &args.files)).is_none_or(|baseline| index == baseline)
+    by_label
+        .or_else(|| result_files::by_path(wanted, &args.files))
+        .is_none_or(|baseline| index == baseline)
 }
 
 fn has_rows(portrait: &Portrait, args: &ReportArgs) -> Result<()> {
     match portrait.column.rows.iter().any(|row| row.asked) {
         true => Ok(()),
-        false if args.only.is_empty() => bail!("{} has no operations: name the result file of a run", portrait.label()),
+        false if args.only.is_empty() => bail!(
+            "{} has no operations: name the result file of a run",
+            portrait.label()
+        ),
         false => {
-            bail!("--only: nothing in {} matches {}: leave it out to see all", portrait.label(), args.only.join(", "))
+            bail!(
+                "--only: nothing in {} matches {}: leave it out to see all",
+                portrait.label(),
+                args.only.join(", ")
+            )
         }
     }
 }
@@ -141,8 +197,18 @@ fn compared(portraits: &mut [Portrait], baseline: usize, selection: Selection) -
         machine: portrait.column.machine,
     };
     let columns: Vec<Column> = portraits.iter_mut().map(lent).collect();
-    let comparison = compare(&columns, &Options { baseline, selection, ..Options::default() });
-    portraits.iter_mut().zip(columns).for_each(|(portrait, column)| portrait.column = column);
+    let comparison = compare(
+        &columns,
+        &Options {
+            baseline,
+            selection,
+            ..Options::default()
+        },
+    );
+    portraits
+        .iter_mut()
+        .zip(columns)
+        .for_each(|(portrait, column)| portrait.column = column);
     comparison
 }
 
@@ -165,8 +231,14 @@ fn figure(args: &ReportArgs, page: &RunsPage) -> Result<Figure> {
             let all = detail.distributions.iter().flatten().cloned().collect();
             Ok(figures::distributions("Distribution of the samples", all))
         }
-        (FigureKind::Latency, _) => match detail.singles.as_ref().filter(|singles| !singles.curves.is_empty()) {
-            Some(singles) => Ok(latency_figure(&singles.curves[..singles.curves.len().min(SERIES)])),
+        (FigureKind::Latency, _) => match detail
+            .singles
+            .as_ref()
+            .filter(|singles| !singles.curves.is_empty())
+        {
+            Some(singles) => Ok(latency_figure(
+                &singles.curves[..singles.curves.len().min(SERIES)],
+            )),
             None => bail!(
                 "--figure latency: {} has no percentiles of single calls: measure again with 'syscost run --latency'",
                 main.label()

@@ -29,7 +29,11 @@ pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
         bail!("standard input ('-') can be read once only: write the other runs to files");
     }
     if labels.len() > files.len() {
-        bail!("--label: {} labels for {} files: give one for each file at most", labels.len(), files.len());
+        bail!(
+            "--label: {} labels for {} files: give one for each file at most",
+            labels.len(),
+            files.len()
+        );
     }
     if let Some(empty) = labels.iter().position(|label| label.trim().is_empty()) {
         bail!("--label: label {} is empty: give a name", empty + 1);
@@ -59,7 +63,9 @@ pub fn read<T: Send>(
     condense: impl Fn(usize, Run) -> T + Sync,
     info: impl Fn(&mut T) -> &mut ColumnInfo,
 ) -> Result<Vec<T>> {
-    let read = read_all(files, condense).into_iter().collect::<Result<Vec<T>, StoreError>>()?;
+    let read = read_all(files, condense)
+        .into_iter()
+        .collect::<Result<Vec<T>, StoreError>>()?;
     Ok(labelled(files, asked, read, info))
 }
 
@@ -70,7 +76,10 @@ pub fn labelled<T>(
     mut read: Vec<T>,
     info: impl Fn(&mut T) -> &mut ColumnInfo,
 ) -> Vec<T> {
-    let hosts: Vec<Option<String>> = read.iter_mut().map(|one| info(one).host.name.clone()).collect();
+    let hosts: Vec<Option<String>> = read
+        .iter_mut()
+        .map(|one| info(one).host.name.clone())
+        .collect();
     for (one, label) in read.iter_mut().zip(labels(files, asked, &hosts)) {
         info(one).label = label;
     }
@@ -84,7 +93,10 @@ pub fn column(study: Option<&StudyCases>, mut run: Run) -> Column {
 
 /// Each file condensed, or why it cannot be read; in the order of `files`. A run is condensed as soon as it was read, so that only
 /// the samples of those at work are in memory.
-pub fn read_all<T: Send>(files: &[PathBuf], condense: impl Fn(usize, Run) -> T + Sync) -> Vec<Result<T, StoreError>> {
+pub fn read_all<T: Send>(
+    files: &[PathBuf],
+    condense: impl Fn(usize, Run) -> T + Sync,
+) -> Vec<Result<T, StoreError>> {
     let mut found = Vec::with_capacity(files.len());
     let work = |index: usize| store::read(&files[index]).map(|run| condense(index, run));
     let Ok(()) = in_order(files.len(), work, |condensed| {
@@ -105,17 +117,26 @@ pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> 
         if file == Path::new("-") {
             "stdin".to_string()
         } else {
-            file.file_stem().map_or("?".into(), |stem| stem.to_string_lossy().into_owned())
+            file.file_stem()
+                .map_or("?".into(), |stem| stem.to_string_lossy().into_owned())
         }
     };
     let host = |i: usize| hosts[i].clone().filter(|name| !name.trim().is_empty());
-    let by_host =
-        |i: usize| host(i).filter(|name| (0..files.len()).filter(|j| host(*j).as_ref() == Some(name)).count() == 1);
+    let by_host = |i: usize| {
+        host(i).filter(|name| {
+            (0..files.len())
+                .filter(|j| host(*j).as_ref() == Some(name))
+                .count()
+                == 1
+        })
+    };
     let mut labels: Vec<String> = asked.to_vec();
     for (i, file) in files.iter().enumerate().skip(asked.len()) {
         let wanted = shortened(&by_host(i).unwrap_or_else(|| stem(file)));
         let numbered = (2..).map(|number| format!("{wanted} #{number}"));
-        let free = std::iter::once(wanted.clone()).chain(numbered).find(|label| !labels.contains(label));
+        let free = std::iter::once(wanted.clone())
+            .chain(numbered)
+            .find(|label| !labels.contains(label));
         labels.push(free.unwrap_or(wanted));
     }
     labels
@@ -123,7 +144,11 @@ pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> 
 
 pub fn shortened(name: &str) -> String {
     let clean: String = clean::line(name);
-    if clean.chars().count() > LONGEST { clean.chars().take(LONGEST - 1).chain(['…']).collect() } else { clean }
+    if clean.chars().count() > LONGEST {
+        clean.chars().take(LONGEST - 1).chain(['…']).collect()
+    } else {
+        clean
+    }
 }
 
 /// The index of the file that `wanted` names: by its label, else by its path.
@@ -154,20 +179,41 @@ mod tests {
     fn of(files: &[&str], asked: &[&str], hosts: &[Option<&str>]) -> Vec<String> {
         let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
         let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
-        let hosts: Vec<Option<String>> = hosts.iter().map(|host| host.map(str::to_string)).collect();
+        let hosts: Vec<Option<String>> =
+            hosts.iter().map(|host| host.map(str::to_string)).collect();
         labels(&files, &asked, &hosts)
     }
 
     #[test]
     fn labels_differ_and_are_short() {
-        assert_eq!(of(&["a/x.json", "b/y.json"], &[], &[Some("vm"), Some("db")]), ["vm", "db"]);
         assert_eq!(
-            of(&["a/x.json", "b/y.json", "c/z.json"], &[], &[Some("vm"), Some("vm"), Some("db")]),
+            of(&["a/x.json", "b/y.json"], &[], &[Some("vm"), Some("db")]),
+            ["vm", "db"]
+        );
+        assert_eq!(
+            of(
+                &["a/x.json", "b/y.json", "c/z.json"],
+                &[],
+                &[Some("vm"), Some("vm"), Some("db")]
+            ),
             ["x", "y", "db"]
         );
-        assert_eq!(of(&["a/x.json", "b/x.json"], &["new"], &[None, None]), ["new", "x"]);
-        assert_eq!(of(&["a/x.json", "b/x.json", "-"], &[], &[None, None, None]), ["x", "x #2", "stdin"]);
-        let long = of(&["a", "b"], &[], &[Some(&"h".repeat(99)), Some("e\u{1b}[31m")]);
-        assert_eq!((long[0].chars().count(), long[1].as_str()), (24, "e\u{fffd}[31m"));
+        assert_eq!(
+            of(&["a/x.json", "b/x.json"], &["new"], &[None, None]),
+            ["new", "x"]
+        );
+        assert_eq!(
+            of(&["a/x.json", "b/x.json", "-"], &[], &[None, None, None]),
+            ["x", "x #2", "stdin"]
+        );
+        let long = of(
+            &["a", "b"],
+            &[],
+            &[Some(&"h".repeat(99)), Some("e\u{1b}[31m")],
+        );
+        assert_eq!(
+            (long[0].chars().count(), long[1].as_str()),
+            (24, "e\u{fffd}[31m")
+        );
     }
 }

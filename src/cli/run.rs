@@ -12,7 +12,9 @@ use super::show::{View, write_run};
 use super::words::parsed;
 use super::{messages, terminal};
 use crate::model::{COLD, Outcome, Run};
-use crate::plan::{Choices, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases, select, subjects};
+use crate::plan::{
+    Choices, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases, select, subjects,
+};
 use crate::prose::counted;
 use crate::report::ViewKind;
 use crate::runner::Environment;
@@ -43,11 +45,15 @@ impl RunArgs {
 
     fn options(&self, study: Option<&Study>) -> RunOptions {
         // What the user says of time, either way, replaces what the study says of it.
-        let of_study = study.filter(|_| self.time.is_none()).and_then(|study| study.cpu_seconds);
+        let of_study = study
+            .filter(|_| self.time.is_none())
+            .and_then(|study| study.cpu_seconds);
         let cpu_seconds = self.cpu_seconds.or(of_study);
         RunOptions {
             cpu: self.cpu.unwrap_or_default(),
-            budget: study.and_then(|study| study.seconds).map(Duration::from_secs_f64),
+            budget: study
+                .and_then(|study| study.seconds)
+                .map(Duration::from_secs_f64),
             whole: self.time.map(Duration::from_secs_f64),
             per_case: cpu_seconds.map(Duration::from_secs_f64),
             precision_percent: self.precision,
@@ -63,24 +69,44 @@ impl RunArgs {
     /// The study that was asked for; the tour where nothing was.
     fn study(&self) -> Result<Option<Study>> {
         let nothing = self.patterns.is_empty() && !self.all;
-        self.study.as_deref().or(nothing.then_some(TOUR)).map(Study::find).transpose()
+        self.study
+            .as_deref()
+            .or(nothing.then_some(TOUR))
+            .map(Study::find)
+            .transpose()
     }
 
     /// What others may have written does not run unless the user says so; the files of patterns are checked with them.
     fn check_trust(&self, study: Option<&Study>) -> Result<()> {
         study.map_or(Ok(()), |study| study.may_run(self.trust_files))?;
-        Ok(self.setups.iter().chain(&self.preludes).try_for_each(|code| code.may_run(self.trust_files))?)
+        Ok(self
+            .setups
+            .iter()
+            .chain(&self.preludes)
+            .try_for_each(|code| code.may_run(self.trust_files))?)
     }
 
     fn own_environments(&self) -> Result<Vec<Environment>> {
         let mut own: Vec<Environment> = Vec::new();
         for command in &self.commands {
-            let taken: Vec<String> = own.iter().map(|environment| environment.name.clone()).collect();
-            own.push(Environment::of_command(command, &taken).map_err(|e| anyhow!("--env-command: {e:#}"))?);
+            let taken: Vec<String> = own
+                .iter()
+                .map(|environment| environment.name.clone())
+                .collect();
+            own.push(
+                Environment::of_command(command, &taken)
+                    .map_err(|e| anyhow!("--env-command: {e:#}"))?,
+            );
         }
         if let (Some(command), Some(probe)) = (&self.via, &self.other_probe) {
-            let taken: Vec<String> = own.iter().map(|environment| environment.name.clone()).collect();
-            own.push(Environment::elsewhere(command, probe, &taken).map_err(|e| anyhow!("--via: {e:#}"))?);
+            let taken: Vec<String> = own
+                .iter()
+                .map(|environment| environment.name.clone())
+                .collect();
+            own.push(
+                Environment::elsewhere(command, probe, &taken)
+                    .map_err(|e| anyhow!("--via: {e:#}"))?,
+            );
         }
         Ok(own)
     }
@@ -113,8 +139,16 @@ impl RunArgs {
     fn plan(&self, session: &Session, study: Option<&Study>, sides: &Sides) -> Result<StudyPlan> {
         let settings: Vec<Setting> = self.params.iter().chain(&self.threads).cloned().collect();
         let names = sides.names();
-        let environments = if names.is_empty() { &self.environments } else { &names };
-        let choices = Choices { settings: &settings, environments, reach: reach(sides) };
+        let environments = if names.is_empty() {
+            &self.environments
+        } else {
+            &names
+        };
+        let choices = Choices {
+            settings: &settings,
+            environments,
+            reach: reach(sides),
+        };
         let mut plan = self.plan_warm(session, study, &choices)?;
         if let Some(cold) = &self.cold {
             plan.planned = add_cold_cases(&session.catalogue, plan.planned, &cold.values)?;
@@ -122,7 +156,12 @@ impl RunArgs {
         Ok(plan)
     }
 
-    fn plan_warm(&self, session: &Session, study: Option<&Study>, choices: &Choices) -> Result<StudyPlan> {
+    fn plan_warm(
+        &self,
+        session: &Session,
+        study: Option<&Study>,
+        choices: &Choices,
+    ) -> Result<StudyPlan> {
         if let Some(study) = study {
             return study.plan(&session.catalogue, choices);
         }
@@ -134,7 +173,9 @@ impl RunArgs {
 
     fn check_cold(&self) -> Result<()> {
         if self.cold.is_some() && self.params.iter().any(|setting| setting.name == COLD) {
-            Err(anyhow!("--cold and --param {COLD} are the same parameter: omit one"))
+            Err(anyhow!(
+                "--cold and --param {COLD} are the same parameter: omit one"
+            ))
         } else {
             Ok(())
         }
@@ -178,11 +219,18 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let progress = Progress::new(notes.quiet);
     usage(args.check_cold())?;
     let keep = args.keep()?;
-    let labels = args.labels.iter().map(|label| (label.key.clone(), label.value.clone())).collect();
+    let labels = args
+        .labels
+        .iter()
+        .map(|label| (label.key.clone(), label.value.clone()))
+        .collect();
     let study = usage(args.study())?;
     usage(args.check_trust(study.as_ref()))?;
     let sides = usage(args.sides())?;
-    let session = usage(Session::open_sides(args.options(study.as_ref()), sides.clone()))?;
+    let session = usage(Session::open_sides(
+        args.options(study.as_ref()),
+        sides.clone(),
+    ))?;
     let plan = usage(args.plan(&session, study.as_ref(), &sides))?;
     let names_snippets = study.is_none();
     let job = Job {
@@ -194,21 +242,32 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
         names_snippets,
         runs: args.runs,
     };
-    session.builds_first(&job).iter().for_each(|line| notes.tell(line));
+    session
+        .builds_first(&job)
+        .iter()
+        .for_each(|line| notes.tell(line));
     let mut ready = usage(session.check(job))?.prepare()?;
     ready.shortfall().iter().for_each(|line| notes.tell(line));
     let (run, stored) = ready.measure(&progress, &keep);
     progress.done();
     known_entries(&run, notes);
-    keep.chosen().iter().for_each(|path| notes.tell(&format_args!("the run is in {}", path.display())));
+    keep.chosen()
+        .iter()
+        .for_each(|path| notes.tell(&format_args!("the run is in {}", path.display())));
     Ok(Measured { run, plan, stored })
 }
 
 fn known_entries(run: &Run, notes: Notes) {
-    let known = run.records.iter().filter(|record| record.entries_counted_unix_s.is_some()).count();
+    let known = run
+        .records
+        .iter()
+        .filter(|record| record.entries_counted_unix_s.is_some())
+        .count();
     if known > 0 {
         let cases = counted(known, "case");
-        notes.tell(&format!("kernel entries of {cases} were counted by earlier runs since the machine booted"));
+        notes.tell(&format!(
+            "kernel entries of {cases} were counted by earlier runs since the machine booted"
+        ));
     }
 }
 
@@ -217,8 +276,15 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
     if !run.complete {
         return Exit::Interrupted;
     }
-    let failed = run.runs().flat_map(|run| &run.records).any(|record| matches!(record.outcome, Outcome::Failed(_)));
-    if failed || plan.unmet(run).next().is_some() { Exit::SomeFailed } else { Exit::Success }
+    let failed = run
+        .runs()
+        .flat_map(|run| &run.records)
+        .any(|record| matches!(record.outcome, Outcome::Failed(_)));
+    if failed || plan.unmet(run).next().is_some() {
+        Exit::SomeFailed
+    } else {
+        Exit::Success
+    }
 }
 
 fn check_folder(flag: &str, folder: &Path) -> Result<()> {
@@ -226,22 +292,32 @@ fn check_folder(flag: &str, folder: &Path) -> Result<()> {
     if let Err(error) = std::fs::create_dir_all(folder) {
         return wrong(format!("the directory cannot be made ({})", error.kind()));
     }
-    tempfile::tempfile_in(folder).map(drop).or_else(|e| wrong(format!("no file can be made there ({})", e.kind())))
+    tempfile::tempfile_in(folder)
+        .map(drop)
+        .or_else(|e| wrong(format!("no file can be made there ({})", e.kind())))
 }
 
 /// A long run must not end with a file that cannot be written.
 pub(super) fn check_destination(flag: &str, path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     if path.is_dir() || !parent.is_dir() {
-        return usage(Err(anyhow!("{flag} {}: not a file in an existing directory", path.display())));
+        return usage(Err(anyhow!(
+            "{flag} {}: not a file in an existing directory",
+            path.display()
+        )));
     }
     // A device or a pipe is written straight into; a file takes the old one's place only when it is whole.
     let replaced = !path.exists() || path.is_file();
     match tempfile::tempfile_in(parent) {
-        Err(e) if replaced => {
-            usage(Err(anyhow!("{flag} {}: no file can be made there ({})", path.display(), e.kind())))
-        }
+        Err(e) if replaced => usage(Err(anyhow!(
+            "{flag} {}: no file can be made there ({})",
+            path.display(),
+            e.kind()
+        ))),
         _ => Ok(()),
     }
 }

@@ -25,7 +25,10 @@ fn all() -> Vec<(&'static str, Value)> {
         ("profile-summary", json_schema::<ProfileDocument>()),
         ("why", json_schema::<WhyDocument>()),
         ("list", json_schema::<OperationList>()),
-        ("atlas-kernel", schemars::schema_for!(AtlasKernel).to_value()),
+        (
+            "atlas-kernel",
+            schemars::schema_for!(AtlasKernel).to_value(),
+        ),
         ("atlas-steps", schemars::schema_for!(AtlasSteps).to_value()),
         ("explain-kernel", store::schema::<KernelExplanation>()),
         ("explain-kernel-versus", store::schema::<KernelVersus>()),
@@ -45,7 +48,15 @@ fn schemas_are_written() {
     let folder = program.ancestors().nth(3).unwrap().join("documents/schema");
     fs::create_dir_all(&folder).unwrap();
     for (kind, schema) in all() {
-        let (_, version) = schema["properties"]["schema"]["const"].as_str().unwrap().split_once('/').unwrap();
-        fs::write(folder.join(format!("{kind}-{version}.json")), format!("{schema:#}\n")).unwrap();
+        let (_, version) = schema["properties"]["schema"]["const"]
+            .as_str()
+            .unwrap()
+            .split_once('/')
+            .unwrap();
+        fs::write(
+            folder.join(format!("{kind}-{version}.json")),
+            format!("{schema:#}\n"),
+        )
+        .unwrap();
     }
 }

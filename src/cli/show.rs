@@ -14,7 +14,8 @@ use crate::document::Document;
 use crate::model::{Role, Run};
 use crate::report::{
     Format, KernelView, RunFormat, RunView, SMALL_CALLS, Screen, SummaryDocument, kernel_document,
-    kernel_versus_document, run_document, write_answer, write_document, write_go_benchmark, write_rows,
+    kernel_versus_document, run_document, write_answer, write_document, write_go_benchmark,
+    write_rows,
 };
 use crate::store::Stored;
 use crate::summary::summarize;
@@ -29,7 +30,9 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         return rows::run(args, out);
     }
     let [file] = &args.files[..] else {
-        return usage(Err(anyhow!("several files are for --format rows: add it, or use 'syscost compare'")));
+        return usage(Err(anyhow!(
+            "several files are for --format rows: add it, or use 'syscost compare'"
+        )));
     };
     let screen = terminal::screen();
     let bytes = crate::store::bytes(file)?;
@@ -48,11 +51,18 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         }
         Stored::Profile(profile) => {
             profile::check(args, file)?;
-            let profile = if args.no_arguments { profile.without_arguments() } else { *profile };
+            let profile = if args.no_arguments {
+                profile.without_arguments()
+            } else {
+                *profile
+            };
             profile::write(&profile, args, screen, out)?;
         }
         Stored::Kernel(kernel) => {
-            return alone(&kernel_document(&kernel, KernelView::Tree, SMALL_CALLS), out);
+            return alone(
+                &kernel_document(&kernel, KernelView::Tree, SMALL_CALLS),
+                out,
+            );
         }
         Stored::Versus(versus) => return alone(&kernel_versus_document(&versus, false), out),
     }
@@ -60,13 +70,21 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
 }
 
 /// Writes what has one view. Errors: a usage error if another one is asked for, or JSON, which the file is.
-fn write_alone((file, view): (&Path, &View), document: &Document, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
+fn write_alone(
+    (file, view): (&Path, &View),
+    document: &Document,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     match view.format {
         RunFormat::Ours(format) if format != Format::Json && view.view.is_none() => {
             write_document(document, format, screen, out)?;
             Ok(Exit::Success)
         }
-        _ => usage(Err(anyhow!("{} has one view, as text, markdown or csv", file.display()))),
+        _ => usage(Err(anyhow!(
+            "{} has one view, as text, markdown or csv",
+            file.display()
+        ))),
     }
 }
 
@@ -76,7 +94,9 @@ fn only(mut run: Run, args: &ShowArgs) -> Result<Run> {
     run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
     if !args.only.is_empty() && !run.records.iter().any(|record| record.role == Role::Asked) {
         let patterns = args.only.join(", ");
-        return usage(Err(anyhow!("--only: no row matches {patterns}; leave it out to see all")));
+        return usage(Err(anyhow!(
+            "--only: no row matches {patterns}; leave it out to see all"
+        )));
     }
     Ok(run)
 }
@@ -86,11 +106,29 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
     let summary = summarize(run);
     let format = match view.format {
         RunFormat::Ours(format) => format,
-        RunFormat::Rows => return write_rows(run, None, &run.labels.keys().cloned().collect(), out),
+        RunFormat::Rows => {
+            return write_rows(run, None, &run.labels.keys().cloned().collect(), out);
+        }
         RunFormat::GoBenchmark => return Ok(write_go_benchmark(run, &summary, out)?),
     };
     let (width, plot_width) = view.widths(screen);
     let kinds = &view.kinds(run);
-    let document = || run_document(run, &summary, &RunView { kinds, sort: view.sort, width, plot_width });
-    write_answer(&SummaryDocument::new(run, &summary), document, (format, screen), out)
+    let document = || {
+        run_document(
+            run,
+            &summary,
+            &RunView {
+                kinds,
+                sort: view.sort,
+                width,
+                plot_width,
+            },
+        )
+    };
+    write_answer(
+        &SummaryDocument::new(run, &summary),
+        document,
+        (format, screen),
+        out,
+    )
 }

@@ -16,7 +16,10 @@ pub struct Skipped(IndexMap<String, (usize, String)>);
 
 impl Skipped {
     pub fn add(&mut self, name: &str, reason: &str) {
-        self.0.entry(reason.to_string()).or_insert_with(|| (0, name.to_string())).0 += 1;
+        self.0
+            .entry(reason.to_string())
+            .or_insert_with(|| (0, name.to_string()))
+            .0 += 1;
     }
 
     fn lines(&self) -> Vec<String> {
@@ -29,8 +32,14 @@ impl Skipped {
 
     /// Names them on standard error; returns how the command ends.
     pub fn told(&self) -> Exit {
-        self.lines().iter().for_each(|line| messages::tell(&format_args!("skipped: {line}")));
-        if self.0.is_empty() { Exit::Success } else { Exit::SomeFailed }
+        self.lines()
+            .iter()
+            .for_each(|line| messages::tell(&format_args!("skipped: {line}")));
+        if self.0.is_empty() {
+            Exit::Success
+        } else {
+            Exit::SomeFailed
+        }
     }
 }
 
@@ -41,7 +50,12 @@ mod tests {
     #[test]
     fn each_reason_is_a_line() {
         let mut skipped = Skipped::default();
-        for (name, reason) in [("a", "is odd"), ("b", "is even"), ("c", "is odd"), ("d", "is odd")] {
+        for (name, reason) in [
+            ("a", "is odd"),
+            ("b", "is even"),
+            ("c", "is odd"),
+            ("d", "is odd"),
+        ] {
             skipped.add(name, reason);
         }
         assert_eq!(skipped.lines(), ["a and 2 more: is odd", "b: is even"]);

@@ -18,7 +18,12 @@ pub struct TargetArgs {
     #[arg(value_name = "COMMAND", add = complete::files(), trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
     /// Trace running processes with all their threads and later children [repeatable].
-    #[arg(short, long = "pid", value_name = "PID[,PID...]", value_delimiter = ',')]
+    #[arg(
+        short,
+        long = "pid",
+        value_name = "PID[,PID...]",
+        value_delimiter = ','
+    )]
     pids: Vec<u32>,
     /// Trace the whole system.
     #[arg(short, long)]
@@ -39,21 +44,30 @@ pub struct TargetArgs {
 
 impl TargetArgs {
     pub fn command(&self) -> String {
-        self.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        self.command
+            .iter()
+            .map(|word| word.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// A file in place of a command, and the words behind it: a regular file that is no program, or '-' for standard input.
     pub fn profile(&self) -> Option<(PathBuf, &[OsString])> {
         let (word, behind) = self.command.split_first()?;
         let path = PathBuf::from(word);
-        let is_file = || path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 == 0);
+        let is_file = || {
+            path.metadata()
+                .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 == 0)
+        };
         (word == "-" || (is_file() && !is_in_path(word))).then_some((path, behind))
     }
 
     /// Refuses flags that do not go together.
     pub fn check(&self) -> Result<()> {
         if self.seconds.is_some() && !self.command.is_empty() {
-            return Err(anyhow!("--for applies to what already runs: --pid, --all, --cgroup or --container"));
+            return Err(anyhow!(
+                "--for applies to what already runs: --pid, --all, --cgroup or --container"
+            ));
         }
         Ok(())
     }
@@ -64,7 +78,10 @@ impl TargetArgs {
         match (&self.cgroup, &self.container) {
             (Some(path), _) => Target::cgroup(path, time),
             (_, Some(name)) => Target::container(name, time),
-            _ if self.all => Ok(Target::Running { what: Running::System, time }),
+            _ if self.all => Ok(Target::Running {
+                what: Running::System,
+                time,
+            }),
             _ if !self.pids.is_empty() => Target::processes(&self.pids, time),
             _ => Ok(Target::Command(Command {
                 words: self.command.clone(),

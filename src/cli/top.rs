@@ -94,25 +94,43 @@ const SHORTEST_S: f64 = 0.1;
 
 fn interval(text: &str) -> Result<f64, String> {
     let seconds = super::run::positive(text)?;
-    if seconds < SHORTEST_S { Err(format!("at least {SHORTEST_S} seconds")) } else { Ok(seconds) }
+    if seconds < SHORTEST_S {
+        Err(format!("at least {SHORTEST_S} seconds"))
+    } else {
+        Ok(seconds)
+    }
 }
 
 /// Traces, and shows. Errors: why there is no such target, why it cannot be traced, or what cannot be written.
 pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     usage(args.target.check())?;
     if args.sampled && matches!(args.by, By::Class | By::Error) {
-        return usage(Err(anyhow!("--sampled has rows by program, process, call or cgroup: no call is looked at")));
+        return usage(Err(anyhow!(
+            "--sampled has rows by program, process, call or cgroup: no call is looked at"
+        )));
     }
     let metrics = args.listen.as_deref().map(Metrics::open).transpose()?;
     let nothing = notes.quiet && metrics.is_some();
     let options = args.options(nothing)?;
-    let scope = options.target.scope().unwrap_or_else(|| args.target.command());
+    let scope = options
+        .target
+        .scope()
+        .unwrap_or_else(|| args.target.command());
     // Its janitor ends the command, and gives the terminal back, if this process is killed.
-    let run = RunDirectory::create_empty().ok().map(|run| Rc::new(RefCell::new(run)));
+    let run = RunDirectory::create_empty()
+        .ok()
+        .map(|run| Rc::new(RefCell::new(run)));
     let show = args.show(nothing, &scope, run.clone())?;
     let is_live = matches!(show, Show::Live(_));
     let grouping = options.more.grouping;
-    let mut session = Session::new(Duration::from_secs_f64(args.interval), args.count, show, metrics, scope, grouping);
+    let mut session = Session::new(
+        Duration::from_secs_f64(args.interval),
+        args.count,
+        show,
+        metrics,
+        scope,
+        grouping,
+    );
     // A live screen has its own headline.
     let ended = crate::trace::watch(
         &options,
@@ -131,7 +149,9 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
         notes.tell(&"top: the command has ended");
     }
     if lost > 0 {
-        tell(&format!("top: {lost} events were lost: the counts are lower bounds"));
+        tell(&format!(
+            "top: {lost} events were lost: the counts are lower bounds"
+        ));
     }
     if torn > 0 {
         notes.tell(&format!("top: {torn} times, calls were counted while the counts were read: some may have been there twice or not at all"));
@@ -142,7 +162,11 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
 impl TopArgs {
     /// `nothing`: whether only metrics are wanted.
     fn options(&self, nothing: bool) -> Result<TraceOptions> {
-        let grouping = if nothing { Grouping::Name } else { grouping(self.by) };
+        let grouping = if nothing {
+            Grouping::Name
+        } else {
+            grouping(self.by)
+        };
         let detail = match () {
             () if self.sampled => Detail::Samples,
             () if self.counts => Detail::Counts,
@@ -152,22 +176,41 @@ impl TopArgs {
             target: self.target.resolve()?,
             tracer: Some(crate::trace::bpf::KIND),
             detail,
-            more: More { grouping, live: true, ..More::default() },
+            more: More {
+                grouping,
+                live: true,
+                ..More::default()
+            },
         })
     }
 
-    fn show(&self, nothing: bool, scope: &str, run: Option<Rc<RefCell<RunDirectory>>>) -> Result<Show> {
-        let view = if self.sampled { View::of_samples(self.by, self.sort) } else { View::new(self.by, self.sort) };
+    fn show(
+        &self,
+        nothing: bool,
+        scope: &str,
+        run: Option<Rc<RefCell<RunDirectory>>>,
+    ) -> Result<Show> {
+        let view = if self.sampled {
+            View::of_samples(self.by, self.sort)
+        } else {
+            View::new(self.by, self.sort)
+        };
         // Counters of metrics go on where counts would begin again.
         let metrics = self.listen.is_some();
         let view = view.only(|by| !metrics || grouping(by) == grouping(self.by));
-        let terminal = std::io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+        let terminal = std::io::stdout().is_terminal()
+            && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         Ok(if nothing {
             Show::Nothing
         } else if terminal && self.count != Some(1) && self.format == Format::Text {
             Show::Live(Box::new(Live::new(view, scope, run)))
         } else {
-            Show::Plain(Box::new(Plain::open(view, self.format == Format::Json, self.rows, scope)?))
+            Show::Plain(Box::new(Plain::open(
+                view,
+                self.format == Format::Json,
+                self.rows,
+                scope,
+            )?))
         })
     }
 }

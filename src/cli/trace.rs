@@ -55,7 +55,13 @@ pub struct TraceArgs {
     #[arg(long)]
     stacks: bool,
     /// Keep the N slowest calls, at most 64, with their classes, times and stacks. eBPF only.
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        hide_default_value = true,
+        hide_short_help = true
+    )]
     slowest: usize,
     /// Keep only the name of the command's program, without its arguments: they may hold secrets.
     #[arg(long)]
@@ -101,20 +107,39 @@ pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
     let mut report = args.report.as_deref().map(Report::open).transpose()?;
     // One document on standard error is nothing but that.
     let alone = report.is_none() && matches!(args.format, Format::Json | Format::Csv);
-    let notes = Notes { quiet: notes.quiet || alone };
+    let notes = Notes {
+        quiet: notes.quiet || alone,
+    };
     let (profile, ended) = args.traced(&options, notes)?;
     let exceeded = budget::exceeded(&args.budget, &profile);
-    let ended = if exceeded.is_empty() || ended.status() != 0 { ended } else { Exit::CostGrown };
+    let ended = if exceeded.is_empty() || ended.status() != 0 {
+        ended
+    } else {
+        Exit::CostGrown
+    };
     let profile = args.private(profile);
     // Stored first, as printing may fail; and the table is printed even if the disk is full.
-    let stored = args.out.as_deref().map_or(Ok(()), |path| crate::store::write(&profile, path));
+    let stored = args
+        .out
+        .as_deref()
+        .map_or(Ok(()), |path| crate::store::write(&profile, path));
     let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
-    closing(&profile, told).iter().for_each(|line| notes.tell(line));
-    lost(&profile).iter().filter(|_| !alone).for_each(|line| messages::tell(line));
+    closing(&profile, told)
+        .iter()
+        .for_each(|line| notes.tell(line));
+    lost(&profile)
+        .iter()
+        .filter(|_| !alone)
+        .for_each(|line| messages::tell(line));
     exceeded.iter().for_each(|line| messages::tell(line));
     let answer = |screen: Screen, out: &mut dyn Write| {
         let table = || profile_table(&profile, args.by);
-        write_answer(&ProfileDocument::new(&profile), table, (args.format, screen), out)
+        write_answer(
+            &ProfileDocument::new(&profile),
+            table,
+            (args.format, screen),
+            out,
+        )
     };
     match &mut report {
         Some(report) => report.write(answer)?,
@@ -148,7 +173,8 @@ impl Report<'_> {
             Report::File(path) => {
                 let mut text = Vec::new();
                 answer(Screen::PLAIN, &mut text)?;
-                store::write_bytes(path, &text).with_context(|| format!("--report {}", path.display()))
+                store::write_bytes(path, &text)
+                    .with_context(|| format!("--report {}", path.display()))
             }
         }
     }
@@ -173,7 +199,11 @@ impl TraceArgs {
     }
 
     fn private(&self, profile: Profile) -> Profile {
-        if self.no_arguments { profile.without_arguments() } else { profile }
+        if self.no_arguments {
+            profile.without_arguments()
+        } else {
+            profile
+        }
     }
 
     /// What counts are kept for; rows by control group need that of them.
@@ -194,11 +224,17 @@ impl TraceArgs {
         };
         let unknown = self.sampled && !matches!(self.by, By::Call | By::Process | By::Cgroup);
         if unknown {
-            return usage(Err(anyhow!("--sampled has rows by call, process or cgroup: no call is looked at")));
+            return usage(Err(anyhow!(
+                "--sampled has rows by call, process or cgroup: no call is looked at"
+            )));
         }
         Ok(TraceOptions {
             target: self.target.resolve()?,
-            tracer: if self.sampled { Some(crate::trace::bpf::KIND) } else { self.tracer },
+            tracer: if self.sampled {
+                Some(crate::trace::bpf::KIND)
+            } else {
+                self.tracer
+            },
             detail,
             more: More {
                 grouping: self.grouping(),
@@ -215,8 +251,15 @@ impl TraceArgs {
 
 /// What to say at the end if the table does not say it: because it went elsewhere, or its format has no room for it.
 fn closing(profile: &Profile, told: bool) -> Vec<String> {
-    let warnings = profile.warnings.iter().map(|text| format!("warning: {text}"));
-    tracer_line(profile).into_iter().chain(warnings).filter(|_| !told).collect()
+    let warnings = profile
+        .warnings
+        .iter()
+        .map(|text| format!("warning: {text}"));
+    tracer_line(profile)
+        .into_iter()
+        .chain(warnings)
+        .filter(|_| !told)
+        .collect()
 }
 
 /// Lost data is an error, and always reported.
@@ -248,7 +291,10 @@ mod tests {
     fn ended(ending: Ending, lost: u64) -> Exit {
         exit(&Profile {
             ending: Some(ending),
-            tracer: TracerFacts { lost, ..TracerFacts::default() },
+            tracer: TracerFacts {
+                lost,
+                ..TracerFacts::default()
+            },
             ..Profile::default()
         })
     }

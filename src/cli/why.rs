@@ -14,7 +14,9 @@ use super::words::parsed;
 use crate::attribute::attribute;
 use crate::kernel::null_call::null_call_ns;
 use crate::model::{By, Ending, Profile};
-use crate::report::{Format, ProfileDocument, Screen, WhyDocument, profile_table, why_document, write_answer};
+use crate::report::{
+    Format, ProfileDocument, Screen, WhyDocument, profile_table, why_document, write_answer,
+};
 use crate::store;
 use crate::trace::{Detail, More, TraceOptions};
 use anyhow::{Result, anyhow};
@@ -89,7 +91,12 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
     }
     usage(args.target.check())?;
     check_destination("-o", args.out.as_deref())?;
-    let mut report = args.answer.report.as_deref().map(Report::open).transpose()?;
+    let mut report = args
+        .answer
+        .report
+        .as_deref()
+        .map(Report::open)
+        .transpose()?;
     let options = args.options()?;
     let mut elsewhere = Asked::of(&args.environments, &options.target)?;
     let mut profile = crate::trace::run(&options, &mut |line| notes.tell(&line))?;
@@ -98,8 +105,13 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
     elsewhere = elsewhere.filter(|_| has_exited && profile.all_calls().calls > 0);
     elsewhere.iter_mut().for_each(|asked| asked.traced(notes));
     profile.null_call_ns = Some(null_call_ns());
-    let stored = args.out.as_deref().map_or(Ok(()), |path| store::write(&profile, path));
-    trace::lost(&profile).iter().for_each(|line| messages::tell(line));
+    let stored = args
+        .out
+        .as_deref()
+        .map_or(Ok(()), |path| store::write(&profile, path));
+    trace::lost(&profile)
+        .iter()
+        .for_each(|line| messages::tell(line));
     if profile.all_calls().calls == 0 {
         return Err(anyhow!("no system call was seen: nothing can be explained"));
     }
@@ -115,7 +127,9 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
     }
     let raced = elsewhere.map(|asked| asked.measure(notes));
     match raced.as_ref().map(|raced| raced.as_ref().ok()) {
-        Some(found) if is_whole => show(&|screen, out| args.answer.write((&profile, found), screen, out))?,
+        Some(found) if is_whole => {
+            show(&|screen, out| args.answer.write((&profile, found), screen, out))?
+        }
         Some(Some(found)) => show(&|screen, out| found.write((format, screen), out))?,
         _ => {}
     }
@@ -134,7 +148,10 @@ impl WhyArgs {
             )));
         }
         if self.out.is_some() {
-            return usage(Err(anyhow!("-o: {} is a profile already: omit it", path.display())));
+            return usage(Err(anyhow!(
+                "-o: {} is a profile already: omit it",
+                path.display()
+            )));
         }
         let answer = self.answer.with(behind)?;
         let profile = store::read_profile(path)?;
@@ -144,8 +161,18 @@ impl WhyArgs {
     }
 
     fn options(&self) -> Result<TraceOptions> {
-        let more = More { tree: true, paths_if_possible: true, waits: true, ..More::default() };
-        Ok(TraceOptions { target: self.target.resolve()?, tracer: None, detail: Detail::Times, more })
+        let more = More {
+            tree: true,
+            paths_if_possible: true,
+            waits: true,
+            ..More::default()
+        };
+        Ok(TraceOptions {
+            target: self.target.resolve()?,
+            tracer: None,
+            detail: Detail::Times,
+            more,
+        })
     }
 }
 
@@ -174,16 +201,33 @@ impl AnswerArgs {
             let table = || profile_table(profile, By::Call);
             return write_answer(&ProfileDocument::new(profile), table, (format, screen), out);
         }
-        let here = self.costs.as_deref().map(|name| costs::read("--costs", name)).transpose()?;
-        let versus = self.versus.iter().map(|name| costs::read("--versus", name)).collect::<Result<Vec<_>>>()?;
+        let here = self
+            .costs
+            .as_deref()
+            .map(|name| costs::read("--costs", name))
+            .transpose()?;
+        let versus = self
+            .versus
+            .iter()
+            .map(|name| costs::read("--versus", name))
+            .collect::<Result<Vec<_>>>()?;
         let found = attribute(profile, here.as_ref(), &versus);
         let (race, kernels) = match raced {
             Some(Elsewhere::Race(race)) => (Some(race), None),
             Some(Elsewhere::Kernels(kernels)) => (None, Some(kernels)),
             None => (None, None),
         };
-        let json = WhyDocument { found: &found, race, kernels };
-        write_answer(&json, || why_document(profile, &found), (format, screen), out)?;
+        let json = WhyDocument {
+            found: &found,
+            race,
+            kernels,
+        };
+        write_answer(
+            &json,
+            || why_document(profile, &found),
+            (format, screen),
+            out,
+        )?;
         match raced {
             Some(raced) if format != Format::Json => raced.write((format, screen), out),
             _ => Ok(()),

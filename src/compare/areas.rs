@@ -23,10 +23,23 @@ pub struct AreaMean {
 pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaMean> {
     // A mean of times and of numbers of instructions would be neither.
     let timed = rows.iter().any(|row| !row.is_counted());
-    let rows: Vec<&ComparedRow> = rows.iter().filter(|row| row.is_counted() != timed).collect();
-    let has_ratio = |column: &usize| rows.iter().any(|row| row.verdicts[*column].ranked_ratio().is_some());
-    let columns_with: Vec<usize> = (0..columns).filter(|c| *c != baseline).filter(has_ratio).collect();
-    let whole = |row: &&&ComparedRow| columns_with.iter().all(|column| row.verdicts[*column].ranked_ratio().is_some());
+    let rows: Vec<&ComparedRow> = rows
+        .iter()
+        .filter(|row| row.is_counted() != timed)
+        .collect();
+    let has_ratio = |column: &usize| {
+        rows.iter()
+            .any(|row| row.verdicts[*column].ranked_ratio().is_some())
+    };
+    let columns_with: Vec<usize> = (0..columns)
+        .filter(|c| *c != baseline)
+        .filter(has_ratio)
+        .collect();
+    let whole = |row: &&&ComparedRow| {
+        columns_with
+            .iter()
+            .all(|column| row.verdicts[*column].ranked_ratio().is_some())
+    };
     let taken: Vec<&ComparedRow> = rows.iter().filter(whole).copied().collect();
     if columns_with.is_empty() || taken.is_empty() {
         return Vec::new();
@@ -42,7 +55,10 @@ pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaM
 }
 
 fn mean(rows: &[&ComparedRow], column: usize) -> Option<f64> {
-    let ratios: Option<Vec<f64>> = rows.iter().map(|row| row.verdicts[column].ranked_ratio()).collect();
+    let ratios: Option<Vec<f64>> = rows
+        .iter()
+        .map(|row| row.verdicts[column].ranked_ratio())
+        .collect();
     stats::geometric_mean(ratios?)
 }
 
@@ -54,7 +70,10 @@ mod tests {
 
     #[test]
     fn nothing_in_common_has_no_mean() {
-        let columns = [column("old", vec![record("file.a", 1)]), column("new", vec![record("file.b", 1)])];
+        let columns = [
+            column("old", vec![record("file.a", 1)]),
+            column("new", vec![record("file.b", 1)]),
+        ];
         assert_eq!(compare(&columns, &Options::default()).areas, []);
         assert_eq!(compare(&[], &Options::default()).rows, []);
     }

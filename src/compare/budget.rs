@@ -25,13 +25,21 @@ impl FromStr for Budget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Budget, String> {
-        let (call, most) =
-            text.split_once('=').ok_or_else(|| format!("'{text}' is not CALL=NUMBER, such as openat=200"))?;
-        let most = most.parse().map_err(|_| format!("'{most}' is not a number of calls"))?;
+        let (call, most) = text
+            .split_once('=')
+            .ok_or_else(|| format!("'{text}' is not CALL=NUMBER, such as openat=200"))?;
+        let most = most
+            .parse()
+            .map_err(|_| format!("'{most}' is not a number of calls"))?;
         if call.is_empty() {
-            return Err(format!("'{text}' names no call: openat=200, total=5000, errors=10"));
+            return Err(format!(
+                "'{text}' names no call: openat=200, total=5000, errors=10"
+            ));
         }
-        Ok(Budget { call: call.to_string(), most })
+        Ok(Budget {
+            call: call.to_string(),
+            most,
+        })
     }
 }
 
@@ -50,9 +58,17 @@ impl Budget {
     pub fn exceeded(&self, column: &ProfileColumn) -> Option<Exceeded> {
         let call = self.is_of_one_call().then_some(self.call.as_str());
         let counts = column.counts(|name| call.is_none_or(|call| call == name));
-        let calls = if self.call == ERRORS { counts.errors } else { counts.calls };
+        let calls = if self.call == ERRORS {
+            counts.errors
+        } else {
+            counts.calls
+        };
         let parts = || column.largest(call, self.call == ERRORS);
-        (calls.least > self.most).then(|| Exceeded { budget: self.clone(), calls, parts: parts() })
+        (calls.least > self.most).then(|| Exceeded {
+            budget: self.clone(),
+            calls,
+            parts: parts(),
+        })
     }
 }
 
@@ -65,23 +81,57 @@ mod tests {
     fn what_exceeds_a_budget_is_told_with_its_largest_classes() {
         let count = |call: &str, depth, calls, failed| CallCount {
             call: call.into(),
-            class: Class { depth, ..Class::default() },
+            class: Class {
+                depth,
+                ..Class::default()
+            },
             calls,
-            errors: if failed > 0 { [("ENOENT".to_string(), failed)].into() } else { [].into() },
+            errors: if failed > 0 {
+                [("ENOENT".to_string(), failed)].into()
+            } else {
+                [].into()
+            },
             ..CallCount::default()
         };
-        let calls =
-            vec![count("openat", Some(1), 20, 0), count("openat", Some(4), 90, 60), count("read", None, 300, 0)];
-        let group = ProcessGroup { calls, ..ProcessGroup::default() };
-        let column = ProfileColumn::new("x", &Profile { groups: vec![group], ..Profile::default() });
+        let calls = vec![
+            count("openat", Some(1), 20, 0),
+            count("openat", Some(4), 90, 60),
+            count("read", None, 300, 0),
+        ];
+        let group = ProcessGroup {
+            calls,
+            ..ProcessGroup::default()
+        };
+        let column = ProfileColumn::new(
+            "x",
+            &Profile {
+                groups: vec![group],
+                ..Profile::default()
+            },
+        );
         let over = |text: &str| text.parse::<Budget>().unwrap().exceeded(&column);
         assert_eq!(
-            (over("openat=110"), over("total=410"), over("close=0"), over("errors=60")),
+            (
+                over("openat=110"),
+                over("total=410"),
+                over("close=0"),
+                over("errors=60")
+            ),
             (None, None, None, None)
         );
         let open = over("openat=100").unwrap();
-        assert_eq!((open.calls.least, open.parts[0].class.depth, open.parts[0].calls), (110, Some(4), 90));
+        assert_eq!(
+            (
+                open.calls.least,
+                open.parts[0].class.depth,
+                open.parts[0].calls
+            ),
+            (110, Some(4), 90)
+        );
         assert_eq!(over("total=400").unwrap().parts[0].call, "read");
-        assert_eq!(over("errors=59").unwrap().parts[0].error.as_deref(), Some("ENOENT"));
+        assert_eq!(
+            over("errors=59").unwrap().parts[0].error.as_deref(),
+            Some("ENOENT")
+        );
     }
 }

@@ -35,7 +35,10 @@ impl Cell {
             asked: record.role == Role::Asked,
             figure: shown.figure.clone(),
             runs,
-            entries: record.entries.clone().filter(|_| record.entries_status == EntriesStatus::Verified),
+            entries: record
+                .entries
+                .clone()
+                .filter(|_| record.entries_status == EntriesStatus::Verified),
             depends_on_history: shown.depends_on_history(),
         }
     }
@@ -50,7 +53,9 @@ impl Cell {
 
     /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
     pub fn cost_ns(&self) -> Option<f64> {
-        Some(self.cost()?.median).filter(|ns| ns.is_cost()).map(|ns| ns.0)
+        Some(self.cost()?.median)
+            .filter(|ns| ns.is_cost())
+            .map(|ns| ns.0)
     }
 
     pub fn instructions(&self) -> Option<&Instructions> {

@@ -2,7 +2,9 @@
 
 use super::cell::Cell;
 use crate::derive::DerivedRow;
-use crate::model::{Case, EnvironmentFacts, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
+use crate::model::{
+    Case, EnvironmentFacts, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool,
+};
 use crate::stats::{Deviation, Launches, Speed};
 use crate::summary::{self, Panel, Row, RunWarning, Summary};
 use schemars::JsonSchema;
@@ -63,26 +65,42 @@ impl Column {
 
     /// The same with a `summary` of `run` that was made before.
     pub fn of(label: &str, run: &Run, summary: &Summary) -> Column {
-        let ranges: Vec<Range<usize>> = run.runs().map(|one| summary::steady_range(one).0).collect();
+        let ranges: Vec<Range<usize>> =
+            run.runs().map(|one| summary::steady_range(one).0).collect();
         let mut shown: HashMap<&Case, &Row> = HashMap::new();
         for row in summary.rows.iter().chain(&summary.baselines) {
             shown.entry(&row.case).or_insert(row);
         }
-        let panels: Vec<Panel> = run.runs().zip(&ranges).map(|(one, range)| Panel::of(one, range)).collect();
+        let panels: Vec<Panel> = run
+            .runs()
+            .zip(&ranges)
+            .map(|(one, range)| Panel::of(one, range))
+            .collect();
         let launches = |index: usize| -> Vec<Option<Launches>> {
             let of = |((one, range), panel): ((&Run, &Range<usize>), &Panel)| {
                 launches(one.records.get(index)?, range, &panel.speed)
             };
             run.runs().zip(&ranges).zip(&panels).map(of).collect()
         };
-        let row = |(i, record): (usize, &Record)| Some(Cell::of(record, shown.get(&record.case)?, launches(i)));
-        let (asked, others): (Vec<_>, Vec<_>) =
-            run.records.iter().enumerate().partition(|(_, r)| r.role == Role::Asked);
+        let row = |(i, record): (usize, &Record)| {
+            Some(Cell::of(record, shown.get(&record.case)?, launches(i)))
+        };
+        let (asked, others): (Vec<_>, Vec<_>) = run
+            .records
+            .iter()
+            .enumerate()
+            .partition(|(_, r)| r.role == Role::Asked);
         let rows = asked.into_iter().chain(others).filter_map(row).collect();
         let info = ColumnInfo::new(label, run, summary.warnings.clone());
         let panel = panels.iter().map(Panel::costs_ns).collect();
         let derived = summary.derived.clone();
-        Column { info, rows, derived, panel, machine: summary::run_deviation(run) }
+        Column {
+            info,
+            rows,
+            derived,
+            panel,
+            machine: summary::run_deviation(run),
+        }
     }
 
     pub fn reference(&self) -> Option<&Cell> {
@@ -97,7 +115,9 @@ impl Column {
         let is_it = |row: &&Cell| row.case.is_plain(operation);
         let native = |row: &&Cell| row.case.environment == "native";
         let rows = || self.rows.iter().filter(is_it);
-        rows().find(native).or_else(|| rows().find(|row| row.instructions().is_none()))
+        rows()
+            .find(native)
+            .or_else(|| rows().find(|row| row.instructions().is_none()))
     }
 }
 
@@ -118,7 +138,10 @@ impl ColumnInfo {
             mixed: Vec::new(),
             environments: run.environments.clone(),
             labels: run.labels.clone(),
-            starts: run.runs().map(|one| (one.started_unix_s, one.plan.seed)).collect(),
+            starts: run
+                .runs()
+                .map(|one| (one.started_unix_s, one.plan.seed))
+                .collect(),
         }
     }
 

@@ -22,10 +22,14 @@ pub type Condition = (&'static str, fn(&ColumnInfo) -> Option<Known>);
 /// The facts that are compared, the most important first. `None` means unknown.
 pub const CONDITIONS: [Condition; 23] = [
     ("measured by", |info| Some(origin(info))),
-    ("kernel", |info| joined([&info.host.system, &info.host.kernel])),
+    ("kernel", |info| {
+        joined([&info.host.system, &info.host.kernel])
+    }),
     ("distribution", |info| text(&info.host.distribution)),
     ("kernel build", |info| text(&info.host.kernel_version)),
-    ("kernel options", |info| text_or_none(info, &info.host.command_line)),
+    ("kernel options", |info| {
+        text_or_none(info, &info.host.command_line)
+    }),
     ("CPU", |info| text(&info.host.cpu)),
     ("CPU revision", |info| text(&info.host.cpu_revision)),
     ("architecture", |info| text(&info.host.architecture)),
@@ -33,21 +37,37 @@ pub const CONDITIONS: [Condition; 23] = [
     ("container", |info| text_or_none(info, &info.host.container)),
     ("clock", |info| text(&info.host.clock_source)),
     ("C library", |info| text(&info.host.libc)),
-    ("compiler of the probe", |info| Some(Known::Text(info.tool.compiler.clone())).filter(|_| info.is_measured())),
+    ("compiler of the probe", |info| {
+        Some(Known::Text(info.tool.compiler.clone())).filter(|_| info.is_measured())
+    }),
     ("file system", |info| text(&info.host.file_system)),
     ("user", |info| text(&info.host.user)),
-    ("processors", |info| info.host.cpus.map(|cpus| Known::Count(cpus.into()))),
+    ("processors", |info| {
+        info.host.cpus.map(|cpus| Known::Count(cpus.into()))
+    }),
     ("governor", |info| text(&info.host.governor)),
     ("turbo", |info| info.host.turbo.map(Known::Switch)),
     ("SMT", |info| info.host.smt.map(Known::Switch)),
     ("autogroup", |info| info.host.autogroup.map(Known::Switch)),
-    ("CPUs that others kept busy", |info| info.host.busy_cpus.map(|busy| Known::Count(busy.round() as u64))),
-    ("time for measuring", |info| Some(Known::Seconds(info.budget_s)).filter(|_| info.is_measured())),
-    ("target precision", |info| Some(Known::Percent(info.precision_percent)).filter(|_| info.is_measured())),
+    ("CPUs that others kept busy", |info| {
+        info.host
+            .busy_cpus
+            .map(|busy| Known::Count(busy.round() as u64))
+    }),
+    ("time for measuring", |info| {
+        Some(Known::Seconds(info.budget_s)).filter(|_| info.is_measured())
+    }),
+    ("target precision", |info| {
+        Some(Known::Percent(info.precision_percent)).filter(|_| info.is_measured())
+    }),
 ];
 
 fn origin(info: &ColumnInfo) -> Known {
-    if info.is_measured() { Known::Text(format!("{} {}", info.tool.name, info.tool.version)) } else { Known::Published }
+    if info.is_measured() {
+        Known::Text(format!("{} {}", info.tool.name, info.tool.version))
+    } else {
+        Known::Published
+    }
 }
 
 fn text(value: &Option<String>) -> Option<Known> {
@@ -56,7 +76,8 @@ fn text(value: &Option<String>) -> Option<Known> {
 
 /// For a measured run a missing value means that there is none, not that it is unknown.
 fn text_or_none(info: &ColumnInfo, value: &Option<String>) -> Option<Known> {
-    info.is_measured().then(|| Known::Text(value.clone().unwrap_or_default()))
+    info.is_measured()
+        .then(|| Known::Text(value.clone().unwrap_or_default()))
 }
 
 fn joined(parts: [&Option<String>; 2]) -> Option<Known> {

@@ -92,15 +92,27 @@ impl Gate {
         };
         let of_row = |row: &ComparedRow| -> Vec<GatedRow> {
             let columns = (0..row.cells.len()).filter(|column| *column != baseline);
-            columns.map(|column| GatedRow { key: row.key.clone(), column, found: found(row, column) }).collect()
+            columns
+                .map(|column| GatedRow {
+                    key: row.key.clone(),
+                    column,
+                    found: found(row, column),
+                })
+                .collect()
         };
-        Gated { limit: self.limit, entries: self.entries, rows: rows.iter().flat_map(of_row).collect() }
+        Gated {
+            limit: self.limit,
+            entries: self.entries,
+            rows: rows.iter().flat_map(of_row).collect(),
+        }
     }
 
     /// Judges one row by its work, `None` where one side has no result, and by its ratio.
     fn found(&self, work: Option<Work>, ratio: Result<&Ratio, NotJudged>) -> Found {
         match work {
-            None => Found::NotJudged { reason: NotJudged::Missing },
+            None => Found::NotJudged {
+                reason: NotJudged::Missing,
+            },
             Some(Work::Different(difference)) => match self.other_work(difference) {
                 // Within one run, there is a ratio all the same.
                 Found::NotJudged { .. } if ratio.is_ok() => self.by_cost(ratio),
@@ -108,7 +120,9 @@ impl Gate {
             },
             Some(Work::Unknown) if self.entries.is_some() => match self.by_cost(ratio) {
                 grown @ Found::Grown { .. } => grown,
-                _ => Found::NotJudged { reason: NotJudged::EntriesUnknown },
+                _ => Found::NotJudged {
+                    reason: NotJudged::EntriesUnknown,
+                },
             },
             Some(_) => self.by_cost(ratio),
         }
@@ -124,7 +138,9 @@ impl Gate {
         match (fails, self.limit) {
             (true, _) => Found::Entries(difference),
             (false, None) => Found::Passed,
-            (false, Some(_)) => Found::NotJudged { reason: NotJudged::OtherWork },
+            (false, Some(_)) => Found::NotJudged {
+                reason: NotJudged::OtherWork,
+            },
         }
     }
 
@@ -135,15 +151,20 @@ impl Gate {
             (Some(limit), Ok(ratio)) => (1.0 + limit, ratio),
         };
         match *ratio {
-            Ratio { ratio, low, high, .. } if low > limit => Found::Grown { ratio, low, high },
+            Ratio {
+                ratio, low, high, ..
+            } if low > limit => Found::Grown { ratio, low, high },
             Ratio { high, .. } if high <= limit => Found::Passed,
-            Ratio { ratio, low, high, .. } => Found::Unclear { ratio, low, high },
+            Ratio {
+                ratio, low, high, ..
+            } => Found::Unclear { ratio, low, high },
         }
     }
 }
 
 fn both<'a>(own: Option<&'a Cell>, base: Option<&'a Cell>) -> Option<(&'a Cell, &'a Cell)> {
-    own.zip(base).filter(|(own, base)| own.figure.is_ok() && base.figure.is_ok())
+    own.zip(base)
+        .filter(|(own, base)| own.figure.is_ok() && base.figure.is_ok())
 }
 
 fn ratio(verdict: &Verdict) -> Result<&Ratio, NotJudged> {
@@ -165,31 +186,64 @@ mod tests {
     /// What a gate says of one operation with these costs and entries.
     fn of(gate: Gate, old: (u64, &[(&str, f64)]), new: (u64, &[(&str, f64)])) -> Found {
         let side = |label: &str, (ns, entries): (u64, &[(&str, f64)])| {
-            column(label, vec![entering("file.stat", ns, entries), record("id.getppid", 100_000)])
+            column(
+                label,
+                vec![
+                    entering("file.stat", ns, entries),
+                    record("id.getppid", 100_000),
+                ],
+            )
         };
         let mut comparison = compare(&[side("old", old), side("new", new)], &Options::default());
         comparison.gate(&gate);
         comparison.gate.unwrap().rows[0].found.clone()
     }
 
-    const LIMIT: Gate = Gate { limit: Some(0.1), entries: None };
-    const MORE: Gate = Gate { limit: None, entries: Some(EntriesRule::More) };
+    const LIMIT: Gate = Gate {
+        limit: Some(0.1),
+        entries: None,
+    };
+    const MORE: Gate = Gate {
+        limit: None,
+        entries: Some(EntriesRule::More),
+    };
     const ONE: &[(&str, f64)] = &[("stat", 1.0)];
 
     #[test]
     fn a_limit_may_lie_within_the_interval() {
-        assert!(matches!(of(LIMIT, (100_000, ONE), (130_000, ONE)), Found::Grown { low, .. } if low > 1.1));
-        assert!(matches!(of(LIMIT, (100_000, ONE), (110_500, ONE)), Found::Unclear { .. }));
+        assert!(
+            matches!(of(LIMIT, (100_000, ONE), (130_000, ONE)), Found::Grown { low, .. } if low > 1.1)
+        );
+        assert!(matches!(
+            of(LIMIT, (100_000, ONE), (110_500, ONE)),
+            Found::Unclear { .. }
+        ));
         assert_eq!(of(MORE, (100_000, ONE), (130_000, ONE)), Found::Passed);
     }
 
     #[test]
     fn what_is_not_known_is_not_judged() {
         let of = RatioOf::Instructions { difference: 0.0 };
-        let same = Ratio { ratio: 1.0, low: 0.99, high: 1.01, of, mark: Mark::Unchanged };
+        let same = Ratio {
+            ratio: 1.0,
+            low: 0.99,
+            high: 1.01,
+            of,
+            mark: Mark::Unchanged,
+        };
         let unknown = |gate: Gate| gate.found(Some(Work::Unknown), Ok(&same));
         assert_eq!(unknown(LIMIT), Found::Passed);
-        assert_eq!(unknown(MORE), Found::NotJudged { reason: NotJudged::EntriesUnknown });
-        assert_eq!(MORE.found(None, Ok(&same)), Found::NotJudged { reason: NotJudged::Missing });
+        assert_eq!(
+            unknown(MORE),
+            Found::NotJudged {
+                reason: NotJudged::EntriesUnknown
+            }
+        );
+        assert_eq!(
+            MORE.found(None, Ok(&same)),
+            Found::NotJudged {
+                reason: NotJudged::Missing
+            }
+        );
     }
 }

@@ -17,9 +17,15 @@ impl Column {
         let info = info(label, &columns)?;
         let mut rows: IndexMap<Case, Vec<(usize, Cell)>> = IndexMap::new();
         let mut derived: Vec<Vec<DerivedRow>> = Vec::new();
-        let panel = columns.iter().flat_map(|column| column.panel.clone()).collect();
+        let panel = columns
+            .iter()
+            .flat_map(|column| column.panel.clone())
+            .collect();
         let by_degrees = |a: &Deviation, b: &Deviation| a.degrees.total_cmp(&b.degrees);
-        let machine = columns.iter().map(|column| column.machine).max_by(by_degrees)?;
+        let machine = columns
+            .iter()
+            .map(|column| column.machine)
+            .max_by(by_degrees)?;
         let counts: Vec<usize> = columns.iter().map(|column| column.info.runs).collect();
         for (index, column) in columns.into_iter().enumerate() {
             for row in column.rows {
@@ -31,16 +37,31 @@ impl Column {
             }
             derived.push(column.derived);
         }
-        let mut rows: Vec<Cell> = rows.into_values().map(|files| row(&files, &counts)).collect();
+        let mut rows: Vec<Cell> = rows
+            .into_values()
+            .map(|files| row(&files, &counts))
+            .collect();
         rows.sort_by_key(|row| !row.asked);
-        Some(Column { info, rows, derived: derived_over(derived.into_iter()), panel, machine })
+        Some(Column {
+            info,
+            rows,
+            derived: derived_over(derived.into_iter()),
+            panel,
+            machine,
+        })
     }
 }
 
 fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
     let first = &columns.first()?.info;
-    let differs = |of: fn(&ColumnInfo) -> Option<super::Known>| columns.iter().any(|c| of(&c.info) != of(first));
-    let mixed = CONDITIONS.iter().filter(|(_, of)| differs(*of)).map(|(fact, _)| *fact).collect();
+    let differs = |of: fn(&ColumnInfo) -> Option<super::Known>| {
+        columns.iter().any(|c| of(&c.info) != of(first))
+    };
+    let mixed = CONDITIONS
+        .iter()
+        .filter(|(_, of)| differs(*of))
+        .map(|(fact, _)| *fact)
+        .collect();
     let mut warnings = Vec::new();
     for warning in columns.iter().flat_map(|column| &column.info.warnings) {
         if !warnings.contains(warning) {
@@ -48,13 +69,18 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
         }
     }
     let labels = first.labels.clone().into_iter();
-    let is_common = |(key, text): &(String, String)| columns.iter().all(|c| c.info.labels.get(key) == Some(text));
+    let is_common = |(key, text): &(String, String)| {
+        columns.iter().all(|c| c.info.labels.get(key) == Some(text))
+    };
     Some(ColumnInfo {
         labels: labels.filter(is_common).collect(),
         label: label.to_string(),
         complete: columns.iter().all(|column| column.info.complete),
         runs: columns.iter().map(|column| column.info.runs).sum(),
-        starts: columns.iter().flat_map(|column| column.info.starts.clone()).collect(),
+        starts: columns
+            .iter()
+            .flat_map(|column| column.info.starts.clone())
+            .collect(),
         warnings,
         mixed,
         ..first.clone()
@@ -63,14 +89,30 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
 
 /// One row of all files that have it; `counts` are the runs of every file of the side.
 fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
-    let of_file = |index: usize| files.iter().find(|(own, _)| *own == index).map(|(_, row)| row);
+    let of_file = |index: usize| {
+        files
+            .iter()
+            .find(|(own, _)| *own == index)
+            .map(|(_, row)| row)
+    };
     let runs: Vec<Option<Launches>> = (0..counts.len())
-        .flat_map(|index| of_file(index).map_or_else(|| vec![None; counts[index]], |row| row.runs.clone()))
+        .flat_map(|index| {
+            of_file(index).map_or_else(|| vec![None; counts[index]], |row| row.runs.clone())
+        })
         .collect();
-    let ln_medians: Vec<f64> = runs.iter().map(|run| run.as_ref().map_or(f64::NAN, |run| run.median_ns.ln())).collect();
+    let ln_medians: Vec<f64> = runs
+        .iter()
+        .map(|run| run.as_ref().map_or(f64::NAN, |run| run.median_ns.ln()))
+        .collect();
     let first = &files[0].1;
-    let parts: Vec<_> = files.iter().filter_map(|(index, row)| Some((*row.cost()?, counts[*index] as f64))).collect();
-    let counted: Vec<Instructions> = files.iter().filter_map(|(_, row)| row.instructions().copied()).collect();
+    let parts: Vec<_> = files
+        .iter()
+        .filter_map(|(index, row)| Some((*row.cost()?, counts[*index] as f64)))
+        .collect();
+    let counted: Vec<Instructions> = files
+        .iter()
+        .filter_map(|(_, row)| row.instructions().copied())
+        .collect();
     let cost = combined(&parts, &ln_medians).map(RowFigure::Time);
     let figure = cost.or_else(|| Instructions::over(&counted).map(RowFigure::Instructions));
     let mut figure = figure.map_or_else(|| first.figure.clone(), Ok);
@@ -80,7 +122,10 @@ fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
     }
     let known = || files.iter().filter_map(|(_, row)| row.entries.as_ref());
     if known().any(|entries| known().next().is_some_and(|first| !is_same(entries, first))) {
-        figure = Err(Failure::new(FailureKind::Failed, "its kernel entries differ between the files of this side"));
+        figure = Err(Failure::new(
+            FailureKind::Failed,
+            "its kernel entries differ between the files of this side",
+        ));
     }
     Cell {
         case: first.case.clone(),
@@ -102,7 +147,9 @@ mod tests {
     /// Runs on a machine whose earlier ones agreed within 0.2%, as they did for the case.
     fn side(label: &str, costs: &[u64]) -> Column {
         let one = |ns: &u64| {
-            let known = with(record("file.stat", *ns), |m| m.earlier = vec![1.0, 1.002, 0.998, 1.003, 0.997]);
+            let known = with(record("file.stat", *ns), |m| {
+                m.earlier = vec![1.0, 1.002, 0.998, 1.003, 0.997]
+            });
             let mut run = run(vec![known, record("id.getppid", 100_000)]);
             (run.host.run_scatter_percent, run.host.run_scatter_runs) = (Some(0.2), Some(5));
             Column::new("", &run)
@@ -113,14 +160,28 @@ mod tests {
     /// What differs between sessions is in all runs of a side.
     #[test]
     fn several_runs_a_side_show_less_than_one_by_what_they_share() {
-        let (old, new) = ([100_000, 100_200, 99_900, 100_100, 99_800], [103_000, 103_100, 102_900, 103_200, 102_800]);
+        let (old, new) = (
+            [100_000, 100_200, 99_900, 100_100, 99_800],
+            [103_000, 103_100, 102_900, 103_200, 102_800],
+        );
         let judged = |old: &[u64], new: &[u64]| {
-            compare(&[side("old", old), side("new", new)], &Options::default()).rows[0].verdicts[1].clone()
+            compare(&[side("old", old), side("new", new)], &Options::default()).rows[0].verdicts[1]
+                .clone()
         };
         assert_eq!(judged(&old, &new).mark(), Some(Mark::Slower));
-        let half = |verdict: &Verdict| verdict.low_high().map(|(low, high)| (high / low).ln() / 2.0).unwrap();
+        let half = |verdict: &Verdict| {
+            verdict
+                .low_high()
+                .map(|(low, high)| (high / low).ln() / 2.0)
+                .unwrap()
+        };
         let [five, one] = [judged(&old, &new), judged(&old[..1], &new[..1])];
-        assert!(half(&five) < half(&one) && half(&five) > 0.6 * half(&one), "{} {}", half(&five), half(&one));
+        assert!(
+            half(&five) < half(&one) && half(&five) > 0.6 * half(&one),
+            "{} {}",
+            half(&five),
+            half(&one)
+        );
         assert!(half(&one) < 0.012, "{one:?}");
     }
 
@@ -130,16 +191,23 @@ mod tests {
         let second = column("", vec![record("id.umask", 50), record("file.stat", 100)]);
         let group = Column::group("x", vec![first, second]).unwrap();
         let umask = &group.rows[1];
-        assert!(umask.case.operation == "id.umask" && umask.runs.len() == 2 && umask.runs[0].is_none());
+        assert!(
+            umask.case.operation == "id.umask" && umask.runs.len() == 2 && umask.runs[0].is_none()
+        );
         assert!(umask.runs[1].is_some() && umask.figure.is_ok());
     }
 
     #[test]
     fn other_work_within_a_side_has_no_cost() {
         let of = |entries: &[(&str, f64)]| column("", vec![entering("file.stat", 100, entries)]);
-        let group = Column::group("x", vec![of(&[("stat", 1.0)]), of(&[("open", 1.0), ("close", 1.0)])]).unwrap();
+        let group = Column::group(
+            "x",
+            vec![of(&[("stat", 1.0)]), of(&[("open", 1.0), ("close", 1.0)])],
+        )
+        .unwrap();
         assert!(group.rows[0].figure.is_err() && group.rows[0].runs.is_empty());
-        let renamed = Column::group("x", vec![of(&[("stat", 1.0)]), of(&[("newfstatat", 1.0)])]).unwrap();
+        let renamed =
+            Column::group("x", vec![of(&[("stat", 1.0)]), of(&[("newfstatat", 1.0)])]).unwrap();
         assert!(renamed.rows[0].figure.is_ok());
     }
 }

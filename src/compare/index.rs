@@ -26,7 +26,9 @@ enum Part {
 }
 
 fn values(params: &Params) -> impl Iterator<Item = Part> {
-    params.iter().map(|(name, value)| Part::Value(name.clone(), *value))
+    params
+        .iter()
+        .map(|(name, value)| Part::Value(name.clone(), *value))
 }
 
 /// Rows; those before `next` have a record in `column`.
@@ -52,13 +54,24 @@ impl Bucket {
 
 impl Index {
     pub fn new(apart: bool) -> Index {
-        Index { names: HashMap::new(), buckets: HashMap::new(), apart }
+        Index {
+            names: HashMap::new(),
+            buckets: HashMap::new(),
+            apart,
+        }
     }
 
     fn name(&mut self, case: &Case) -> usize {
-        let environment = if self.apart { String::new() } else { case.environment.clone() };
+        let environment = if self.apart {
+            String::new()
+        } else {
+            case.environment.clone()
+        };
         let next = self.names.len();
-        *self.names.entry((case.label().to_string(), case.language.clone(), environment)).or_insert(next)
+        *self
+            .names
+            .entry((case.label().to_string(), case.language.clone(), environment))
+            .or_insert(next)
     }
 
     fn put(&mut self, row: usize, name: usize, part: Part) {
@@ -76,7 +89,11 @@ impl Index {
     pub fn extend(&mut self, row: usize, case: &Case, old: &Params, params: &Params) {
         let name = self.name(case);
         self.put(row, name, Part::Exact(params.clone()));
-        let new: Params = params.clone().into_iter().filter(|(param, _)| !old.contains_key(param)).collect();
+        let new: Params = params
+            .clone()
+            .into_iter()
+            .filter(|(param, _)| !old.contains_key(param))
+            .collect();
         values(&new).for_each(|part| self.put(row, name, part));
     }
 
@@ -95,10 +112,21 @@ impl Index {
         if let Some(row) = exact.and_then(|bucket| bucket.rest(column, is_it).first().copied()) {
             return Ok(Found::Exact(row));
         }
-        let with = |part: &Part| self.buckets.get(&(name, part.clone())).map_or(0, |bucket| bucket.rows.len());
+        let with = |part: &Part| {
+            self.buckets
+                .get(&(name, part.clone()))
+                .map_or(0, |bucket| bucket.rows.len())
+        };
         let rarest = values(&case.params).min_by_key(with).unwrap_or(Part::Name);
-        let rows = self.buckets.get_mut(&(name, rarest)).map_or(&[][..], |bucket| bucket.rest(column, is_free));
-        if rows.len() > MOST_CANDIDATES { Err(TooMany) } else { Ok(Found::Candidates(rows)) }
+        let rows = self
+            .buckets
+            .get_mut(&(name, rarest))
+            .map_or(&[][..], |bucket| bucket.rest(column, is_free));
+        if rows.len() > MOST_CANDIDATES {
+            Err(TooMany)
+        } else {
+            Ok(Found::Candidates(rows))
+        }
     }
 }
 
@@ -117,11 +145,17 @@ mod tests {
 
     /// How often rows are looked at for two columns of `count` records each with the parameters `params(i)`.
     fn looks(count: usize, params: impl Fn(usize) -> Params) -> usize {
-        let (mut index, mut filled, looks) =
-            (Index::new(false), [vec![false; count], vec![false; count]], Cell::new(0));
+        let (mut index, mut filled, looks) = (
+            Index::new(false),
+            [vec![false; count], vec![false; count]],
+            Cell::new(0),
+        );
         for (column, filled) in filled.iter_mut().enumerate() {
             for i in 0..count {
-                let case = Case { params: params(i), ..Case::native("file.lstat") };
+                let case = Case {
+                    params: params(i),
+                    ..Case::native("file.lstat")
+                };
                 let is_free = |row: usize| {
                     looks.set(looks.get() + 1);
                     !filled[row]
@@ -144,7 +178,8 @@ mod tests {
         const COUNT: usize = 5000;
         assert!(looks(COUNT, |_| Params::new()) < 10 * COUNT);
         assert!(looks(COUNT, |i| Params::from([("depth".to_string(), i as u64)])) < 10 * COUNT);
-        let shared = |i: usize| Params::from([("depth".to_string(), i as u64), ("size".to_string(), 1)]);
+        let shared =
+            |i: usize| Params::from([("depth".to_string(), i as u64), ("size".to_string(), 1)]);
         assert!(looks(COUNT, shared) < 10 * COUNT);
     }
 }

@@ -18,9 +18,17 @@ pub struct Matched {
 /// The selected rows of all columns: in the study's order if there is one, else in that of the first column, followed
 /// by the rows that it lacks.
 pub fn matched(columns: &[Column], selection: &Selection, apart: bool) -> Matched {
-    let mut rows = Rows { rows: Vec::new(), index: Index::new(apart), columns: columns.len(), unsought: 0 };
+    let mut rows = Rows {
+        rows: Vec::new(),
+        index: Index::new(apart),
+        columns: columns.len(),
+        unsought: 0,
+    };
     for (index, column) in columns.iter().enumerate() {
-        let asked = column.rows.iter().filter(|row| row.asked && selection.takes(&row.case));
+        let asked = column
+            .rows
+            .iter()
+            .filter(|row| row.asked && selection.takes(&row.case));
         asked.for_each(|row| rows.add(index, row));
     }
     let unsought = rows.unsought;
@@ -65,7 +73,9 @@ impl Rows {
     /// Puts the record into a row whose cell in this column is free; false if there is none.
     fn fill(&mut self, column: usize, row: &Cell) -> bool {
         let params = row.case.effective_params();
-        let Some(found) = self.find(column, &row.case, &params) else { return false };
+        let Some(found) = self.find(column, &row.case, &params) else {
+            return false;
+        };
         let target = &mut self.rows[found];
         target.cells[column] = Some(Box::new(row.clone()));
         if target.area == OTHER {
@@ -73,17 +83,29 @@ impl Rows {
         }
         target.other_code |= row.case.language.is_some() && row.case.operation != target.operation;
         target.key.asked.extend(row.case.params.clone());
-        target.key.by_default.extend(row.case.defaults.keys().cloned());
-        if params.keys().any(|param| !target.key.params.contains_key(param)) {
+        target
+            .key
+            .by_default
+            .extend(row.case.defaults.keys().cloned());
+        if params
+            .keys()
+            .any(|param| !target.key.params.contains_key(param))
+        {
             let old = target.key.params.clone();
             target.key.params.extend(params);
-            self.index.extend(found, &row.case, &old, &target.key.params);
+            self.index
+                .extend(found, &row.case, &old, &target.key.params);
         }
         true
     }
 
     /// The free row with these parameters, or else the only one that does not contradict them.
-    fn find(&mut self, column: usize, case: &Case, params: &BTreeMap<String, u64>) -> Option<usize> {
+    fn find(
+        &mut self,
+        column: usize,
+        case: &Case,
+        params: &BTreeMap<String, u64>,
+    ) -> Option<usize> {
         let rows = &self.rows;
         let is_free = |i: usize| rows[i].cells[column].is_none();
         let is_it = |i: usize| is_free(i) && rows[i].key.params == *params;
@@ -95,7 +117,10 @@ impl Rows {
                 return None;
             }
         };
-        let mut near = candidates.iter().copied().filter(|i| is_free(*i) && agree(&rows[*i].key, case, params));
+        let mut near = candidates
+            .iter()
+            .copied()
+            .filter(|i| is_free(*i) && agree(&rows[*i].key, case, params));
         near.next().filter(|_| near.next().is_none())
     }
 }
@@ -103,9 +128,14 @@ impl Rows {
 /// Whether the parameters are compatible: those that both have are equal, and those that one lacks are defaults of the
 /// other. Articles give no parameters, older versions of the tool fewer.
 fn agree(key: &Key, case: &Case, theirs: &BTreeMap<String, u64>) -> bool {
-    let equal = theirs.iter().all(|(name, value)| key.params.get(name).is_none_or(|own| own == value));
+    let equal = theirs
+        .iter()
+        .all(|(name, value)| key.params.get(name).is_none_or(|own| own == value));
     let new_are_defaults = case.params.keys().all(|name| key.params.contains_key(name));
-    let own_are_defaults = key.asked.keys().all(|name| theirs.contains_key(name) || key.by_default.contains(name));
+    let own_are_defaults = key
+        .asked
+        .keys()
+        .all(|name| theirs.contains_key(name) || key.by_default.contains(name));
     equal && new_are_defaults && own_are_defaults
 }
 
@@ -116,18 +146,25 @@ mod tests {
     use crate::model::fixtures::{named, record};
 
     fn names(rows: &[ComparedRow]) -> Vec<String> {
-        let there =
-            |row: &ComparedRow| row.cells.iter().map(|c| if c.is_some() { 'x' } else { '-' }).collect::<String>();
-        rows.iter().map(|row| format!("{} {}", row.key, there(row))).collect()
+        let there = |row: &ComparedRow| {
+            row.cells
+                .iter()
+                .map(|c| if c.is_some() { 'x' } else { '-' })
+                .collect::<String>()
+        };
+        rows.iter()
+            .map(|row| format!("{} {}", row.key, there(row)))
+            .collect()
     }
 
     #[test]
     fn rows_meet_by_label_environment_and_parameters() {
-        let with = |mut r: crate::model::Record, asked: &[(&str, u64)], defaults: &[(&str, u64)]| {
-            r.case.params = asked.iter().map(|(n, v)| (n.to_string(), *v)).collect();
-            r.case.defaults = defaults.iter().map(|(n, v)| (n.to_string(), *v)).collect();
-            r
-        };
+        let with =
+            |mut r: crate::model::Record, asked: &[(&str, u64)], defaults: &[(&str, u64)]| {
+                r.case.params = asked.iter().map(|(n, v)| (n.to_string(), *v)).collect();
+                r.case.defaults = defaults.iter().map(|(n, v)| (n.to_string(), *v)).collect();
+                r
+            };
         let mut m32 = record("file.lstat", 100);
         m32.case.environment = "m32".into();
         let a = column(
@@ -164,7 +201,10 @@ mod tests {
         let mut baseline = record("id.getppid", 100);
         baseline.role = crate::model::Role::Baseline;
         let rows = matched(
-            &[column("a", vec![baseline]), column("b", vec![record("id.getppid", 101)])],
+            &[
+                column("a", vec![baseline]),
+                column("b", vec![record("id.getppid", 101)]),
+            ],
             &Selection::default(),
             false,
         );
@@ -173,9 +213,19 @@ mod tests {
 
     #[test]
     fn areas_are_those_of_operations_languages_and_articles() {
-        let cases = [Case::native("file.lstat"), Case::snippet("perl", "time"), Case::native("two calls. of libc")];
-        assert_eq!(cases.iter().map(area).collect::<Vec<_>>(), ["file", "perl", "other"]);
-        let names: Vec<String> = [named("x", "a\nb", 1)].iter().map(|r| Key::of(&r.case).to_string()).collect();
+        let cases = [
+            Case::native("file.lstat"),
+            Case::snippet("perl", "time"),
+            Case::native("two calls. of libc"),
+        ];
+        assert_eq!(
+            cases.iter().map(area).collect::<Vec<_>>(),
+            ["file", "perl", "other"]
+        );
+        let names: Vec<String> = [named("x", "a\nb", 1)]
+            .iter()
+            .map(|r| Key::of(&r.case).to_string())
+            .collect();
         assert_eq!(names, ["x"]);
     }
 }

@@ -8,12 +8,21 @@ use std::collections::BTreeSet;
 /// parameters alone. `None` otherwise, as rows of several environments stand in one column.
 pub fn apart(columns: &[Column], selection: &Selection) -> Option<Vec<String>> {
     let own = |column: &Column| {
-        let rows = column.rows.iter().filter(|row| row.asked && selection.takes(&row.case));
+        let rows = column
+            .rows
+            .iter()
+            .filter(|row| row.asked && selection.takes(&row.case));
         let found: BTreeSet<&String> = rows.map(|row| &row.case.environment).collect();
-        found.first().filter(|_| found.len() == 1).map(ToString::to_string)
+        found
+            .first()
+            .filter(|_| found.len() == 1)
+            .map(ToString::to_string)
     };
     let found: Vec<String> = columns.iter().map(own).collect::<Option<_>>()?;
-    found.iter().any(|environment| *environment != found[0]).then_some(found)
+    found
+        .iter()
+        .any(|environment| *environment != found[0])
+        .then_some(found)
 }
 
 #[cfg(test)]
@@ -24,7 +33,10 @@ mod tests {
     use crate::model::{PANEL, Record, Role};
 
     fn beside(files: Vec<Vec<Record>>) -> Comparison {
-        let columns: Vec<_> = files.into_iter().map(|records| column("", records)).collect();
+        let columns: Vec<_> = files
+            .into_iter()
+            .map(|records| column("", records))
+            .collect();
         compare(&columns, &Options::default())
     }
 
@@ -35,13 +47,20 @@ mod tests {
     }
 
     fn rows(comparison: &Comparison) -> Vec<usize> {
-        comparison.rows.iter().map(|row| row.cells.iter().flatten().count()).collect()
+        comparison
+            .rows
+            .iter()
+            .map(|row| row.cells.iter().flatten().count())
+            .collect()
     }
 
     #[test]
     fn what_stands_in_one_file_is_not_mixed() {
         let both = || vec![within("native", 100), within("seccomp", 200)];
-        assert_eq!(rows(&beside(vec![both(), vec![within("m32", 100)]])), [1, 1, 1]);
+        assert_eq!(
+            rows(&beside(vec![both(), vec![within("m32", 100)]])),
+            [1, 1, 1]
+        );
         let same = beside(vec![both(), both()]);
         assert!(rows(&same) == [2, 2] && same.environments().is_none());
     }
@@ -55,7 +74,9 @@ mod tests {
                 (member.case.environment, member.role) = (environment.to_string(), Role::Baseline);
                 member
             });
-            panel.chain([within(environment, ns)]).collect::<Vec<Record>>()
+            panel
+                .chain([within(environment, ns)])
+                .collect::<Vec<Record>>()
         };
         let change = |environment: &str| -> Option<MachineChange> {
             beside(vec![file("native", 100_000), file(environment, 120_000)]).machine[1]

@@ -133,7 +133,11 @@ pub struct Versus {
 
 /// Analyses `race`; `margin` is the share up to which differences do not matter.
 pub fn race(race: &Race, margin: f64) -> RaceFound {
-    let heads = race.contenders.iter().enumerate().filter_map(|(head, own)| Some((own.base?, head)));
+    let heads = race
+        .contenders
+        .iter()
+        .enumerate()
+        .filter_map(|(head, own)| Some((own.base?, head)));
     RaceFound {
         complete: race.complete,
         margin,
@@ -141,14 +145,24 @@ pub fn race(race: &Race, margin: f64) -> RaceFound {
         seed: race.seed,
         fresh_copies: race.is_copied,
         least_memory_byte: race.least_rss_kib * 1024,
-        results: race.contenders.iter().map(|own| result(&race.contenders, own)).collect(),
-        versus: heads.map(|(base, head)| versus(&race.contenders, base, head, margin)).collect(),
+        results: race
+            .contenders
+            .iter()
+            .map(|own| result(&race.contenders, own))
+            .collect(),
+        versus: heads
+            .map(|(base, head)| versus(&race.contenders, base, head, margin))
+            .collect(),
     }
 }
 
 fn result(all: &[Contender], own: &Contender) -> RaceResult {
     let of = |value: fn(&TimedRun) -> u64| seconds_of(&own.runs, value);
-    let accounted = if own.is_accounted() { &own.runs[..] } else { &[] };
+    let accounted = if own.is_accounted() {
+        &own.runs[..]
+    } else {
+        &[]
+    };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let times = of(|run| run.wall_ns);
     let average = mean(&times);
@@ -158,7 +172,10 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
     RaceResult {
         command: own.command.clone(),
         parameters: own.parameters.clone(),
-        inside: own.environment.as_ref().map(|there| inside(there, net(all, own))),
+        inside: own
+            .environment
+            .as_ref()
+            .map(|there| inside(there, net(all, own))),
         mean: average,
         stddev: (times.len() > 1).then(|| (squares / (times.len() as f64 - 1.0)).sqrt()),
         median: median(times.clone()).unwrap_or(f64::NAN),
@@ -170,10 +187,17 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
         min: times.iter().copied().fold(f64::INFINITY, f64::min),
         max: times.iter().copied().fold(0.0, f64::max),
         cpu_times: seconds_of(accounted, TimedRun::cpu_ns),
-        memory_usage_byte: accounted.iter().map(|run| run.peak_rss_kib * 1024).collect(),
+        memory_usage_byte: accounted
+            .iter()
+            .map(|run| run.peak_rss_kib * 1024)
+            .collect(),
         page_faults: accounted.iter().map(|run| run.faults).collect(),
         exit_codes: own.runs.iter().map(|run| run.status).collect(),
-        system_calls: own.counted.as_ref().ok().map(|profile| profile.all_calls().calls),
+        system_calls: own
+            .counted
+            .as_ref()
+            .ok()
+            .map(|profile| profile.all_calls().calls),
         not_counted: own.counted.as_ref().err().cloned(),
         left_running: own.left_running.iter().cloned().collect(),
         changed: changed(all, own, &times),
@@ -185,23 +209,48 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
 /// changes are those relative to them, and of its own time.
 fn changed(all: &[Contender], own: &Contender, times: &[f64]) -> Option<Changed> {
     let others = all.iter().filter(|other| !std::ptr::eq(*other, own));
-    let others: Vec<Vec<f64>> = others.map(|other| seconds_of(&other.runs, |run| run.wall_ns)).collect();
-    let machine = |round: usize| median(others.iter().filter_map(|other| other.get(round).copied()).collect());
-    let relative = times.iter().enumerate().map(|(round, time)| time / machine(round).unwrap_or(1.0));
+    let others: Vec<Vec<f64>> = others
+        .map(|other| seconds_of(&other.runs, |run| run.wall_ns))
+        .collect();
+    let machine = |round: usize| {
+        median(
+            others
+                .iter()
+                .filter_map(|other| other.get(round).copied())
+                .collect(),
+        )
+    };
+    let relative = times
+        .iter()
+        .enumerate()
+        .map(|(round, time)| time / machine(round).unwrap_or(1.0));
     let relative: Vec<f64> = relative.collect();
     // Finding changes takes quadratic time: blocks of rounds, by their medians.
     let length = times.len().div_ceil(MOST_BLOCKS).max(1);
-    let blocks: Vec<f64> = relative.chunks(length).filter_map(|block| median(block.to_vec())).map(f64::ln).collect();
+    let blocks: Vec<f64> = relative
+        .chunks(length)
+        .filter_map(|block| median(block.to_vec()))
+        .map(f64::ln)
+        .collect();
     let at = |block: usize| {
         let rounds = block * length;
-        let sides = |times: &[f64]| [&times[..rounds], &times[rounds..]].map(|side| median(side.to_vec()));
+        let sides =
+            |times: &[f64]| [&times[..rounds], &times[rounds..]].map(|side| median(side.to_vec()));
         let ([before, after], [was, is]) = (sides(times), sides(&relative));
-        let found = Changed { rounds, before: before?, after: after? };
-        let size = (found.after / found.before).ln().abs().min((is? / was?).ln().abs());
+        let found = Changed {
+            rounds,
+            before: before?,
+            after: after?,
+        };
+        let size = (found.after / found.before)
+            .ln()
+            .abs()
+            .min((is? / was?).ln().abs());
         (size > LASTING.ln()).then_some((size, found))
     };
     let all = change_points(&blocks).into_iter().filter_map(at);
-    all.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, found)| found)
+    all.max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, found)| found)
 }
 
 fn seconds_of(runs: &[TimedRun], value: fn(&TimedRun) -> u64) -> Vec<f64> {
@@ -209,7 +258,11 @@ fn seconds_of(runs: &[TimedRun], value: fn(&TimedRun) -> u64) -> Vec<f64> {
 }
 
 fn inside(there: &InEnvironment, net: Net) -> InsideResult {
-    let peaks = there.empty.iter().map(|run| run.peak_rss_kib * 1024).collect();
+    let peaks = there
+        .empty
+        .iter()
+        .map(|run| run.peak_rss_kib * 1024)
+        .collect();
     InsideResult {
         environment: there.name.clone(),
         first: there.first.map(|run| run.wall_ns as f64 / 1e9),
@@ -225,15 +278,45 @@ fn versus(all: &[Contender], base: usize, head: usize, margin: f64) -> Versus {
     let (old, new) = (&all[base], &all[head]);
     let is_inside = new.environment.is_some();
     let times = [old, new].map(|own| net(all, own));
-    let memory = |own: &Contender| own.runs.iter().map(|run| run.peak_rss_kib as f64).collect::<Vec<_>>();
-    let memory = (!is_inside).then(|| of_logs(&memory(new), &memory(old))).flatten();
+    let memory = |own: &Contender| {
+        own.runs
+            .iter()
+            .map(|run| run.peak_rss_kib as f64)
+            .collect::<Vec<_>>()
+    };
+    let memory = (!is_inside)
+        .then(|| of_logs(&memory(new), &memory(old)))
+        .flatten();
     // What is left after a subtraction may be below 0.
-    let ratio = |new: &[f64], old: &[f64]| if is_inside { next_trimmed_ratio(new, old) } else { of_logs(new, old) };
-    let cpu = times[1].cpu.as_ref().zip(times[0].cpu.as_ref()).and_then(|(new, old)| ratio(new, old));
+    let ratio = |new: &[f64], old: &[f64]| {
+        if is_inside {
+            next_trimmed_ratio(new, old)
+        } else {
+            of_logs(new, old)
+        }
+    };
+    let cpu = times[1]
+        .cpu
+        .as_ref()
+        .zip(times[0].cpu.as_ref())
+        .and_then(|(new, old)| ratio(new, old));
     let found = [ratio(&times[1].wall, &times[0].wall), cpu, memory];
-    let of = |found: BetweenRuns| (found, RatioOf::Time { as_measured: found.ratio(), relative: None });
+    let of = |found: BetweenRuns| {
+        (
+            found,
+            RatioOf::Time {
+                as_measured: found.ratio(),
+                relative: None,
+            },
+        )
+    };
     let [wall, cpu, memory] = marked(found.map(|found| found.map(of)), margin);
-    let differences: Vec<f64> = times[1].wall.iter().zip(&times[0].wall).map(|(new, old)| new - old).collect();
+    let differences: Vec<f64> = times[1]
+        .wall
+        .iter()
+        .zip(&times[0].wall)
+        .map(|(new, old)| new - old)
+        .collect();
     let mut found = Versus {
         base,
         head,
@@ -243,7 +326,11 @@ fn versus(all: &[Contender], base: usize, head: usize, margin: f64) -> Versus {
         difference: in_seconds(&differences),
         causes: Vec::new(),
         calls: None,
-        page_faults: if is_inside { None } else { page_faults(old, new) },
+        page_faults: if is_inside {
+            None
+        } else {
+            page_faults(old, new)
+        },
     };
     found.explain([old, new], &times);
     found
@@ -265,20 +352,27 @@ impl RaceFound {
     /// The commands that certainly take longer than what they are compared with by more than `limit`, a share.
     pub fn grown(&self, limit: f64) -> Vec<usize> {
         let grown = |versus: &&Versus| versus.wall.is_some_and(|wall| wall.low > 1.0 + limit);
-        self.versus.iter().filter(grown).map(|versus| versus.head).collect()
+        self.versus
+            .iter()
+            .filter(grown)
+            .map(|versus| versus.head)
+            .collect()
     }
 }
 
 impl RaceResult {
     /// What it differs from the others by: its environment, or the command.
     pub fn name(&self) -> &str {
-        self.inside.as_ref().map_or(&self.command, |inside| &inside.environment)
+        self.inside
+            .as_ref()
+            .map_or(&self.command, |inside| &inside.environment)
     }
 }
 
 impl Versus {
     pub fn has_changed_certainly(&self) -> bool {
-        self.wall.is_some_and(|wall| wall.mark.is_better() || wall.mark.is_worse())
+        self.wall
+            .is_some_and(|wall| wall.mark.is_better() || wall.mark.is_worse())
     }
 
     /// The calls that differ.
@@ -288,12 +382,18 @@ impl Versus {
 
     /// Compares the calls, and finds out what a certain difference consists of.
     fn explain(&mut self, both: [&Contender; 2], times: &[Net; 2]) {
-        let has_others = both.iter().any(|own| own.environment.as_ref().is_some_and(|there| there.has_others));
+        let has_others = both.iter().any(|own| {
+            own.environment
+                .as_ref()
+                .is_some_and(|there| there.has_others)
+        });
         self.calls = all_calls(both);
         let [base, head] = [0, 1].map(|which| Side::of(both[which], &times[which], has_others));
         let difference = self.difference.filter(|_| self.has_changed_certainly());
         let Some(((base, head), [difference, ..])) = base.zip(head).zip(difference) else {
-            self.calls.iter_mut().for_each(|calls| calls.keep_differing(0.0, |_| false));
+            self.calls
+                .iter_mut()
+                .for_each(|calls| calls.keep_differing(0.0, |_| false));
             return;
         };
         let sides = Sides::of(self.changed(), [base, head]);
@@ -301,16 +401,26 @@ impl Versus {
         self.causes = causes(self.changed(), &sides, difference);
         if let Some(calls) = &mut self.calls {
             calls.keep_differing(0.0, |row| weight(row).abs() >= LEAST);
-            calls.rows.sort_by(|a, b| weight(b).abs().total_cmp(&weight(a).abs()));
+            calls
+                .rows
+                .sort_by(|a, b| weight(b).abs().total_cmp(&weight(a).abs()));
         }
     }
 }
 
 /// The system calls side by side; `None` if those of one were not counted.
 fn all_calls(both: [&Contender; 2]) -> Option<ProfileComparison> {
-    let column =
-        |label: &str, own: &Contender| Some(ProfileColumn::new(label, &with_waits(own.counted.as_ref().ok()?)));
-    Some(compare_profiles(&[column("before", both[0])?, column("after", both[1])?], 0, |_| true))
+    let column = |label: &str, own: &Contender| {
+        Some(ProfileColumn::new(
+            label,
+            &with_waits(own.counted.as_ref().ok()?),
+        ))
+    };
+    Some(compare_profiles(
+        &[column("before", both[0])?, column("after", both[1])?],
+        0,
+        |_| true,
+    ))
 }
 
 #[cfg(test)]
@@ -321,8 +431,17 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn count(call: &str, calls: u64, ns: u64) -> CallCount {
-        let class = Class { depth: Some(2), ..Class::default() };
-        CallCount { call: call.into(), class, calls, on_cpu_ns: Some(ns), ..CallCount::default() }
+        let class = Class {
+            depth: Some(2),
+            ..Class::default()
+        };
+        CallCount {
+            call: call.into(),
+            class,
+            calls,
+            on_cpu_ns: Some(ns),
+            ..CallCount::default()
+        }
     }
 
     fn contender(base: Option<usize>, wall_ms: &[u64], calls: Vec<CallCount>) -> Contender {
@@ -334,7 +453,10 @@ mod tests {
             faults: 100,
             status: 0,
         };
-        let group = ProcessGroup { calls, ..ProcessGroup::default() };
+        let group = ProcessGroup {
+            calls,
+            ..ProcessGroup::default()
+        };
         Contender {
             command: "x".into(),
             shell: false,
@@ -343,28 +465,62 @@ mod tests {
             environment: None,
             left_running: BTreeSet::new(),
             runs: wall_ms.iter().map(run).collect(),
-            counted: Ok(Profile { groups: vec![group], complete: true, ..Profile::default() }),
+            counted: Ok(Profile {
+                groups: vec![group],
+                complete: true,
+                ..Profile::default()
+            }),
         }
     }
 
     fn found(old: &[u64], new: &[u64]) -> RaceFound {
-        let old = contender(None, old, vec![count("openat", 4168, 50_000_000), count("read", 7, 1000)]);
-        let new = contender(Some(0), new, vec![count("openat", 110, 2_000_000), count("read", 7, 1000)]);
-        race(&Race { complete: true, contenders: vec![old, new], ..Race::default() }, 0.01)
+        let old = contender(
+            None,
+            old,
+            vec![count("openat", 4168, 50_000_000), count("read", 7, 1000)],
+        );
+        let new = contender(
+            Some(0),
+            new,
+            vec![count("openat", 110, 2_000_000), count("read", 7, 1000)],
+        );
+        race(
+            &Race {
+                complete: true,
+                contenders: vec![old, new],
+                ..Race::default()
+            },
+            0.01,
+        )
     }
 
     #[test]
     fn a_command_that_changes_is_named_and_one_that_scatters_is_not() {
-        let changing: Vec<u64> = (0..24).map(|i| if i < 12 { 50 + i % 3 } else { 2 }).collect();
+        let changing: Vec<u64> = (0..24)
+            .map(|i| if i < 12 { 50 + i % 3 } else { 2 })
+            .collect();
         let scattering: Vec<u64> = (0..24).map(|i| 100 + 37 * (i * 7 % 5)).collect();
         let both = found(&changing, &scattering).results;
-        assert_eq!(both[0].changed, Some(Changed { rounds: 12, before: 0.051, after: 0.002 }));
+        assert_eq!(
+            both[0].changed,
+            Some(Changed {
+                rounds: 12,
+                before: 0.051,
+                after: 0.002
+            })
+        );
         assert_eq!(both[1].changed, None);
         let many: Vec<u64> = (0..6001).map(|i| if i < 3000 { 50 } else { 2 }).collect();
         let both = found(&many, &[100; 6001]).results;
         assert!(both[0].changed.unwrap().rounds.abs_diff(3000) <= 101);
         let twice: Vec<u64> = changing.iter().map(|ms| 2 * ms).collect();
-        assert!(found(&changing, &twice).results.iter().all(|own| own.changed.is_none()), "the machine changed");
+        assert!(
+            found(&changing, &twice)
+                .results
+                .iter()
+                .all(|own| own.changed.is_none()),
+            "the machine changed"
+        );
     }
 
     #[test]
@@ -374,7 +530,10 @@ mod tests {
         new[4] *= 9;
         let versus = &found(&old, &new).versus[0];
         let wall = versus.wall.unwrap();
-        assert!((wall.ratio - 0.5).abs() < 1e-3 && wall.high < 0.51 && wall.mark == Mark::Faster, "{wall:?}");
+        assert!(
+            (wall.ratio - 0.5).abs() < 1e-3 && wall.high < 0.51 && wall.mark == Mark::Faster,
+            "{wall:?}"
+        );
         assert_eq!(versus.cpu.unwrap().mark, Mark::Unchanged);
         let same = &found(&old, &old).versus[0];
         assert_eq!(same.wall.unwrap().mark, Mark::Unchanged);
@@ -386,6 +545,9 @@ mod tests {
         let result = &found(&[10, 20, 30, 40, 50], &[1; 5]).results[0];
         assert!((result.mean - 0.03).abs() < 1e-9 && (result.median - 0.03).abs() < 1e-9);
         assert!((result.stddev.unwrap() - 0.015_811_388).abs() < 1e-8);
-        assert_eq!((result.min, result.max, result.exit_codes.len()), (0.01, 0.05, 5));
+        assert_eq!(
+            (result.min, result.max, result.exit_codes.len()),
+            (0.01, 0.05, 5)
+        );
     }
 }

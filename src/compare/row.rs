@@ -33,7 +33,11 @@ impl Key {
     pub(super) fn of(case: &Case) -> Key {
         Key {
             label: case.label().to_string(),
-            title: Case { params: BTreeMap::new(), ..case.clone() }.to_string(),
+            title: Case {
+                params: BTreeMap::new(),
+                ..case.clone()
+            }
+            .to_string(),
             language: case.language.clone(),
             environment: case.environment.clone(),
             params: case.effective_params(),
@@ -63,11 +67,17 @@ pub struct ComparedRow {
 
 impl ComparedRow {
     pub fn depends_on_history(&self) -> bool {
-        self.cells.iter().flatten().any(|cell| cell.depends_on_history)
+        self.cells
+            .iter()
+            .flatten()
+            .any(|cell| cell.depends_on_history)
     }
 
     pub fn is_counted(&self) -> bool {
-        self.cells.iter().flatten().any(|cell| cell.instructions().is_some())
+        self.cells
+            .iter()
+            .flatten()
+            .any(|cell| cell.instructions().is_some())
     }
 
     pub fn is_in_instructions(&self) -> bool {
@@ -87,7 +97,9 @@ impl ComparedRow {
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.title)?;
-        self.asked.iter().try_for_each(|(name, value)| write!(f, " {name}={}", parameter_value(name, *value)))
+        self.asked
+            .iter()
+            .try_for_each(|(name, value)| write!(f, " {name}={}", parameter_value(name, *value)))
     }
 }
 
@@ -98,7 +110,11 @@ pub(super) const OTHER: &str = "other";
 pub fn area(case: &Case) -> &str {
     match (&case.language, case.operation.split_once('.')) {
         (Some(language), _) => language,
-        (None, Some((area, rest))) if !area.is_empty() && !rest.contains(' ') && !area.contains(' ') => area,
+        (None, Some((area, rest)))
+            if !area.is_empty() && !rest.contains(' ') && !area.contains(' ') =>
+        {
+            area
+        }
         _ => OTHER,
     }
 }

@@ -23,11 +23,17 @@ pub enum Work {
 
 /// Compares the work of `cell` with that of `base`, the baseline's cell.
 pub fn work(cell: &Cell, base: &Cell) -> Work {
-    let (Some(own), Some(theirs)) = (&cell.entries, &base.entries) else { return Work::Unknown };
+    let (Some(own), Some(theirs)) = (&cell.entries, &base.entries) else {
+        return Work::Unknown;
+    };
     if !is_same(own, theirs) {
         return Work::Different(difference(own, theirs));
     }
-    if own.names().chain(theirs.names()).all(|name| equal(own.get(name), theirs.get(name))) {
+    if own
+        .names()
+        .chain(theirs.names())
+        .all(|name| equal(own.get(name), theirs.get(name)))
+    {
         Work::Same
     } else {
         Work::Renamed
@@ -42,7 +48,11 @@ fn equal(a: f64, b: f64) -> bool {
 /// count.
 pub fn is_same(a: &Entries, b: &Entries) -> bool {
     let sorted = |entries: &Entries| {
-        let mut counts: Vec<f64> = entries.iter().map(|(_, count)| count).filter(|count| *count > EQUAL).collect();
+        let mut counts: Vec<f64> = entries
+            .iter()
+            .map(|(_, count)| count)
+            .filter(|count| *count > EQUAL)
+            .collect();
         counts.sort_by(f64::total_cmp);
         counts
     };
@@ -52,10 +62,16 @@ pub fn is_same(a: &Entries, b: &Entries) -> bool {
 
 fn difference(own: &Entries, base: &Entries) -> Difference {
     let unlike = |a: &Entries, b: &Entries| -> Entries {
-        let kept = a.iter().filter(|(name, count)| *count > EQUAL && !equal(*count, b.get(name)));
-        kept.map(|(name, count)| (name.to_string(), count)).collect()
+        let kept = a
+            .iter()
+            .filter(|(name, count)| *count > EQUAL && !equal(*count, b.get(name)));
+        kept.map(|(name, count)| (name.to_string(), count))
+            .collect()
     };
-    Difference { own: unlike(own, base), base: unlike(base, own) }
+    Difference {
+        own: unlike(own, base),
+        base: unlike(base, own),
+    }
 }
 
 #[cfg(test)]
@@ -78,12 +94,29 @@ mod tests {
 
     #[test]
     fn of_other_work_only_what_differs_is_kept() {
-        let entries = |pairs: &[(&str, f64)]| pairs.iter().map(|(name, count)| (name.to_string(), *count)).collect();
-        let differs = |own: &[(&str, f64)], base: &[(&str, f64)]| {
-            Work::Different(Difference { own: entries(own), base: entries(base) })
+        let entries = |pairs: &[(&str, f64)]| {
+            pairs
+                .iter()
+                .map(|(name, count)| (name.to_string(), *count))
+                .collect()
         };
-        assert_eq!(of(&[("getpid", 1.0)], &[]), differs(&[("getpid", 1.0)], &[]));
-        assert_eq!(of(&[("read", 1.0), ("fstat", 1.0)], &[("read", 1.0)]), differs(&[("fstat", 1.0)], &[]));
-        assert_eq!(of(&[("read", 2.0)], &[("read", 1.0)]), differs(&[("read", 2.0)], &[("read", 1.0)]));
+        let differs = |own: &[(&str, f64)], base: &[(&str, f64)]| {
+            Work::Different(Difference {
+                own: entries(own),
+                base: entries(base),
+            })
+        };
+        assert_eq!(
+            of(&[("getpid", 1.0)], &[]),
+            differs(&[("getpid", 1.0)], &[])
+        );
+        assert_eq!(
+            of(&[("read", 1.0), ("fstat", 1.0)], &[("read", 1.0)]),
+            differs(&[("fstat", 1.0)], &[])
+        );
+        assert_eq!(
+            of(&[("read", 2.0)], &[("read", 1.0)]),
+            differs(&[("read", 2.0)], &[("read", 1.0)])
+        );
     }
 }

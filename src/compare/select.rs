@@ -46,7 +46,8 @@ impl StudyCases {
             if self.place(case.label(), case.language.as_ref()).is_some() {
                 continue;
             }
-            let is_it = |own: &&Case| own.operation == case.operation && own.language == case.language;
+            let is_it =
+                |own: &&Case| own.operation == case.operation && own.language == case.language;
             if let Some(own) = self.cases.iter().find(is_it) {
                 record.case.name = own.name.clone();
             }
@@ -59,15 +60,22 @@ impl StudyCases {
         let case = self.cases.iter().position(is_it);
         let area = label.split('.').next().unwrap_or_default();
         let takes = |pattern: &Pattern| pattern.matches_id(label) || pattern.text() == area;
-        let pattern = || self.patterns.iter().position(takes).filter(|_| language.is_none());
+        let pattern = || {
+            self.patterns
+                .iter()
+                .position(takes)
+                .filter(|_| language.is_none())
+        };
         case.or_else(|| Some(self.cases.len() + pattern()?))
     }
 }
 
 impl Selection {
     pub fn takes(&self, case: &Case) -> bool {
-        let of_study =
-            self.study.as_ref().is_none_or(|study| study.place(case.label(), case.language.as_ref()).is_some());
+        let of_study = self
+            .study
+            .as_ref()
+            .is_none_or(|study| study.place(case.label(), case.language.as_ref()).is_some());
         let texts = || [case.label(), case.operation.as_str(), area(case)];
         let matches = |pattern: &Pattern| texts().iter().any(|text| pattern.matches_id(text));
         of_study && (self.only.is_empty() || self.only.iter().any(matches))
@@ -81,20 +89,28 @@ impl Selection {
 
     /// Sort key of a row; equal for rows that keep their order.
     pub fn place(&self, label: &str, language: Option<&String>) -> usize {
-        self.study.as_ref().and_then(|study| study.place(label, language)).unwrap_or(usize::MAX)
+        self.study
+            .as_ref()
+            .and_then(|study| study.place(label, language))
+            .unwrap_or(usize::MAX)
     }
 }
 
 pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
     let ratio = |row: &ComparedRow| {
-        let ratios = row.verdicts.iter().filter_map(|verdict| verdict.ranked_ratio());
+        let ratios = row
+            .verdicts
+            .iter()
+            .filter_map(|verdict| verdict.ranked_ratio());
         ratios.max_by(f64::total_cmp).unwrap_or(f64::NEG_INFINITY)
     };
     let cost = |row: &ComparedRow| row.cells.get(baseline)?.as_ref()?.quantity();
     match order {
         Order::Asked => {}
         Order::Ratio => rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a))),
-        Order::Name => rows.sort_by_cached_key(|row| (row.key.to_string(), row.key.environment.clone())),
+        Order::Name => {
+            rows.sort_by_cached_key(|row| (row.key.to_string(), row.key.environment.clone()))
+        }
         Order::Cost => rows.sort_by(|a, b| Quantity::ascending(cost(a), cost(b))),
     }
 }

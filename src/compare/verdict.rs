@@ -125,19 +125,26 @@ impl Verdict {
     /// The ratio of the figures that are shown, whatever the machine as a whole did.
     pub fn as_measured(&self) -> Option<f64> {
         match self {
-            Verdict::Ratio(Ratio { of: RatioOf::Time { as_measured, .. }, .. }) => Some(*as_measured),
+            Verdict::Ratio(Ratio {
+                of: RatioOf::Time { as_measured, .. },
+                ..
+            }) => Some(*as_measured),
             _ => self.ratio(),
         }
     }
 
     /// The ratio, for means and ranks: `None` where it says nothing about a change.
     pub fn ranked_ratio(&self) -> Option<f64> {
-        self.ratio().filter(|_| !matches!(self, Verdict::DependsOnHistory { .. }))
+        self.ratio()
+            .filter(|_| !matches!(self, Verdict::DependsOnHistory { .. }))
     }
 
     pub fn relative(&self) -> Option<f64> {
         match self {
-            Verdict::Ratio(Ratio { of: RatioOf::Time { relative, .. }, .. })
+            Verdict::Ratio(Ratio {
+                of: RatioOf::Time { relative, .. },
+                ..
+            })
             | Verdict::OneFigure { relative, .. }
             | Verdict::DependsOnHistory { relative, .. } => *relative,
             _ => None,

@@ -22,9 +22,15 @@ pub fn within(column: &Column, options: &Options) -> Comparison {
         let first = ratios.first().map(|row| row.of[side].as_str());
         first.filter(|first| ratios.iter().all(|row| row.of[side] == *first))
     };
-    let side = |label: &str| ColumnInfo { label: label.to_string(), ..column.info.clone() };
+    let side = |label: &str| ColumnInfo {
+        label: label.to_string(),
+        ..column.info.clone()
+    };
     let columns = [1, 0].map(|side_of| side(of_all(side_of).unwrap_or(SIDES[1 - side_of])));
-    let mut rows: Vec<ComparedRow> = ratios.iter().filter_map(|derived| row(column, derived, options.margin)).collect();
+    let mut rows: Vec<ComparedRow> = ratios
+        .iter()
+        .filter_map(|derived| row(column, derived, options.margin))
+        .collect();
     select::sort(&mut rows, options.order, 0);
     let mut found = cautions::cautions(std::slice::from_ref(column), &[], 0, &[]);
     found.push(Caution::SameRounds);
@@ -44,12 +50,19 @@ fn row(column: &Column, derived: &DerivedRow, margin: f64) -> Option<ComparedRow
     let of = |label: &String| -> Option<&Cell> {
         column.rows.iter().find(|row| {
             let case = &row.case;
-            case.label() == label && case.environment == derived.environment && case.params == derived.params
+            case.label() == label
+                && case.environment == derived.environment
+                && case.params == derived.params
         })
     };
     let [own, base] = derived.of.each_ref().map(of);
     let case = &own.or(base)?.case;
-    let key = Key { label: derived.name.clone(), title: derived.name.clone(), language: None, ..Key::of(case) };
+    let key = Key {
+        label: derived.name.clone(),
+        title: derived.name.clone(),
+        language: None,
+        ..Key::of(case)
+    };
     let cell = |row: Option<&Cell>| row.map(|row| Box::new(row.clone()));
     Some(ComparedRow {
         key,
@@ -63,8 +76,15 @@ fn row(column: &Column, derived: &DerivedRow, margin: f64) -> Option<ComparedRow
 
 /// Unlike between files, other kernel entries do not keep costs from being compared: the study asks for the ratio.
 fn verdict(derived: &DerivedRow, margin: f64) -> Verdict {
-    let Ok(value) = &derived.value else { return Verdict::Missing };
-    let Some((low, high)) = value.low_high else { return Verdict::OneFigure { ratio: value.value, relative: None } };
+    let Ok(value) = &derived.value else {
+        return Verdict::Missing;
+    };
+    let Some((low, high)) = value.low_high else {
+        return Verdict::OneFigure {
+            ratio: value.value,
+            relative: None,
+        };
+    };
     let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
     let mark = match (low, high) {
         _ if low > 1.0 && value.value > most => Mark::Slower,
@@ -72,8 +92,17 @@ fn verdict(derived: &DerivedRow, margin: f64) -> Verdict {
         _ if low >= least && high <= most => Mark::Unchanged,
         _ => Mark::Inconclusive,
     };
-    let of = RatioOf::Time { as_measured: value.value, relative: None };
-    Verdict::Ratio(Ratio { ratio: value.value, low, high, of, mark })
+    let of = RatioOf::Time {
+        as_measured: value.value,
+        relative: None,
+    };
+    Verdict::Ratio(Ratio {
+        ratio: value.value,
+        low,
+        high,
+        of,
+        mark,
+    })
 }
 
 #[cfg(test)]
@@ -93,28 +122,66 @@ mod tests {
         };
         let mut column = Column::new("x", &run(vec![side("head", own), side("base", 10.0)]));
         let of = ["head".into(), "base".into()];
-        let derived = Derived { name: "head over base".into(), combination: Combination::Ratio, of };
+        let derived = Derived {
+            name: "head over base".into(),
+            combination: Combination::Ratio,
+            of,
+        };
         column.derived = vec![DerivedRow {
             key: DerivedKey::of(&derived, &column.rows[0].case, Unit::Nanoseconds),
-            value: Ok(Ranged { value, low_high: Some((low, high)) }),
+            value: Ok(Ranged {
+                value,
+                low_high: Some((low, high)),
+            }),
             entries: None,
             scale: None,
         }];
         let mut found = within(&column, &Options::default());
-        assert_eq!(found.columns.iter().map(|column| column.label.as_str()).collect::<Vec<_>>(), ["base", "head"]);
+        assert_eq!(
+            found
+                .columns
+                .iter()
+                .map(|column| column.label.as_str())
+                .collect::<Vec<_>>(),
+            ["base", "head"]
+        );
         found.gate(&gate);
-        (found.rows[0].verdicts[1].mark(), found.gate.unwrap().rows[0].found.clone())
+        (
+            found.rows[0].verdicts[1].mark(),
+            found.gate.unwrap().rows[0].found.clone(),
+        )
     }
 
     #[test]
     fn a_ratio_is_judged_also_where_entries_differ() {
-        let over = Gate { limit: Some(0.05), entries: None };
-        assert!(matches!(judged((1.2, 1.1, 1.3), 10.0, over), (Some(Mark::Slower), Found::Grown { .. })));
-        assert!(matches!(judged((1.2, 1.1, 1.3), 9.0, over).1, Found::Grown { .. }), "fewer entries, more time");
-        assert_eq!(judged((1.0, 0.98, 1.02), 9.0, over), (Some(Mark::Inconclusive), Found::Passed));
-        assert!(matches!(judged((1.0, 0.98, 1.02), 12.0, over).1, Found::Entries(_)));
-        let more = Gate { limit: None, entries: Some(EntriesRule::More) };
-        assert!(matches!(judged((1.0, 0.98, 1.02), 11.0, more).1, Found::Entries(_)));
+        let over = Gate {
+            limit: Some(0.05),
+            entries: None,
+        };
+        assert!(matches!(
+            judged((1.2, 1.1, 1.3), 10.0, over),
+            (Some(Mark::Slower), Found::Grown { .. })
+        ));
+        assert!(
+            matches!(judged((1.2, 1.1, 1.3), 9.0, over).1, Found::Grown { .. }),
+            "fewer entries, more time"
+        );
+        assert_eq!(
+            judged((1.0, 0.98, 1.02), 9.0, over),
+            (Some(Mark::Inconclusive), Found::Passed)
+        );
+        assert!(matches!(
+            judged((1.0, 0.98, 1.02), 12.0, over).1,
+            Found::Entries(_)
+        ));
+        let more = Gate {
+            limit: None,
+            entries: Some(EntriesRule::More),
+        };
+        assert!(matches!(
+            judged((1.0, 0.98, 1.02), 11.0, more).1,
+            Found::Entries(_)
+        ));
         assert_eq!(judged((1.2, 1.1, 1.3), 9.0, more).1, Found::Passed);
     }
 }

@@ -53,10 +53,17 @@ impl Finding {
 
     /// Without its subject, which the table of looks has.
     fn new(state: State, found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
-        Some(Finding { subject: String::new(), state, found: found.into(), advice: advice.into() })
+        Some(Finding {
+            subject: String::new(),
+            state,
+            found: found.into(),
+            advice: advice.into(),
+        })
     }
 }
 
 pub fn is_virtual(host: &Host) -> bool {
-    host.hypervisor.as_deref().is_some_and(|name| name != "none")
+    host.hypervisor
+        .as_deref()
+        .is_some_and(|name| name != "none")
 }

@@ -5,8 +5,15 @@ use crate::kernel::checks::Checks;
 use crate::model::Host;
 
 /// Clock sources that are read without entering the kernel.
-const FAST_CLOCKS: &[&str] =
-    &["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "tod", "riscv_clocksource"];
+const FAST_CLOCKS: &[&str] = &[
+    "tsc",
+    "kvm-clock",
+    "hyperv_clocksource_tsc_page",
+    "arch_sys_counter",
+    "timebase",
+    "tod",
+    "riscv_clocksource",
+];
 /// Clock sources that are read from a slow device, which takes about a microsecond, or advance in whole ticks.
 const SLOW_CLOCKS: &[&str] = &["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 /// A clock reading that takes longer, in nanoseconds, is more than a plain read of a register.
@@ -18,8 +25,14 @@ const COARSE_STEP: f64 = 1000.0;
 const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("tmpfs", "memory: no disk is involved"),
     ("ramfs", "memory: no disk is involved"),
-    ("overlay", "two layers, in which opening and looking up cost more"),
-    ("fuse", "another process or the host, which answers each call"),
+    (
+        "overlay",
+        "two layers, in which opening and looking up cost more",
+    ),
+    (
+        "fuse",
+        "another process or the host, which answers each call",
+    ),
     ("nfs", "the network and a server"),
     ("9p", "the host, which answers each call"),
     ("cifs", "the network and a server"),
@@ -45,21 +58,30 @@ pub fn clock_source(host: &Host, _: &Checks) -> Option<Finding> {
                       CPU's counter is reliable.";
         return Finding::spoils(name, advice);
     }
-    Finding::notice(name, "Each reading may enter the kernel; see what a clock reading costs.")
+    Finding::notice(
+        name,
+        "Each reading may enter the kernel; see what a clock reading costs.",
+    )
 }
 
 pub fn clock_reading(host: &Host, _: &Checks) -> Option<Finding> {
     let (cost, step) = (host.clock_cost_ns?, host.clock_step_ns?);
     let found = format!("costs {cost:.0} ns, steps by {step:.0} ns");
     if cost > SLOW_READING || step > COARSE_STEP {
-        return Finding::notice(found, "Batches are longer to compensate, so fewer fit into the same time.");
+        return Finding::notice(
+            found,
+            "Batches are longer to compensate, so fewer fit into the same time.",
+        );
     }
     Finding::good(found)
 }
 
 pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
     match host.hypervisor.as_deref() {
-        None => Finding::notice("unknown", "This may be a virtual machine; nothing says whether it is."),
+        None => Finding::notice(
+            "unknown",
+            "This may be a virtual machine; nothing says whether it is.",
+        ),
         Some("none") => Finding::good("none"),
         Some(name) => {
             let advice = "Page faults, timers and I/O may cost more than on hardware: compare with the same kind of \
@@ -72,9 +94,10 @@ pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
 pub fn container(host: &Host, _: &Checks) -> Option<Finding> {
     match host.container.as_deref() {
         None => Finding::good("none recognised"),
-        Some("gvisor") => {
-            Finding::notice("gvisor", "The sandbox's own kernel handles system calls: results are of that.")
-        }
+        Some("gvisor") => Finding::notice(
+            "gvisor",
+            "The sandbox's own kernel handles system calls: results are of that.",
+        ),
         Some(name) => {
             let advice = "Its system call filter and limits apply; run outside of it to measure the kernel alone.";
             Finding::notice(name, advice)
@@ -92,9 +115,19 @@ pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
         .iter()
         .filter_map(|line| line.split_once(": "))
         .partition(|(_, s)| s.starts_with("Vulnerable"));
-    let names = |list: &[(&str, &str)]| list.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let part = |list: &[(&str, &str)], word| (!list.is_empty()).then(|| format!("{word}: {}", names(list)));
-    let found = [part(&closed, "mitigated"), part(&open, "vulnerable")].into_iter().flatten().collect::<Vec<_>>();
+    let names = |list: &[(&str, &str)]| {
+        list.iter()
+            .map(|(name, _)| *name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let part = |list: &[(&str, &str)], word| {
+        (!list.is_empty()).then(|| format!("{word}: {}", names(list)))
+    };
+    let found = [part(&closed, "mitigated"), part(&open, "vulnerable")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>();
     Finding::notice(
         found.join("; "),
         "Part of the cost of system calls here: compare with machines that have the same.",
@@ -106,15 +139,25 @@ pub fn file_system(host: &Host, _: &Checks) -> Option<Finding> {
     match FILE_SYSTEMS.iter().find(|(name, _)| *name == kind) {
         None => Finding::good(kind),
         Some((_, of)) => {
-            let advice = format!("File results measure {of}; set TMPDIR to a directory on the file system to measure.");
+            let advice = format!(
+                "File results measure {of}; set TMPDIR to a directory on the file system to measure."
+            );
             Finding::notice(kind, advice)
         }
     }
 }
 
 pub fn limits(host: &Host, _: &Checks) -> Option<Finding> {
-    let for_user = if host.user.as_deref() == Some("root") { &[][..] } else { LEAST_USER };
-    let short: Vec<String> = LEAST.iter().chain(for_user).filter_map(|least| too_small(host, least)).collect();
+    let for_user = if host.user.as_deref() == Some("root") {
+        &[][..]
+    } else {
+        LEAST_USER
+    };
+    let short: Vec<String> = LEAST
+        .iter()
+        .chain(for_user)
+        .filter_map(|least| too_small(host, least))
+        .collect();
     if short.is_empty() {
         return Finding::good("enough");
     }
@@ -125,12 +168,19 @@ pub fn limits(host: &Host, _: &Checks) -> Option<Finding> {
 }
 
 fn too_small(host: &Host, (name, least): &(&str, u64)) -> Option<String> {
-    let line = host.limits.iter().find(|line| line.split(' ').next() == Some(name))?;
+    let line = host
+        .limits
+        .iter()
+        .find(|line| line.split(' ').next() == Some(name))?;
     let soft: u64 = line.split(' ').nth(1)?.parse().ok()?;
     (soft < *least).then(|| format!("{name} {soft}"))
 }
 
 /// What to say about unknown frequencies: in a virtual machine, that is to be expected.
 pub fn unknown(host: &Host) -> &'static str {
-    if is_virtual(host) { "unknown in this VM" } else { "unknown" }
+    if is_virtual(host) {
+        "unknown in this VM"
+    } else {
+        "unknown"
+    }
 }

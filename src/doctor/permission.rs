@@ -21,24 +21,37 @@ fn ptrace_advice(host: &Host, checks: &Checks) -> &'static str {
         _ if host.taxes.iter().any(|tax| tax.kind == "ptrace") => {
             "Run without the tracer that is attached to this process."
         }
-        _ if host.container.is_some() => "Allow it in the container (docker: --cap-add=SYS_PTRACE), or run outside.",
+        _ if host.container.is_some() => {
+            "Allow it in the container (docker: --cap-add=SYS_PTRACE), or run outside."
+        }
         _ => "Look for a system call filter or a security module; records will say `unverified`.",
     }
 }
 
 /// Without hardware counters, times can still be measured.
 pub fn counters(_: &Host, checks: &Checks) -> Option<Finding> {
-    let offered = checks.counters.iter().filter(|(_, refused)| refused.is_ok());
+    let offered = checks
+        .counters
+        .iter()
+        .filter(|(_, refused)| refused.is_ok());
     let countable: Vec<&str> = offered.map(|(event, _)| event.name).collect();
-    let refused =
-        checks.counters.iter().find_map(|(event, refused)| refused.as_ref().err().filter(|_| event.is_hardware()));
+    let refused = checks
+        .counters
+        .iter()
+        .find_map(|(event, refused)| refused.as_ref().err().filter(|_| event.is_hardware()));
     let Some(refusal) = refused else {
-        return Finding::good(format!("{} events can be counted (run --view counters)", countable.len()));
+        return Finding::good(format!(
+            "{} events can be counted (run --view counters)",
+            countable.len()
+        ));
     };
     let rest = if countable.is_empty() {
         "Times can be measured all the same.".to_string()
     } else {
-        format!("`run --view counters` counts {}; times can be measured all the same.", countable.join(", "))
+        format!(
+            "`run --view counters` counts {}; times can be measured all the same.",
+            countable.join(", ")
+        )
     };
     Finding::notice(refusal, rest)
 }
@@ -46,6 +59,9 @@ pub fn counters(_: &Host, checks: &Checks) -> Option<Finding> {
 pub fn compiler(_: &Host, checks: &Checks) -> Option<Finding> {
     match &checks.cc {
         Some(version) => Finding::good(version),
-        None => Finding::notice("none found (cc, gcc, clang)", "Install one to measure snippets in C."),
+        None => Finding::notice(
+            "none found (cc, gcc, clang)",
+            "Install one to measure snippets in C.",
+        ),
     }
 }

@@ -27,27 +27,48 @@ pub const DETAIL: u8 = 2;
 impl Column {
     /// A column aligned to the left that is never left out.
     pub fn left(title: &str) -> Column {
-        Column { title: title.to_string(), align: Align::Left, expendable: 0, yields: 0, wraps: false }
+        Column {
+            title: title.to_string(),
+            align: Align::Left,
+            expendable: 0,
+            yields: 0,
+            wraps: false,
+        }
     }
 
     /// A column aligned to the right that is never left out.
     pub fn right(title: &str) -> Column {
-        Column { title: title.to_string(), align: Align::Right, expendable: 0, yields: 0, wraps: false }
+        Column {
+            title: title.to_string(),
+            align: Align::Right,
+            expendable: 0,
+            yields: 0,
+            wraps: false,
+        }
     }
 
     /// The same column, left out on narrow screens before those with a lower number.
     pub fn expendable(self, order: u8) -> Column {
-        Column { expendable: order, ..self }
+        Column {
+            expendable: order,
+            ..self
+        }
     }
 
     /// The same column, left out before those with a lower number if no column can be narrower.
     pub fn yielding(self, order: u8) -> Column {
-        Column { yields: order, ..self }
+        Column {
+            yields: order,
+            ..self
+        }
     }
 
     /// The same column, its cells wrapped on narrow screens.
     pub fn wrapping(self) -> Column {
-        Column { wraps: true, ..self }
+        Column {
+            wraps: true,
+            ..self
+        }
     }
 }
 
@@ -79,7 +100,11 @@ impl Cell {
         if !value.is_finite() {
             return Cell::default();
         }
-        Cell { text: text.into(), value: Some(value), style: Style::Plain }
+        Cell {
+            text: text.into(),
+            value: Some(value),
+            style: Style::Plain,
+        }
     }
 
     /// The number with its text; empty if it is not known.
@@ -89,12 +114,20 @@ impl Cell {
 
     /// A text with a style.
     pub fn styled(text: impl Into<String>, style: Style) -> Cell {
-        Cell { text: text.into(), value: None, style }
+        Cell {
+            text: text.into(),
+            value: None,
+            style,
+        }
     }
 }
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Cell {
-        Cell { text: text.into(), value: None, style: Style::Plain }
+        Cell {
+            text: text.into(),
+            value: None,
+            style: Style::Plain,
+        }
     }
 }

@@ -47,7 +47,10 @@ impl Table {
 
     /// The same with a title.
     pub fn titled(self, title: impl Into<String>) -> Table {
-        Table { title: title.into(), ..self }
+        Table {
+            title: title.into(),
+            ..self
+        }
     }
 
     /// The same with these lines between title and columns.
@@ -62,22 +65,37 @@ impl Table {
 
     /// The same with rows that pages can filter.
     pub fn filtered(self, filter: Filter) -> Table {
-        Table { filter: Some(filter), ..self }
+        Table {
+            filter: Some(filter),
+            ..self
+        }
     }
 
     /// The same with rows such as sums, by index, in the style of headings.
     pub fn with_headings(mut self, is_heading: impl Fn(usize) -> bool) -> Table {
-        let rows = self.rows.iter_mut().enumerate().filter(|(i, _)| is_heading(*i));
-        rows.flat_map(|(_, row)| row).for_each(|cell| cell.style = Style::Heading);
+        let rows = self
+            .rows
+            .iter_mut()
+            .enumerate()
+            .filter(|(i, _)| is_heading(*i));
+        rows.flat_map(|(_, row)| row)
+            .for_each(|cell| cell.style = Style::Heading);
         self
     }
 
     /// The same with these columns in front, by title.
     pub fn with_first(&self, titles: &[&str]) -> Table {
-        let place = |i: &usize| titles.iter().position(|title| self.columns[*i].title == *title);
+        let place = |i: &usize| {
+            titles
+                .iter()
+                .position(|title| self.columns[*i].title == *title)
+        };
         let mut order: Vec<usize> = (0..self.columns.len()).collect();
         order.sort_by_key(|i| place(i).unwrap_or(titles.len()));
-        Table { filter: self.filter.clone(), ..self.select(&order) }
+        Table {
+            filter: self.filter.clone(),
+            ..self.select(&order)
+        }
     }
 
     /// The columns that people see.
@@ -118,7 +136,11 @@ impl Table {
             title: self.title.clone(),
             cautions: self.cautions.clone(),
             columns: keep.iter().map(|i| self.columns[*i].clone()).collect(),
-            rows: self.rows.iter().map(|row| keep.iter().map(|i| row[*i].clone()).collect()).collect(),
+            rows: self
+                .rows
+                .iter()
+                .map(|row| keep.iter().map(|i| row[*i].clone()).collect())
+                .collect(),
             notes: self.notes.clone(),
             ..Table::default()
         }

@@ -26,7 +26,11 @@ pub fn calibrate(
     slots: Slots,
     timeout: Duration,
 ) -> Result<Shape, Failure> {
-    if let Some(displacing) = worker.facts().number("displacing_ns").filter(|ns| *ns > 0.0) {
+    if let Some(displacing) = worker
+        .facts()
+        .number("displacing_ns")
+        .filter(|ns| *ns > 0.0)
+    {
         return Ok(cold_shape(displacing, limit, slots.cold));
     }
     let target = batch_target(worker).max(slots.least_batch);
@@ -38,7 +42,11 @@ pub fn calibrate(
 fn shape(n: u64, batch_ns: f64, target: Duration, slots: Slots) -> Shape {
     let batches = slots.time.as_nanos() as f64 / batch_ns.max(1.0);
     let long = n == 1 && batch_ns >= target.as_nanos() as f64;
-    Shape { n, k: (batches as u32).clamp(1, slots.most_batches), cold: !long }
+    Shape {
+        n,
+        k: (batches as u32).clamp(1, slots.most_batches),
+        cold: !long,
+    }
 }
 
 /// Where caches are displaced before each call, that takes nearly all of the time. A few calls make a sample, because single
@@ -46,7 +54,11 @@ fn shape(n: u64, batch_ns: f64, target: Duration, slots: Slots) -> Shape {
 fn cold_shape(displacing_ns: f64, limit: Option<u64>, slot: Duration) -> Shape {
     let calls = slot.as_nanos() as f64 / displacing_ns;
     let n = (calls as u64).clamp(1, limit.unwrap_or(u64::MAX).clamp(1, COLD_CALLS));
-    Shape { n, k: ((calls / n as f64) as u32).clamp(1, COLD_BATCHES), cold: false }
+    Shape {
+        n,
+        k: ((calls / n as f64) as u32).clamp(1, COLD_BATCHES),
+        cold: false,
+    }
 }
 
 /// A batch must be long compared with the clock's cost and step: max(500 costs, 1000 steps), from 10 to 200 us.
@@ -82,7 +94,11 @@ fn grow(
 /// The shorter of two batches in nanoseconds, as the first is cold.
 fn fastest(worker: &mut dyn Worker, n: u64, timeout: Duration) -> Result<f64, Failure> {
     let reply = worker.request(n, 2, timeout)?;
-    Ok(reply.batches.iter().map(|b| b.ns.max(1) as f64).fold(f64::INFINITY, f64::min))
+    Ok(reply
+        .batches
+        .iter()
+        .map(|b| b.ns.max(1) as f64)
+        .fold(f64::INFINITY, f64::min))
 }
 
 #[cfg(test)]
@@ -91,20 +107,47 @@ mod tests {
     use super::*;
 
     fn calibrated(ns_per_iteration: f64, limit: Option<u64>) -> Shape {
-        calibrate(&mut Scripted::steady(ns_per_iteration), limit, Slots::SHORT, Duration::from_secs(1)).unwrap()
+        calibrate(
+            &mut Scripted::steady(ns_per_iteration),
+            limit,
+            Slots::SHORT,
+            Duration::from_secs(1),
+        )
+        .unwrap()
     }
 
     #[test]
     fn a_batch_is_long_against_the_clock() {
         // The scripted clock costs 22 ns and has a step of 20 ns: 20 us a batch.
-        assert_eq!(calibrated(100.0, None), Shape { n: 200, k: 4, cold: true });
+        assert_eq!(
+            calibrated(100.0, None),
+            Shape {
+                n: 200,
+                k: 4,
+                cold: true
+            }
+        );
         assert_eq!(calibrated(0.25, None).n, 80_000);
     }
 
     #[test]
     fn a_long_iteration_is_a_batch_of_its_own() {
-        assert_eq!(calibrated(500_000.0, None), Shape { n: 1, k: 1, cold: false });
-        assert_eq!(calibrated(60_000.0, None), Shape { n: 1, k: 3, cold: false });
+        assert_eq!(
+            calibrated(500_000.0, None),
+            Shape {
+                n: 1,
+                k: 1,
+                cold: false
+            }
+        );
+        assert_eq!(
+            calibrated(60_000.0, None),
+            Shape {
+                n: 1,
+                k: 3,
+                cold: false
+            }
+        );
     }
 
     #[test]
@@ -116,7 +159,10 @@ mod tests {
         assert_eq!(shape(100_000.0, None), (8, 16, false));
         assert_eq!(shape(5_000_000.0, None), (8, 1, false));
         assert_eq!(shape(20_000_000.0, None), (2, 1, false));
-        assert_eq!((shape(1e9, None), shape(100_000.0, Some(1))), ((1, 1, false), (1, 16, false)));
+        assert_eq!(
+            (shape(1e9, None), shape(100_000.0, Some(1))),
+            ((1, 1, false), (1, 16, false))
+        );
     }
 
     #[test]

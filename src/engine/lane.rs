@@ -2,7 +2,9 @@
 
 use super::batch_size::{Shape, calibrate};
 use super::{Config, Launcher, Measured, Worker};
-use crate::model::{Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, Reply, Role, Slot, Traits};
+use crate::model::{
+    Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, Reply, Role, Slot, Traits,
+};
 use crate::stats::{self, Estimate, Speed};
 use std::ops::Range;
 use std::time::Duration;
@@ -21,9 +23,14 @@ pub struct Lane {
 
 impl Lane {
     pub fn new(planned: Planned) -> Lane {
-        let Traits { switches, history, .. } = planned.traits;
-        let measurement =
-            Measurement { switches: switches || planned.adds_processes, history, ..Measurement::default() };
+        let Traits {
+            switches, history, ..
+        } = planned.traits;
+        let measurement = Measurement {
+            switches: switches || planned.adds_processes,
+            history,
+            ..Measurement::default()
+        };
         Lane {
             planned,
             worker: None,
@@ -79,8 +86,15 @@ impl Lane {
     }
 
     pub fn calibrate(&mut self, config: &Config) {
-        let (None, Some(worker)) = (self.shape, &mut self.worker) else { return };
-        match calibrate(worker.as_mut(), self.planned.limit, config.slots, config.timeout) {
+        let (None, Some(worker)) = (self.shape, &mut self.worker) else {
+            return;
+        };
+        match calibrate(
+            worker.as_mut(),
+            self.planned.limit,
+            config.slots,
+            config.timeout,
+        ) {
             Ok(shape) => {
                 self.measurement.iterations = shape.n;
                 self.shape = Some(shape);
@@ -92,11 +106,19 @@ impl Lane {
     /// Begins block `index` of the run. Blocks of the same index are measured together in all lanes, so blocks in which this
     /// lane rested exist and are empty.
     pub fn begin_block(&mut self, launch: u32, index: usize) {
-        self.measurement.blocks.resize(index + 1, Block { launch, slots: Vec::new() });
+        self.measurement.blocks.resize(
+            index + 1,
+            Block {
+                launch,
+                slots: Vec::new(),
+            },
+        );
     }
 
     pub fn slot(&mut self, config: &Config) {
-        let (Some(shape), Some(worker)) = (self.shape, &mut self.worker) else { return };
+        let (Some(shape), Some(worker)) = (self.shape, &mut self.worker) else {
+            return;
+        };
         match worker.request(shape.n, shape.k + u32::from(shape.cold), config.timeout) {
             Ok(reply) => self.record(&reply, shape),
             Err(failure) => self.fail(failure),
@@ -104,7 +126,10 @@ impl Lane {
     }
 
     fn record(&mut self, reply: &Reply, shape: Shape) {
-        let pinned = self.worker.as_ref().is_some_and(|worker| worker.is_pinned());
+        let pinned = self
+            .worker
+            .as_ref()
+            .is_some_and(|worker| worker.is_pinned());
         let measurement = &mut self.measurement;
         measurement.cpu.user_ns += reply.user_ns;
         measurement.cpu.system_ns += reply.system_ns;
@@ -112,14 +137,27 @@ impl Lane {
         measurement.minor_faults += reply.minor_faults;
         measurement.major_faults += reply.major_faults;
         let mut slot = Slot::new();
-        for (i, batch) in reply.batches.iter().enumerate().skip(usize::from(shape.cold)) {
+        for (i, batch) in reply
+            .batches
+            .iter()
+            .enumerate()
+            .skip(usize::from(shape.cold))
+        {
             // If the operation itself switches, a switch is not a disturbance, but waiting for a CPU is.
             let preempted = match measurement.switches {
                 _ if self.planned.adds_processes => false,
-                true => reply.cpu_ns.get(i).is_some_and(|cpu_ns| waited(*cpu_ns, batch.ns, pinned)),
+                true => reply
+                    .cpu_ns
+                    .get(i)
+                    .is_some_and(|cpu_ns| waited(*cpu_ns, batch.ns, pinned)),
                 false => batch.switches > 0,
             };
-            if preempted { &mut measurement.preempted_ns } else { &mut slot }.push(batch.ns);
+            if preempted {
+                &mut measurement.preempted_ns
+            } else {
+                &mut slot
+            }
+            .push(batch.ns);
         }
         if let Some(block) = measurement.blocks.last_mut() {
             block.slots.push(slot);
@@ -152,12 +190,18 @@ impl Lane {
     pub fn measured(&self) -> Measured {
         let outcome = match &self.failure {
             Some(failure) => Outcome::Failed(failure.clone()),
-            None if self.measurement.samples().next().is_none() && self.measurement.preempted_ns.is_empty() => {
+            None if self.measurement.samples().next().is_none()
+                && self.measurement.preempted_ns.is_empty() =>
+            {
                 Outcome::Failed(Failure::interrupted())
             }
             None => Outcome::Measured(self.measurement.clone()),
         };
-        Measured { case: self.planned.case.clone(), outcome, facts: self.facts.clone() }
+        Measured {
+            case: self.planned.case.clone(),
+            outcome,
+            facts: self.facts.clone(),
+        }
     }
 }
 
@@ -184,8 +228,13 @@ pub mod tests {
 
     impl Scripted {
         pub fn new(ns_per_iteration: impl Fn(u64) -> Result<f64, Failure> + 'static) -> Scripted {
-            let facts = crate::runner::parse_ready("ready clock_cost_ns=22 clock_step_ns=20").unwrap();
-            Scripted { ns_per_iteration: Box::new(ns_per_iteration), requests: 0, facts }
+            let facts =
+                crate::runner::parse_ready("ready clock_cost_ns=22 clock_step_ns=20").unwrap();
+            Scripted {
+                ns_per_iteration: Box::new(ns_per_iteration),
+                requests: 0,
+                facts,
+            }
         }
 
         pub fn steady(ns: f64) -> Scripted {
@@ -197,7 +246,10 @@ pub mod tests {
         fn request(&mut self, n: u64, k: u32, _: Duration) -> Result<Reply, Failure> {
             self.requests += 1;
             let ns = ((self.ns_per_iteration)(self.requests)? * n as f64).round() as u64;
-            Ok(Reply { batches: vec![Batch { ns, switches: 0 }; k as usize], ..Reply::default() })
+            Ok(Reply {
+                batches: vec![Batch { ns, switches: 0 }; k as usize],
+                ..Reply::default()
+            })
         }
 
         fn facts(&self) -> &Facts {
@@ -214,8 +266,19 @@ pub mod tests {
     fn preempted_batches_are_kept_apart_and_the_cold_one_is_dropped() {
         let mut lane = lane();
         lane.begin_block(0, 0);
-        let batches = [(900, 0), (100, 0), (500, 1), (110, 0)].map(|(ns, switches)| Batch { ns, switches });
-        lane.record(&Reply { batches: batches.to_vec(), ..Reply::default() }, Shape { n: 1, k: 3, cold: true });
+        let batches =
+            [(900, 0), (100, 0), (500, 1), (110, 0)].map(|(ns, switches)| Batch { ns, switches });
+        lane.record(
+            &Reply {
+                batches: batches.to_vec(),
+                ..Reply::default()
+            },
+            Shape {
+                n: 1,
+                k: 3,
+                cold: true,
+            },
+        );
         assert_eq!(lane.measurement.blocks[0].slots, [[100, 110]]);
         assert_eq!(lane.measurement.preempted_ns, [500]);
         assert_eq!(lane.measurement.cpu.wall_ns, 1610);
@@ -228,25 +291,71 @@ pub mod tests {
         lane.measurement.switches = true;
         lane.begin_block(0, 0);
         let batches = [(50, 1), (3300, 2), (70, 1)].map(|(ns, switches)| Batch { ns, switches });
-        let reply = Reply { batches: batches.to_vec(), cpu_ns: vec![49, 48, 35], ..Reply::default() };
-        lane.record(&reply, Shape { n: 1, k: 3, cold: false });
+        let reply = Reply {
+            batches: batches.to_vec(),
+            cpu_ns: vec![49, 48, 35],
+            ..Reply::default()
+        };
+        lane.record(
+            &reply,
+            Shape {
+                n: 1,
+                k: 3,
+                cold: false,
+            },
+        );
         assert_eq!(lane.measurement.blocks[0].slots, [[50, 70]]);
         assert_eq!(lane.measurement.preempted_ns, [3300]);
         assert_eq!([waited(35, 70, false), waited(35, 70, true)], [false, true]);
-        lane.record(&Reply { cpu_ns: vec![], ..reply.clone() }, Shape { n: 1, k: 3, cold: false });
-        assert_eq!(lane.measurement.blocks[0].slots[1], [50, 3300, 70], "nothing is known");
+        lane.record(
+            &Reply {
+                cpu_ns: vec![],
+                ..reply.clone()
+            },
+            Shape {
+                n: 1,
+                k: 3,
+                cold: false,
+            },
+        );
+        assert_eq!(
+            lane.measurement.blocks[0].slots[1],
+            [50, 3300, 70],
+            "nothing is known"
+        );
         lane.planned.adds_processes = true;
-        lane.record(&Reply { cpu_ns: vec![49, 48, 35], ..reply }, Shape { n: 1, k: 3, cold: false });
-        assert_eq!(lane.measurement.blocks[0].slots[2], [50, 3300, 70], "the rest may be those of the other processes");
+        lane.record(
+            &Reply {
+                cpu_ns: vec![49, 48, 35],
+                ..reply
+            },
+            Shape {
+                n: 1,
+                k: 3,
+                cold: false,
+            },
+        );
+        assert_eq!(
+            lane.measurement.blocks[0].slots[2],
+            [50, 3300, 70],
+            "the rest may be those of the other processes"
+        );
     }
 
     #[test]
     fn nothing_in_memory_depends_on_history() {
         struct In(&'static str);
         impl Launcher for In {
-            fn launch(&mut self, _: &crate::model::Case, _: usize) -> Result<Box<dyn Worker>, Failure> {
+            fn launch(
+                &mut self,
+                _: &crate::model::Case,
+                _: usize,
+            ) -> Result<Box<dyn Worker>, Failure> {
                 let facts = crate::runner::parse_ready(self.0)?;
-                Ok(Box::new(Scripted { facts, ..Scripted::steady(1.0) }))
+                Ok(Box::new(Scripted {
+                    facts,
+                    ..Scripted::steady(1.0)
+                }))
             }
         }
         let history = |ready| {
@@ -255,7 +364,13 @@ pub mod tests {
             lane.launch(&mut In(ready), 0);
             lane.measurement.history
         };
-        assert_eq!([history("ready pid=1 storage=memory"), history("ready pid=1")], [false, true]);
+        assert_eq!(
+            [
+                history("ready pid=1 storage=memory"),
+                history("ready pid=1")
+            ],
+            [false, true]
+        );
     }
 
     #[test]
@@ -273,12 +388,21 @@ pub mod tests {
         let mut lane = lane();
         lane.begin_block(0, 0);
         lane.record(
-            &Reply { batches: vec![Batch { ns: 1, switches: 0 }], ..Reply::default() },
-            Shape { n: 1, k: 1, cold: false },
+            &Reply {
+                batches: vec![Batch { ns: 1, switches: 0 }],
+                ..Reply::default()
+            },
+            Shape {
+                n: 1,
+                k: 1,
+                cold: false,
+            },
         );
         lane.fail(Failure::new(FailureKind::Interrupted, "interrupted"));
         assert!(matches!(lane.measured().outcome, Outcome::Measured(_)));
         lane.fail(Failure::new(FailureKind::Timeout, "hangs"));
-        assert!(matches!(lane.measured().outcome, Outcome::Failed(f) if f.kind == FailureKind::Timeout));
+        assert!(
+            matches!(lane.measured().outcome, Outcome::Failed(f) if f.kind == FailureKind::Timeout)
+        );
     }
 }

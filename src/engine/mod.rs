@@ -77,11 +77,19 @@ pub struct Slots {
 
 impl Slots {
     /// Many short turns, so that a change in the machine's state affects all cases alike.
-    pub const SHORT: Slots =
-        Slots { time: Duration::from_micros(200), most_batches: 4, least_batch: Duration::from_micros(10), cold: COLD };
+    pub const SHORT: Slots = Slots {
+        time: Duration::from_micros(200),
+        most_batches: 4,
+        least_batch: Duration::from_micros(10),
+        cold: COLD,
+    };
     /// Long turns, which leave most of the time to the cases: for a given CPU time per case.
-    pub const LONG: Slots =
-        Slots { time: Duration::from_millis(5), most_batches: 25, least_batch: Duration::from_micros(200), cold: COLD };
+    pub const LONG: Slots = Slots {
+        time: Duration::from_millis(5),
+        most_batches: 25,
+        least_batch: Duration::from_micros(200),
+        cold: COLD,
+    };
 }
 
 const COLD: Duration = Duration::from_millis(50);

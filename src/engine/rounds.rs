@@ -1,7 +1,10 @@
 //! The run itself: looks, launches, time blocks, and rounds of one slot per case in random order.
 
 use super::lane::Lane;
-use super::{BLOCKS, Clock, Config, EXTRA, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING, SLOW_START};
+use super::{
+    BLOCKS, Clock, Config, EXTRA, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING,
+    SLOW_START,
+};
 use crate::model::{Planned, REFERENCE, SPIN};
 use crate::stats;
 use rand::rngs::ChaCha8Rng;
@@ -19,8 +22,17 @@ pub fn measure(
 ) -> Vec<Measured> {
     let lanes = cases.iter().cloned().map(Lane::new).collect();
     let random = ChaCha8Rng::seed_from_u64(config.seed);
-    let mut run =
-        Rounds { lanes, launcher, clock, config, observer, random, launches: 0, blocks: 0, began: clock.now() };
+    let mut run = Rounds {
+        lanes,
+        launcher,
+        clock,
+        config,
+        observer,
+        random,
+        launches: 0,
+        blocks: 0,
+        began: clock.now(),
+    };
     run.all_looks();
     run.measured()
 }
@@ -53,7 +65,10 @@ impl Rounds<'_> {
         for to in LOOKS {
             self.one_look(from, to, blocks_of(to - from));
             from = to;
-            if self.observer.interrupted() || self.is_used_up() || self.lanes.iter().all(Lane::precise) {
+            if self.observer.interrupted()
+                || self.is_used_up()
+                || self.lanes.iter().all(Lane::precise)
+            {
                 break;
             }
         }
@@ -72,13 +87,24 @@ impl Rounds<'_> {
     fn change_left_too_little(&self) -> bool {
         let steady = self.steady();
         let cut = steady.start > 0 || steady.end < self.blocks;
-        cut && !self.observer.interrupted() && self.lanes.iter().any(|lane| lane.wants_blocks(steady.clone()))
+        cut && !self.observer.interrupted()
+            && self
+                .lanes
+                .iter()
+                .any(|lane| lane.wants_blocks(steady.clone()))
     }
 
     /// The blocks that estimates use: all, or those of the longer state if the kernel's state changed.
     fn steady(&self) -> Range<usize> {
-        let medians = |operation| self.lanes.iter().find(|lane| lane.is(operation)).map(Lane::block_medians);
-        let change = medians(REFERENCE).zip(medians(SPIN)).and_then(|(r, s)| stats::state_change(&r, &s));
+        let medians = |operation| {
+            self.lanes
+                .iter()
+                .find(|lane| lane.is(operation))
+                .map(Lane::block_medians)
+        };
+        let change = medians(REFERENCE)
+            .zip(medians(SPIN))
+            .and_then(|(r, s)| stats::state_change(&r, &s));
         change.map_or(0..self.blocks, |(range, _)| range)
     }
 
@@ -95,7 +121,9 @@ impl Rounds<'_> {
             }
         }
         let steady = self.steady();
-        self.lanes.iter_mut().for_each(|lane| lane.look(steady.clone(), self.config.precision_percent));
+        self.lanes
+            .iter_mut()
+            .for_each(|lane| lane.look(steady.clone(), self.config.precision_percent));
         let measured = self.measured();
         self.observer.results(&measured);
     }
@@ -103,7 +131,10 @@ impl Rounds<'_> {
     fn launch(&mut self, doing: &str) {
         self.launches += 1;
         // A case's part of the time of one launch.
-        let part = self.config.budget.mul_f64(LOOKS[0] / f64::from(LAUNCHES) / self.lanes.len().max(1) as f64);
+        let part = self
+            .config
+            .budget
+            .mul_f64(LOOKS[0] / f64::from(LAUNCHES) / self.lanes.len().max(1) as f64);
         for i in 0..self.lanes.len() {
             if self.observer.interrupted() {
                 return;
@@ -133,7 +164,9 @@ impl Rounds<'_> {
         let now = self.clock.now();
         let until = self.began + self.config.budget.mul_f64(end);
         let deadline = now + until.saturating_sub(now) / blocks_left;
-        let mut order: Vec<usize> = (0..self.lanes.len()).filter(|i| self.lanes[*i].active()).collect();
+        let mut order: Vec<usize> = (0..self.lanes.len())
+            .filter(|i| self.lanes[*i].active())
+            .collect();
         for i in &order {
             let lane = &mut self.lanes[*i];
             lane.begin_block(lane.launched.0, self.blocks);
@@ -157,7 +190,8 @@ impl Rounds<'_> {
 
     fn progress(&mut self, doing: &str) {
         let elapsed = self.clock.now().saturating_sub(self.began).as_secs_f64();
-        self.observer.progress((elapsed / self.config.budget.as_secs_f64()).min(1.0), doing);
+        self.observer
+            .progress((elapsed / self.config.budget.as_secs_f64()).min(1.0), doing);
     }
 
     fn measured(&self) -> Vec<Measured> {
@@ -239,10 +273,20 @@ mod tests {
         let mut watching = Watching::default();
         let cases = [planned("a.a", Role::Asked), planned("b.b", Role::Baseline)];
         let mut script = Script(|_: &Case| Ok(Scripted::steady(100.0)));
-        let measured = measure(&cases, &mut script, &Ticking(Cell::new(0)), &config(4000), &mut watching);
+        let measured = measure(
+            &cases,
+            &mut script,
+            &Ticking(Cell::new(0)),
+            &config(4000),
+            &mut watching,
+        );
         assert_eq!(watching.looks, 1);
         assert_eq!(measurement(&measured[0]).blocks.len(), 12);
-        let launches: Vec<u32> = measurement(&measured[0]).blocks.iter().map(|b| b.launch).collect();
+        let launches: Vec<u32> = measurement(&measured[0])
+            .blocks
+            .iter()
+            .map(|b| b.launch)
+            .collect();
         assert_eq!(launches, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
     }
 
@@ -260,8 +304,17 @@ mod tests {
             let clock = Rc::new(Ticking(Cell::new(0)));
             let cases = [planned("a.a", Role::Asked), planned("slow.b", Role::Asked)];
             let mut slow = Slow(Rc::clone(&clock));
-            let measured = measure(&cases, &mut slow, &*clock, &config(milliseconds), &mut Watching::default());
-            measured.iter().map(|m| measurement(m).blocks.iter().map(|b| b.launch).collect()).collect()
+            let measured = measure(
+                &cases,
+                &mut slow,
+                &*clock,
+                &config(milliseconds),
+                &mut Watching::default(),
+            );
+            measured
+                .iter()
+                .map(|m| measurement(m).blocks.iter().map(|b| b.launch).collect())
+                .collect()
         };
         let afresh = vec![0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2];
         assert_eq!(launches(4000), [afresh.clone(), vec![0; 12]]);
@@ -271,22 +324,41 @@ mod tests {
     #[test]
     fn only_imprecise_cases_continue() {
         let mut watching = Watching::default();
-        let cases = [planned("steady.a", Role::Asked), planned("wild.b", Role::Asked), planned("c.c", Role::Baseline)];
+        let cases = [
+            planned("steady.a", Role::Asked),
+            planned("wild.b", Role::Asked),
+            planned("c.c", Role::Baseline),
+        ];
         let mut script = Script(|case: &Case| match case.operation.as_str() {
             // Irregular enough for the medians of its stretches to differ.
-            "wild.b" => Ok(Scripted::new(|request| Ok(100.0 + (request / 7 * request % 101) as f64))),
+            "wild.b" => Ok(Scripted::new(|request| {
+                Ok(100.0 + (request / 7 * request % 101) as f64)
+            })),
             _ => Ok(Scripted::steady(100.0)),
         });
-        let measured = measure(&cases, &mut script, &Ticking(Cell::new(0)), &config(2000), &mut watching);
+        let measured = measure(
+            &cases,
+            &mut script,
+            &Ticking(Cell::new(0)),
+            &config(2000),
+            &mut watching,
+        );
         assert_eq!(watching.looks, 3);
-        let blocks: Vec<usize> = measured.iter().map(|m| measurement(m).blocks.len()).collect();
+        let blocks: Vec<usize> = measured
+            .iter()
+            .map(|m| measurement(m).blocks.len())
+            .collect();
         assert_eq!(blocks, [12, 48, 48]);
     }
 
     /// Getppid jumps at its request `at`; the first look has about 130 requests.
     fn jumping(at: u64) -> (Vec<Planned>, impl Fn(&Case) -> Result<Scripted, Failure>) {
-        let cases =
-            [("a.a", Role::Asked), (REFERENCE, Role::Baseline), (SPIN, Role::Baseline), ("wild.b", Role::Asked)];
+        let cases = [
+            ("a.a", Role::Asked),
+            (REFERENCE, Role::Baseline),
+            (SPIN, Role::Baseline),
+            ("wild.b", Role::Asked),
+        ];
         let requests = Rc::new(Cell::new(0));
         let script = move |case: &Case| {
             let requests = Rc::clone(&requests);
@@ -307,12 +379,23 @@ mod tests {
         for (at, looks) in [(80, 3), (150, 4)] {
             let (cases, script) = jumping(at);
             let mut watching = Watching::default();
-            let measured = measure(&cases, &mut Script(script), &Ticking(Cell::new(0)), &config(1000), &mut watching);
+            let measured = measure(
+                &cases,
+                &mut Script(script),
+                &Ticking(Cell::new(0)),
+                &config(1000),
+                &mut watching,
+            );
             let medians = |i: usize| stats::block_medians(measurement(&measured[i]));
             let (steady, _) = stats::state_change(&medians(1), &medians(2)).expect("a change");
-            assert!(steady.start > 0 && watching.looks == looks, "{steady:?} after {} looks", watching.looks);
-            let estimate = stats::estimate(measurement(&measured[0]), steady, &stats::Speed::default())
-                .expect("blocks of that state");
+            assert!(
+                steady.start > 0 && watching.looks == looks,
+                "{steady:?} after {} looks",
+                watching.looks
+            );
+            let estimate =
+                stats::estimate(measurement(&measured[0]), steady, &stats::Speed::default())
+                    .expect("blocks of that state");
             assert!(estimate.interval.is_some(), "{estimate:?}");
         }
     }
@@ -320,27 +403,54 @@ mod tests {
     #[test]
     fn a_case_that_fails_is_a_row_and_the_rest_goes_on() {
         let mut watching = Watching::default();
-        let cases = [planned("a.a", Role::Asked), planned("late.b", Role::Asked), planned("never.c", Role::Asked)];
+        let cases = [
+            planned("a.a", Role::Asked),
+            planned("late.b", Role::Asked),
+            planned("never.c", Role::Asked),
+        ];
         let hangs = || Failure::new(FailureKind::Timeout, "no answer");
         let mut script = Script(move |case: &Case| match case.operation.as_str() {
             "never.c" => Err(hangs()),
-            "late.b" => Ok(Scripted::new(move |request| if request > 20 { Err(hangs()) } else { Ok(50.0) })),
+            "late.b" => Ok(Scripted::new(move |request| {
+                if request > 20 { Err(hangs()) } else { Ok(50.0) }
+            })),
             _ => Ok(Scripted::steady(100.0)),
         });
-        let measured = measure(&cases, &mut script, &Ticking(Cell::new(0)), &config(4000), &mut watching);
+        let measured = measure(
+            &cases,
+            &mut script,
+            &Ticking(Cell::new(0)),
+            &config(4000),
+            &mut watching,
+        );
         assert!(measurement(&measured[0]).samples().all(|s| s.0 == 100.0));
         for failed in &measured[1..] {
-            assert!(matches!(&failed.outcome, Outcome::Failed(f) if f.kind == FailureKind::Timeout));
+            assert!(
+                matches!(&failed.outcome, Outcome::Failed(f) if f.kind == FailureKind::Timeout)
+            );
         }
     }
 
     #[test]
     fn an_interrupted_run_keeps_what_it_has() {
-        let mut watching = Watching { stop_after: Some(6), ..Watching::default() };
+        let mut watching = Watching {
+            stop_after: Some(6),
+            ..Watching::default()
+        };
         let cases = [planned("a.a", Role::Asked), planned("b.b", Role::Asked)];
         let mut script = Script(|_: &Case| Ok(Scripted::steady(100.0)));
-        let measured = measure(&cases, &mut script, &Ticking(Cell::new(0)), &config(4000), &mut watching);
-        assert!(measured.iter().all(|m| measurement(m).samples().count() > 0));
+        let measured = measure(
+            &cases,
+            &mut script,
+            &Ticking(Cell::new(0)),
+            &config(4000),
+            &mut watching,
+        );
+        assert!(
+            measured
+                .iter()
+                .all(|m| measurement(m).samples().count() > 0)
+        );
         assert!(measurement(&measured[0]).blocks.len() < 12);
     }
 }

@@ -18,7 +18,11 @@ impl Iteration {
     pub fn between(one: &[u64], two: &[u64]) -> Iteration {
         let (executed, uneven) = difference(one.iter().copied(), two.iter().copied());
         let (steps, _) = difference(pairs(one), pairs(two));
-        Iteration { executed, steps, uneven }
+        Iteration {
+            executed,
+            steps,
+            uneven,
+        }
     }
 
     pub fn whole(one: &[u64]) -> Iteration {
@@ -35,7 +39,10 @@ fn pairs(trace: &[u64]) -> impl Iterator<Item = (u64, u64)> {
 }
 
 /// The items of which `many` has more, in its order; and whether `few` has more of any.
-fn difference<T: Ord + Copy>(few: impl Iterator<Item = T>, many: impl Iterator<Item = T>) -> (Vec<(T, u64)>, bool) {
+fn difference<T: Ord + Copy>(
+    few: impl Iterator<Item = T>,
+    many: impl Iterator<Item = T>,
+) -> (Vec<(T, u64)>, bool) {
     let mut counts: BTreeMap<T, i64> = BTreeMap::new();
     few.for_each(|item| *counts.entry(item).or_insert(0) -= 1);
     let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
@@ -45,7 +52,10 @@ fn difference<T: Ord + Copy>(few: impl Iterator<Item = T>, many: impl Iterator<I
             order.push(item);
         }
     }
-    let more = order.into_iter().filter(|item| counts[item] > 0).map(|item| (item, counts[&item].cast_unsigned()));
+    let more = order
+        .into_iter()
+        .filter(|item| counts[item] > 0)
+        .map(|item| (item, counts[&item].cast_unsigned()));
     (more.collect(), counts.values().any(|count| *count < 0))
 }
 

@@ -6,12 +6,20 @@ use super::iteration::Iteration;
 use super::symbols::Symbols;
 use crate::kernel::step::{Bits, Memory};
 use crate::model::code::{CodeKind, Flow, Function, Gate, Instruction, Role, Symbol};
-use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction as Decoded, Mnemonic, NasmFormatter};
+use iced_x86::{
+    Decoder, DecoderOptions, Formatter, Instruction as Decoded, Mnemonic, NasmFormatter,
+};
 use std::collections::BTreeMap;
 
 /// The functions of an iteration in the order of their first execution. `run` is the address of the probe's loop, `probe` the
 /// name of its object.
-pub fn functions(iteration: &Iteration, memory: &Memory, symbols: &Symbols, run: u64, probe: &str) -> Vec<Function> {
+pub fn functions(
+    iteration: &Iteration,
+    memory: &Memory,
+    symbols: &Symbols,
+    run: u64,
+    probe: &str,
+) -> Vec<Function> {
     let mut functions: Vec<Function> = Vec::new();
     let mut index: BTreeMap<u64, usize> = BTreeMap::new();
     let caller = symbols.at(run).start;
@@ -21,11 +29,17 @@ pub fn functions(iteration: &Iteration, memory: &Memory, symbols: &Symbols, run:
             functions.push(begin(&symbol, caller, probe));
             functions.len() - 1
         });
-        functions[at].instructions.push(instruction(*address, *count, &symbol, memory, symbols));
+        functions[at]
+            .instructions
+            .push(instruction(*address, *count, &symbol, memory, symbols));
     }
     for function in &mut functions {
         function.instructions.sort_by_key(|i| i.address);
-        if function.instructions.first().is_some_and(|i| i.offset == 0 && i.bytes == SIGNAL_RETURN) {
+        if function
+            .instructions
+            .first()
+            .is_some_and(|i| i.offset == 0 && i.bytes == SIGNAL_RETURN)
+        {
             function.name = format!("signal return ({})", function.name);
         }
     }
@@ -45,28 +59,57 @@ fn begin(symbol: &Symbol, caller: u64, probe: &str) -> Function {
         CodeKind::Function => Role::Library,
     };
     let (name, object) = (symbol.name.clone(), symbol.object.clone());
-    Function { name, object, role, instructions: Vec::new(), symbol: symbol.clone() }
+    Function {
+        name,
+        object,
+        role,
+        instructions: Vec::new(),
+        symbol: symbol.clone(),
+    }
 }
 
-fn instruction(address: u64, count: u64, symbol: &Symbol, memory: &Memory, symbols: &Symbols) -> Instruction {
+fn instruction(
+    address: u64,
+    count: u64,
+    symbol: &Symbol,
+    memory: &Memory,
+    symbols: &Symbols,
+) -> Instruction {
     let offset = address - symbol.start;
     let unread = "(cannot be read)".to_string();
-    let mut made = Instruction { offset, text: unread, count, address, ..Instruction::default() };
+    let mut made = Instruction {
+        offset,
+        text: unread,
+        count,
+        address,
+        ..Instruction::default()
+    };
     if symbol.kind == CodeKind::Vsyscall {
         made.text = "(the fetch faults)".to_string();
         made.gate = Some(Gate::PageFault);
         made.flow = Flow::Return;
     } else if let Some(decoded) = decode(address, memory) {
-        let bytes = memory.code.get(&address).map_or(&[][..], |bytes| &bytes[..decoded.len()]);
-        made.bytes = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+        let bytes = memory
+            .code
+            .get(&address)
+            .map_or(&[][..], |bytes| &bytes[..decoded.len()]);
+        made.bytes = bytes
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<Vec<_>>()
+            .join(" ");
         made.text = text(&decoded, symbol, symbols);
-        (made.gate, made.flow, made.length) = (gate(&decoded), flow(&decoded), decoded.len() as u64);
+        (made.gate, made.flow, made.length) =
+            (gate(&decoded), flow(&decoded), decoded.len() as u64);
     }
     made
 }
 
 pub fn decode(address: u64, memory: &Memory) -> Option<Decoded> {
-    let bytes = memory.code.get(&address).filter(|bytes| !bytes.is_empty())?;
+    let bytes = memory
+        .code
+        .get(&address)
+        .filter(|bytes| !bytes.is_empty())?;
     let bitness = if memory.bits == Bits::B32 { 32 } else { 64 };
     let decoded = Decoder::with_ip(bitness, bytes, address, DecoderOptions::NONE).decode();
     (!decoded.is_invalid()).then_some(decoded)
@@ -102,7 +145,10 @@ fn text(decoded: &Decoded, symbol: &Symbol, symbols: &Symbols) -> String {
     let mut text = String::new();
     if decoded.is_call_near() || decoded.is_jmp_short_or_near() || decoded.is_jcc_short_or_near() {
         formatter.format_mnemonic(decoded, &mut text);
-        return format!("{text} {}", target(decoded.near_branch_target(), symbol, symbols));
+        return format!(
+            "{text} {}",
+            target(decoded.near_branch_target(), symbol, symbols)
+        );
     }
     formatter.format(decoded, &mut text);
     text
@@ -112,7 +158,11 @@ fn text(decoded: &Decoded, symbol: &Symbol, symbols: &Symbols) -> String {
 fn target(address: u64, symbol: &Symbol, symbols: &Symbols) -> String {
     let to = symbols.at(address);
     let offset = address.wrapping_sub(to.start);
-    let stub = if to.kind == CodeKind::Stub { "@plt" } else { "" };
+    let stub = if to.kind == CodeKind::Stub {
+        "@plt"
+    } else {
+        ""
+    };
     match offset {
         _ if to.start == symbol.start => format!("+{offset:#x}"),
         0 => format!("{}{stub}", to.name),
@@ -125,7 +175,10 @@ mod tests {
     use super::*;
 
     fn decoded(bytes: &[u8]) -> Decoded {
-        let memory = Memory { code: BTreeMap::from([(0x1000, bytes.to_vec())]), ..Memory::default() };
+        let memory = Memory {
+            code: BTreeMap::from([(0x1000, bytes.to_vec())]),
+            ..Memory::default()
+        };
         decode(0x1000, &memory).unwrap()
     }
 
@@ -150,6 +203,9 @@ mod tests {
         assert_eq!(flow(&decoded(&[0xc3])), Flow::Return);
         let symbols = Symbols::default();
         let symbol = symbols.at(0x1000);
-        assert_eq!(text(&decoded(&[0xb8, 0x27, 0, 0, 0]), &symbol, &symbols), "mov eax, 0x27");
+        assert_eq!(
+            text(&decoded(&[0xb8, 0x27, 0, 0, 0]), &symbol, &symbols),
+            "mov eax, 0x27"
+        );
     }
 }

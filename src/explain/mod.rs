@@ -30,7 +30,11 @@ use verdict::Counted;
 ///
 /// # Errors
 /// The case's own failure. Code that cannot be recorded is not an error: the explanation then has the reason.
-pub fn explain(workers: &Workers, planned: &Planned, operation: &Operation) -> Result<Explanation, Failure> {
+pub fn explain(
+    workers: &Workers,
+    planned: &Planned,
+    operation: &Operation,
+) -> Result<Explanation, Failure> {
     let proof = proof::prove(workers, planned, proof::REQUEST)?;
     let (recorded, mut notes) = match recording::record(workers, planned)? {
         Ok(recording) => (Some(recording), Vec::new()),
@@ -60,13 +64,23 @@ pub fn explain(workers: &Workers, planned: &Planned, operation: &Operation) -> R
     })
 }
 
-fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (Option<Code>, Verdict) {
+fn understand(
+    recording: &Recording,
+    proof: &Proof,
+    operation: &Operation,
+) -> (Option<Code>, Verdict) {
     let iteration = match &recording.two {
         Some(two) => Iteration::between(&recording.one, two),
         None => Iteration::whole(&recording.one),
     };
     let symbols = symbols_in_use(recording, &iteration);
-    let functions = listing::functions(&iteration, &recording.memory, &symbols, recording.run, recording::PROBE);
+    let functions = listing::functions(
+        &iteration,
+        &recording.memory,
+        &symbols,
+        recording.run,
+        recording::PROBE,
+    );
     let counted = Counted {
         entries: proof.entries.as_ref(),
         traits: operation.traits,
@@ -90,7 +104,9 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (O
 fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
     let mut symbols = recording::symbols(recording);
     for ((from, to), _) in &iteration.steps {
-        let Some(instruction) = listing::decode(*from, &recording.memory) else { continue };
+        let Some(instruction) = listing::decode(*from, &recording.memory) else {
+            continue;
+        };
         let (before, after) = (symbols.at(*from), symbols.at(*to));
         let left = match listing::flow(&instruction) {
             Flow::Call | Flow::CallPointer => true,

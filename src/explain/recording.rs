@@ -32,35 +32,66 @@ pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, 
     let mut child = workers.start(case, 0)?;
     child.send(&Workers::greeting(case))?;
     let facts = child.ready(workers.timeout)?;
-    let run = facts.get("run").and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
+    let run = facts
+        .get("run")
+        .and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
     let Some(run) = run else {
-        return Err(Failure::new(FailureKind::Crashed, "the probe does not say where its code is (fact 'run')"));
+        return Err(Failure::new(
+            FailureKind::Crashed,
+            "the probe does not say where its code is (fact 'run')",
+        ));
     };
     // The first request resolves names that are bound lazily.
     child.request(1, 1, workers.timeout)?;
-    let bits = if facts.get("bits") == Some("32") { Bits::B32 } else { Bits::B64 };
-    let Some(probe) = executable(child.pid()) else {
-        return Ok(Err("no disassembly: the process that is started is not the one that runs the operation".into()));
+    let bits = if facts.get("bits") == Some("32") {
+        Bits::B32
+    } else {
+        Bits::B64
     };
-    let mut stepping = Stepping { workers, child, probe, run, bits };
-    let _watchdog = Watchdog::start(stepping.child.pid(), workers.timeout + 3 * MOST_TIME, &workers.interrupt)
-        .map_err(|error| Failure::failed(error.to_string()))?;
+    let Some(probe) = executable(child.pid()) else {
+        return Ok(Err(
+            "no disassembly: the process that is started is not the one that runs the operation"
+                .into(),
+        ));
+    };
+    let mut stepping = Stepping {
+        workers,
+        child,
+        probe,
+        run,
+        bits,
+    };
+    let _watchdog = Watchdog::start(
+        stepping.child.pid(),
+        workers.timeout + 3 * MOST_TIME,
+        &workers.interrupt,
+    )
+    .map_err(|error| Failure::failed(error.to_string()))?;
     // Switching on one CPU takes a microsecond or two; waking an idle one, tens of microseconds in a virtual machine.
-    let recording = workers.placement.on_measuring_cpu(|| stepping.recording(*limit));
-    recording.map(Ok).or_else(|error| match error.downcast::<StepError>() {
-        Ok(error) => {
-            // The process is stopped at an arbitrary instruction and must not continue.
-            kill_group(stepping.child.pid());
-            Ok(Err(format!("no disassembly: {error}")))
-        }
-        Err(error) => Err(error.downcast().unwrap_or_else(|e| Failure::new(FailureKind::Crashed, format!("{e:#}")))),
-    })
+    let recording = workers
+        .placement
+        .on_measuring_cpu(|| stepping.recording(*limit));
+    recording
+        .map(Ok)
+        .or_else(|error| match error.downcast::<StepError>() {
+            Ok(error) => {
+                // The process is stopped at an arbitrary instruction and must not continue.
+                kill_group(stepping.child.pid());
+                Ok(Err(format!("no disassembly: {error}")))
+            }
+            Err(error) => Err(error
+                .downcast()
+                .unwrap_or_else(|e| Failure::new(FailureKind::Crashed, format!("{e:#}")))),
+        })
 }
 
 /// The file that a process executes, if that is a probe.
 fn executable(pid: u32) -> Option<PathBuf> {
     let path = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
-    path.file_name()?.to_str()?.starts_with(PROBE).then_some(path)
+    path.file_name()?
+        .to_str()?
+        .starts_with(PROBE)
+        .then_some(path)
 }
 
 /// Most recordings of a request, and instructions above which one recording is enough.
@@ -77,12 +108,24 @@ struct Stepping<'a> {
 
 impl Stepping<'_> {
     fn recording(&mut self, limit: Option<u64>) -> anyhow::Result<Recording> {
-        let mut memory = Memory { bits: self.bits, ..Memory::default() };
+        let mut memory = Memory {
+            bits: self.bits,
+            ..Memory::default()
+        };
         let one = self.shortest(1, &mut memory)?;
         let single = limit.is_some_and(|limit| limit < 2);
-        let two = if single { None } else { Some(self.shortest(2, &mut memory)?) };
-        let faults = if single { 0.0 } else { self.faults(limit.unwrap_or(u64::MAX))? };
-        let notes = single.then(|| "a batch has only one iteration: its set-up is shown with it".to_string());
+        let two = if single {
+            None
+        } else {
+            Some(self.shortest(2, &mut memory)?)
+        };
+        let faults = if single {
+            0.0
+        } else {
+            self.faults(limit.unwrap_or(u64::MAX))?
+        };
+        let notes = single
+            .then(|| "a batch has only one iteration: its set-up is shown with it".to_string());
         Ok(Recording {
             run: self.run,
             one,
@@ -98,7 +141,10 @@ impl Stepping<'_> {
     fn faults(&mut self, limit: u64) -> anyhow::Result<f64> {
         let n = (limit / 2).clamp(1, 16);
         let few = self.child.request(n, 1, self.workers.timeout)?.minor_faults;
-        let many = self.child.request(2 * n, 1, self.workers.timeout)?.minor_faults;
+        let many = self
+            .child
+            .request(2 * n, 1, self.workers.timeout)?
+            .minor_faults;
         Ok(many.saturating_sub(few) as f64 / n as f64)
     }
 
@@ -139,14 +185,23 @@ impl Stepping<'_> {
 /// The symbols of all mapped files; one that cannot be read has none.
 pub fn symbols(recording: &Recording) -> Symbols {
     let mut symbols = Symbols::new(&recording.memory.mappings);
-    let paths: BTreeSet<&str> = recording.memory.mappings.iter().map(|m| m.path.as_str()).collect();
+    let paths: BTreeSet<&str> = recording
+        .memory
+        .mappings
+        .iter()
+        .map(|m| m.path.as_str())
+        .collect();
     for path in paths {
         let image = match path {
             "[vdso]" => Some(recording.memory.vdso.clone()),
             _ if path.starts_with('/') => open::contents(Path::new(path)).ok(),
             _ => None,
         };
-        let label = if recording.probe.to_str() == Some(path) { PROBE } else { path };
+        let label = if recording.probe.to_str() == Some(path) {
+            PROBE
+        } else {
+            path
+        };
         let _ = image.map(|image| symbols.add(path, label, &image));
     }
     symbols

@@ -11,7 +11,9 @@ const DEEPEST: usize = 4;
 /// One line per call in the probe's loop.
 pub fn resolved(iteration: &Iteration, functions: &[Function], symbols: &Symbols) -> Vec<String> {
     let route = Route::new(iteration, functions, symbols);
-    let Some(caller) = functions.iter().position(|f| f.role == Role::Caller) else { return Vec::new() };
+    let Some(caller) = functions.iter().position(|f| f.role == Role::Caller) else {
+        return Vec::new();
+    };
     let mut lines: Vec<String> = Vec::new();
     for (flow, to) in route.leaving(caller) {
         let line = route.line(flow, to);
@@ -20,7 +22,10 @@ pub fn resolved(iteration: &Iteration, functions: &[Function], symbols: &Symbols
         }
     }
     if lines.is_empty() {
-        lines.push(format!("inline code of {} in {}: no call", functions[caller].name, functions[caller].object));
+        lines.push(format!(
+            "inline code of {} in {}: no call",
+            functions[caller].name, functions[caller].object
+        ));
     }
     lines
 }
@@ -36,18 +41,29 @@ impl<'a> Route<'a> {
         let at: BTreeMap<u64, (usize, &Instruction)> = functions
             .iter()
             .enumerate()
-            .flat_map(|(i, f)| f.instructions.iter().map(move |instruction| (instruction.address, (i, instruction))))
+            .flat_map(|(i, f)| {
+                f.instructions
+                    .iter()
+                    .map(move |instruction| (instruction.address, (i, instruction)))
+            })
             .collect();
         let passed = iteration.steps.iter().filter_map(|((from, to), _)| {
             let ((from, instruction), (to, _)) = (at.get(from)?, at.get(to)?);
             let leaves = from != to && !matches!(instruction.flow, Flow::Next | Flow::Return);
             leaves.then_some((*from, instruction.flow, *to))
         });
-        Route { functions, symbols, passed: passed.collect() }
+        Route {
+            functions,
+            symbols,
+            passed: passed.collect(),
+        }
     }
 
     fn leaving(&self, from: usize) -> impl Iterator<Item = (Flow, usize)> {
-        self.passed.iter().filter(move |(f, _, _)| *f == from).map(|(_, flow, to)| (*flow, *to))
+        self.passed
+            .iter()
+            .filter(move |(f, _, _)| *f == from)
+            .map(|(_, flow, to)| (*flow, *to))
     }
 
     /// `getpid -> PLT of probe -> getpid in /lib/libc.so.6, which ...`
@@ -65,7 +81,10 @@ impl<'a> Route<'a> {
         let end = self.leaving(to).map(|(_, end)| end).next().unwrap_or(to);
         let name = &function.name;
         let path = match self.symbols.ifunc(name) {
-            Some(object) => format!("{name} -> IFUNC of {object}, resolved to {}", self.name(end)),
+            Some(object) => format!(
+                "{name} -> IFUNC of {object}, resolved to {}",
+                self.name(end)
+            ),
             None => format!("{name} -> PLT of {} -> {}", function.object, self.name(end)),
         };
         (path, end)
@@ -90,7 +109,11 @@ impl<'a> Route<'a> {
                 continue;
             }
             named.push(end);
-            let verb = if matches!(flow, Flow::Call | Flow::CallPointer) { "calls" } else { "jumps to" };
+            let verb = if matches!(flow, Flow::Call | Flow::CallPointer) {
+                "calls"
+            } else {
+                "jumps to"
+            };
             let relative = if named.len() == 1 { ", which" } else { " and" };
             line.push_str(&format!("{relative} {verb} {path}"));
             self.add_inner(end, depth - 1, line);

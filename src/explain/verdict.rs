@@ -18,17 +18,42 @@ pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
     let answer = answer(functions, &gates, counted.faults);
     let text = sentence(answer, &gates, functions, counted);
     let short = short(answer, &gates);
-    Verdict { answer, text, short, remarks: remarks(&gates, answer, counted), gates }
+    Verdict {
+        answer,
+        text,
+        short,
+        remarks: remarks(&gates, answer, counted),
+        gates,
+    }
 }
 
 pub fn from_entries(entries: Option<&Entries>) -> Verdict {
     let (answer, text) = match entries {
-        Some(entries) if entries.total() > 0.0 => (Answer::Kernel, "real system call, by the count of kernel entries"),
-        Some(_) => (Answer::Unknown, "no kernel entry; what answers in user space was not recorded"),
-        None => (Answer::Unknown, "neither code nor kernel entries could be recorded"),
+        Some(entries) if entries.total() > 0.0 => (
+            Answer::Kernel,
+            "real system call, by the count of kernel entries",
+        ),
+        Some(_) => (
+            Answer::Unknown,
+            "no kernel entry; what answers in user space was not recorded",
+        ),
+        None => (
+            Answer::Unknown,
+            "neither code nor kernel entries could be recorded",
+        ),
     };
-    let short = if answer == Answer::Kernel { "system call" } else { "not recorded" };
-    Verdict { answer, text: text.into(), short: short.into(), gates: Vec::new(), remarks: Vec::new() }
+    let short = if answer == Answer::Kernel {
+        "system call"
+    } else {
+        "not recorded"
+    };
+    Verdict {
+        answer,
+        text: text.into(),
+        short: short.into(),
+        gates: Vec::new(),
+        remarks: Vec::new(),
+    }
 }
 
 /// With fewer page faults per iteration, they are not the operation's purpose.
@@ -37,8 +62,15 @@ const SOME: f64 = 0.5;
 fn gates(functions: &[Function]) -> Vec<GateUse> {
     let mut uses: Vec<GateUse> = Vec::new();
     for function in functions {
-        for (gate, count) in function.instructions.iter().filter_map(|i| Some((i.gate?, i.count))) {
-            match uses.iter_mut().find(|u| u.gate == gate && u.function == function.name) {
+        for (gate, count) in function
+            .instructions
+            .iter()
+            .filter_map(|i| Some((i.gate?, i.count)))
+        {
+            match uses
+                .iter_mut()
+                .find(|u| u.gate == gate && u.function == function.name)
+            {
                 Some(known) => known.count += count,
                 None => uses.push(GateUse {
                     gate,
@@ -65,26 +97,53 @@ fn answer(functions: &[Function], gates: &[GateUse], faults: f64) -> Answer {
     }
 }
 
-fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], counted: &Counted) -> String {
-    let first = |role: Role| functions.iter().find(|f| f.role == role).map_or("", |f| f.name.as_str());
+fn sentence(
+    answer: Answer,
+    gates: &[GateUse],
+    functions: &[Function],
+    counted: &Counted,
+) -> String {
+    let first = |role: Role| {
+        functions
+            .iter()
+            .find(|f| f.role == role)
+            .map_or("", |f| f.name.as_str())
+    };
     let text = match answer {
         Answer::Kernel => system_calls(gates),
-        Answer::Vdso => format!("answered in user space by the vDSO ({}): no system call", first(Role::Vdso)),
-        Answer::LegacyGate => "legacy gate: the call into the vsyscall page faults, and the kernel answers it in the \
+        Answer::Vdso => format!(
+            "answered in user space by the vDSO ({}): no system call",
+            first(Role::Vdso)
+        ),
+        Answer::LegacyGate => {
+            "legacy gate: the call into the vsyscall page faults, and the kernel answers it in the \
                                fault: entered without a system call"
-            .to_string(),
-        Answer::PageFaults => {
-            format!("no system call, but the kernel is entered by {} per iteration", page_faults(counted.faults))
+                .to_string()
         }
-        Answer::Library => format!("answered in user space by library code ({}): no system call", first(Role::Library)),
+        Answer::PageFaults => {
+            format!(
+                "no system call, but the kernel is entered by {} per iteration",
+                page_faults(counted.faults)
+            )
+        }
+        Answer::Library => format!(
+            "answered in user space by library code ({}): no system call",
+            first(Role::Library)
+        ),
         Answer::Program if functions.iter().any(|f| f.role == Role::Program) => {
-            format!("plain user code: a call to the program's own function {}, nothing else", first(Role::Program))
+            format!(
+                "plain user code: a call to the program's own function {}, nothing else",
+                first(Role::Program)
+            )
         }
         Answer::Program => "plain user code in the loop itself: nothing is called".to_string(),
         Answer::Unknown => String::new(),
     };
     match rare_entries(answer, counted) {
-        Some(total) => format!("{text} in most iterations; one kernel entry in {:.0} iterations", 1.0 / total),
+        Some(total) => format!(
+            "{text} in most iterations; one kernel entry in {:.0} iterations",
+            1.0 / total
+        ),
         None => text,
     }
 }
@@ -92,7 +151,10 @@ fn sentence(answer: Answer, gates: &[GateUse], functions: &[Function], counted: 
 /// Kernel entries per iteration, if most iterations have none.
 fn rare_entries(answer: Answer, counted: &Counted) -> Option<f64> {
     let stays = matches!(answer, Answer::Vdso | Answer::Library | Answer::Program);
-    counted.entries.map(Entries::total).filter(|total| stays && *total > 0.0 && *total < 1.0)
+    counted
+        .entries
+        .map(Entries::total)
+        .filter(|total| stays && *total > 0.0 && *total < 1.0)
 }
 
 fn page_faults(faults: f64) -> String {
@@ -100,7 +162,11 @@ fn page_faults(faults: f64) -> String {
 }
 
 fn plain(number: f64) -> String {
-    if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.2}") }
+    if number.fract() == 0.0 {
+        format!("{number:.0}")
+    } else {
+        format!("{number:.2}")
+    }
 }
 
 /// The vDSO's function that enters the kernel for every system call of a 32-bit C library, by the best instruction there is.
@@ -112,10 +178,16 @@ fn system_calls(gates: &[GateUse]) -> String {
     let mut text = format!("{}: ", plural(calls, "real system call"));
     for (i, used) in gates.iter().enumerate() {
         let next = gates.get(i + 1);
-        text.push_str(&describe_gate(used, next.is_none_or(|next| next.object != used.object)));
+        text.push_str(&describe_gate(
+            used,
+            next.is_none_or(|next| next.object != used.object),
+        ));
         text.push_str(if next.is_some() { ", " } else { "" });
     }
-    if gates.iter().any(|g| g.object == "[vdso]" && g.function != ENTRY_OF_32_BITS) {
+    if gates
+        .iter()
+        .any(|g| g.object == "[vdso]" && g.function != ENTRY_OF_32_BITS)
+    {
         text.push_str(": the vDSO cannot answer this by itself");
     }
     text
@@ -123,8 +195,16 @@ fn system_calls(gates: &[GateUse]) -> String {
 
 /// A gate in words. The object is named only after the last of several gates in it.
 fn describe_gate(used: &GateUse, last: bool) -> String {
-    let times = if used.count > 1 { format!(" {} times", used.count) } else { String::new() };
-    let object = if last { format!(" of {}", used.object) } else { String::new() };
+    let times = if used.count > 1 {
+        format!(" {} times", used.count)
+    } else {
+        String::new()
+    };
+    let object = if last {
+        format!(" of {}", used.object)
+    } else {
+        String::new()
+    };
     if used.inline {
         format!("`{}`{times}, inline in the program", used.gate)
     } else {
@@ -136,7 +216,10 @@ fn short(answer: Answer, gates: &[GateUse]) -> String {
     match (answer, gates) {
         (Answer::Kernel, [one]) if one.inline => format!("{}, inline", one.gate),
         (Answer::Kernel, [one]) => format!("{} in {}", one.gate, one.function),
-        (Answer::Kernel, _) => format!("{} system calls", gates.iter().map(|g| g.count).sum::<u64>()),
+        (Answer::Kernel, _) => format!(
+            "{} system calls",
+            gates.iter().map(|g| g.count).sum::<u64>()
+        ),
         (Answer::Vdso, _) => "vDSO".into(),
         (Answer::LegacyGate, _) => "page fault".into(),
         (Answer::PageFaults, _) => "page faults".into(),
@@ -150,13 +233,25 @@ fn short(answer: Answer, gates: &[GateUse]) -> String {
 fn remarks(gates: &[GateUse], answer: Answer, counted: &Counted) -> Vec<String> {
     let mut remarks = Vec::new();
     if counted.uneven {
-        remarks.push("iterations differ: the first batch executed code that the second did not".to_string());
+        remarks.push(
+            "iterations differ: the first batch executed code that the second did not".to_string(),
+        );
     }
     if counted.faults >= SOME && answer == Answer::Kernel {
-        remarks.push(format!("the kernel is also entered by {} per iteration", page_faults(counted.faults)));
+        remarks.push(format!(
+            "the kernel is also entered by {} per iteration",
+            page_faults(counted.faults)
+        ));
     }
-    let calls = gates.iter().filter(|g| g.gate != Gate::PageFault).map(|g| g.count).sum::<u64>();
-    let total = counted.entries.map(Entries::total).filter(|_| rare_entries(answer, counted).is_none());
+    let calls = gates
+        .iter()
+        .filter(|g| g.gate != Gate::PageFault)
+        .map(|g| g.count)
+        .sum::<u64>();
+    let total = counted
+        .entries
+        .map(Entries::total)
+        .filter(|_| rare_entries(answer, counted).is_none());
     if let Some(total) = total.filter(|total| (total - calls as f64).abs() > 1e-6) {
         remarks.push(difference(total, calls, counted.traits));
     }
@@ -171,7 +266,9 @@ fn difference(total: f64, calls: u64, traits: Traits) -> String {
              children, which are not stepped"
         ),
         text if total.fract() != 0.0 => {
-            format!("{text} kernel entries per iteration are a mean; the iteration that was stepped had {calls}")
+            format!(
+                "{text} kernel entries per iteration are a mean; the iteration that was stepped had {calls}"
+            )
         }
         text => format!(
             "the two methods disagree: {text} kernel entries were counted per iteration, {calls} instructions that enter \
@@ -190,22 +287,54 @@ mod tests {
     }
 
     fn judged(functions: &[Function], count: f64) -> Verdict {
-        judge(functions, &Counted { entries: Some(&entries(count)), ..Counted::default() })
+        judge(
+            functions,
+            &Counted {
+                entries: Some(&entries(count)),
+                ..Counted::default()
+            },
+        )
     }
 
     #[test]
     fn an_entry_without_an_instruction_is_reported() {
         let (name, object) = ("run".to_string(), "probe".to_string());
-        let instructions = vec![Instruction { count: 1, ..Instruction::default() }];
-        let quiet = [Function { name, object, role: Role::Caller, instructions, symbol: Symbol::default() }];
+        let instructions = vec![Instruction {
+            count: 1,
+            ..Instruction::default()
+        }];
+        let quiet = [Function {
+            name,
+            object,
+            role: Role::Caller,
+            instructions,
+            symbol: Symbol::default(),
+        }];
         assert!(judged(&quiet, 1.0).remarks[0].contains("disagree"));
-        assert!(judged(&quiet, 1.0 / 64.0).text.ends_with("one kernel entry in 64 iterations"));
-        let threads = Traits { switches: true, ..Traits::default() };
+        assert!(
+            judged(&quiet, 1.0 / 64.0)
+                .text
+                .ends_with("one kernel entry in 64 iterations")
+        );
+        let threads = Traits {
+            switches: true,
+            ..Traits::default()
+        };
         let entries = entries(2.0);
-        let counted = Counted { entries: Some(&entries), traits: threads, ..Counted::default() };
+        let counted = Counted {
+            entries: Some(&entries),
+            traits: threads,
+            ..Counted::default()
+        };
         let verdict = judge(&quiet, &counted);
         assert!(verdict.remarks[0].contains("threads"));
-        let faulting = judge(&quiet, &Counted { faults: 1.0, ..Counted::default() });
+        let faulting = judge(
+            &quiet,
+            &Counted {
+                faults: 1.0,
+                ..Counted::default()
+            },
+        );
         assert_eq!(faulting.answer, Answer::PageFaults);
         assert_eq!(from_entries(None).answer, Answer::Unknown);
     }

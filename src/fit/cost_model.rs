@@ -74,20 +74,36 @@ const FEW_VALUES: usize = 3;
 /// # Errors
 /// When there are too few or too many values for a line, or they differ too little.
 pub fn fit(points: &[Point]) -> Result<CostModel, NoModel> {
-    let known: Vec<Known> = points.iter().filter_map(|p| Some((p.value, p.cost.as_ref()?))).collect();
+    let known: Vec<Known> = points
+        .iter()
+        .filter_map(|p| Some((p.value, p.cost.as_ref()?)))
+        .collect();
     match known.len() {
         values @ 0..3 => return Err(NoModel::TooFewValues { values }),
-        values if values > MOST_VALUES => return Err(NoModel::TooManyValues { values, most: MOST_VALUES }),
+        values if values > MOST_VALUES => {
+            return Err(NoModel::TooManyValues {
+                values,
+                most: MOST_VALUES,
+            });
+        }
         _ => {}
     }
     let straight = regress(&coordinates(&known)).ok_or(NoModel::TooClose)?;
     let blocks = block_lines(&known);
-    let few = (known.len() <= FEW_VALUES).then_some(FitWarning::FewValues { values: known.len() });
+    let few = (known.len() <= FEW_VALUES).then_some(FitWarning::FewValues {
+        values: known.len(),
+    });
     let misfit = misfit::find(&known, &straight).map(FitWarning::Misfit);
     Ok(CostModel {
         fixed: coefficient(&straight, &blocks, |line| line.fixed),
         per_unit: coefficient(&straight, &blocks, |line| line.per_unit),
-        residual: median(known.iter().map(|point| residual(*point, &straight)).collect()).unwrap_or(0.0),
+        residual: median(
+            known
+                .iter()
+                .map(|point| residual(*point, &straight))
+                .collect(),
+        )
+        .unwrap_or(0.0),
         worst: worst(&known, &straight),
         warnings: few.into_iter().chain(misfit).collect(),
     })
@@ -95,21 +111,51 @@ pub fn fit(points: &[Point]) -> Result<CostModel, NoModel> {
 
 /// The line of each block that has every value: lines through different values would differ by more than noise.
 fn block_lines(known: &[Known]) -> Vec<StraightLine> {
-    let count = known.iter().map(|(_, cost)| cost.block_ns.len()).min().unwrap_or(0);
-    let point = |(value, cost): &Known, i: usize| Some((*value as f64, Some(cost.block_ns[i]).filter(|ns| *ns > 0.0)?));
-    let line = |i| regress(&known.iter().map(|known| point(known, i)).collect::<Option<Vec<_>>>()?);
+    let count = known
+        .iter()
+        .map(|(_, cost)| cost.block_ns.len())
+        .min()
+        .unwrap_or(0);
+    let point = |(value, cost): &Known, i: usize| {
+        Some((
+            *value as f64,
+            Some(cost.block_ns[i]).filter(|ns| *ns > 0.0)?,
+        ))
+    };
+    let line = |i| {
+        regress(
+            &known
+                .iter()
+                .map(|known| point(known, i))
+                .collect::<Option<Vec<_>>>()?,
+        )
+    };
     (0..count).filter_map(line).collect()
 }
 
-fn coefficient(line: &StraightLine, blocks: &[StraightLine], pick: impl Fn(&StraightLine) -> f64) -> Coefficient {
+fn coefficient(
+    line: &StraightLine,
+    blocks: &[StraightLine],
+    pick: impl Fn(&StraightLine) -> f64,
+) -> Coefficient {
     let ns = pick(line);
     let mut values: Vec<f64> = blocks.iter().map(pick).collect();
-    Coefficient { ns, interval: block_interval(&mut values).map(|interval| interval.holding(ns)) }
+    Coefficient {
+        ns,
+        interval: block_interval(&mut values).map(|interval| interval.holding(ns)),
+    }
 }
 
 fn worst(known: &[Known], line: &StraightLine) -> Worst {
-    let all = known.iter().map(|(value, cost)| Worst { residual: residual((*value, cost), line), value: *value });
-    all.max_by(|a, b| a.residual.total_cmp(&b.residual)).unwrap_or(Worst { residual: 0.0, value: 0 })
+    let all = known.iter().map(|(value, cost)| Worst {
+        residual: residual((*value, cost), line),
+        value: *value,
+    });
+    all.max_by(|a, b| a.residual.total_cmp(&b.residual))
+        .unwrap_or(Worst {
+            residual: 0.0,
+            value: 0,
+        })
 }
 
 #[cfg(test)]
@@ -128,31 +174,66 @@ mod tests {
     #[test]
     fn known_coefficients_are_inside_their_intervals_as_often_as_claimed() {
         const RUNS: u64 = 200;
-        let inside = |c: Coefficient, truth: f64| c.interval.is_some_and(|i| i.low <= truth && truth <= i.high);
-        let lines: Vec<CostModel> =
-            (0..RUNS).map(|seed| line(|x| 150.0 + 0.03 * x as f64, Noise { seed, share: 0.02 })).collect();
-        let fixed = lines.iter().filter(|line| inside(line.fixed, 150.0)).count();
-        let per_unit = lines.iter().filter(|line| inside(line.per_unit, 0.03)).count();
-        assert!(fixed >= 190 && per_unit >= 190, "{fixed} and {per_unit} of {RUNS}");
-        assert!(lines.iter().all(|line| line.warnings.is_empty()), "noise is no misfit");
+        let inside = |c: Coefficient, truth: f64| {
+            c.interval
+                .is_some_and(|i| i.low <= truth && truth <= i.high)
+        };
+        let lines: Vec<CostModel> = (0..RUNS)
+            .map(|seed| line(|x| 150.0 + 0.03 * x as f64, Noise { seed, share: 0.02 }))
+            .collect();
+        let fixed = lines
+            .iter()
+            .filter(|line| inside(line.fixed, 150.0))
+            .count();
+        let per_unit = lines
+            .iter()
+            .filter(|line| inside(line.per_unit, 0.03))
+            .count();
+        assert!(
+            fixed >= 190 && per_unit >= 190,
+            "{fixed} and {per_unit} of {RUNS}"
+        );
+        assert!(
+            lines.iter().all(|line| line.warnings.is_empty()),
+            "noise is no misfit"
+        );
     }
 
     #[test]
     fn one_outlier_is_named_and_changes_nothing() {
         let cost = |x| (150.0 + 0.03 * x as f64) * if x == 1024 { 10.0 } else { 1.0 };
-        let line = line(cost, Noise { seed: 1, share: 0.01 });
+        let line = line(
+            cost,
+            Noise {
+                seed: 1,
+                share: 0.01,
+            },
+        );
         assert!((line.fixed.ns / 150.0 - 1.0).abs() < 0.02, "{line:?}");
         assert!((line.per_unit.ns / 0.03 - 1.0).abs() < 0.03, "{line:?}");
         assert_eq!(line.worst.value, 1024);
-        let [FitWarning::Misfit(Misfit::Alone { value: 1024, times })] = line.warnings[..] else { panic!("{line:?}") };
+        let [FitWarning::Misfit(Misfit::Alone { value: 1024, times })] = line.warnings[..] else {
+            panic!("{line:?}")
+        };
         assert!((9.0..11.0).contains(&times), "{line:?}");
     }
 
     #[test]
     fn few_values_and_few_blocks() {
-        let two = run(&[("io.read", &[1, 2], &|x| 100.0 + x as f64)], 20, Noise::NONE);
-        assert_eq!(fit(&series(&two)[0].points).unwrap_err(), NoModel::TooFewValues { values: 2 });
-        let short = run(&[("io.read", &[1, 2, 3], &|x| 100.0 + x as f64)], 9, Noise::NONE);
+        let two = run(
+            &[("io.read", &[1, 2], &|x| 100.0 + x as f64)],
+            20,
+            Noise::NONE,
+        );
+        assert_eq!(
+            fit(&series(&two)[0].points).unwrap_err(),
+            NoModel::TooFewValues { values: 2 }
+        );
+        let short = run(
+            &[("io.read", &[1, 2, 3], &|x| 100.0 + x as f64)],
+            9,
+            Noise::NONE,
+        );
         let line = fit(&series(&short)[0].points).unwrap();
         assert_eq!((line.fixed.interval, line.per_unit.interval), (None, None));
         assert_eq!(line.warnings, [FitWarning::FewValues { values: 3 }]);

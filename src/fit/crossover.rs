@@ -60,17 +60,30 @@ pub fn compare(series: &[Series]) -> Vec<Pair> {
 
 fn pair(series: &[Series], a: usize, b: usize) -> Option<Pair> {
     let path = ratios(&series[a].points, &series[b].points);
-    let [first, .., last] = &path[..] else { return None };
+    let [first, .., last] = &path[..] else {
+        return None;
+    };
     let within = (first.value, last.value);
     let decided: Vec<usize> = (0..path.len()).filter(|i| path[*i].is_decided).collect();
-    let changes = decided.windows(2).filter(|ends| path[ends[0]].a_is_slower() != path[ends[1]].a_is_slower());
-    let crossings: Vec<Crossing> = changes.filter_map(|ends| crossing(&path[ends[0]..=ends[1]], a, b)).collect();
+    let changes = decided
+        .windows(2)
+        .filter(|ends| path[ends[0]].a_is_slower() != path[ends[1]].a_is_slower());
+    let crossings: Vec<Crossing> = changes
+        .filter_map(|ends| crossing(&path[ends[0]..=ends[1]], a, b))
+        .collect();
     let overtaking = match decided.first() {
         None => Overtaking::Unresolved,
-        Some(i) if crossings.is_empty() => Overtaking::AlwaysFaster(if path[*i].a_is_slower() { b } else { a }),
+        Some(i) if crossings.is_empty() => {
+            Overtaking::AlwaysFaster(if path[*i].a_is_slower() { b } else { a })
+        }
         Some(_) => Overtaking::Crossings(crossings),
     };
-    Some(Pair { a, b, within, overtaking })
+    Some(Pair {
+        a,
+        b,
+        within,
+        overtaking,
+    })
 }
 
 /// How the costs of two strategies relate at one value.
@@ -90,15 +103,28 @@ impl Ratio {
     }
 
     fn new(value: u64, log: f64, blocks: Vec<f64>) -> Ratio {
-        let mut finite: Vec<f64> = blocks.iter().copied().filter(|log| log.is_finite()).collect();
+        let mut finite: Vec<f64> = blocks
+            .iter()
+            .copied()
+            .filter(|log| log.is_finite())
+            .collect();
         let interval = block_interval(&mut finite).map(|interval| interval.holding(log));
         let (low, high) = interval.map_or((log, log), Interval::ends);
-        Ratio { value, log, blocks, is_decided: low > MARGIN || high < -MARGIN }
+        Ratio {
+            value,
+            log,
+            blocks,
+            is_decided: low > MARGIN || high < -MARGIN,
+        }
     }
 }
 
 fn ratios(a: &[Point], b: &[Point]) -> Vec<Ratio> {
-    let same = |p: &Point| b.binary_search_by_key(&p.value, |q| q.value).ok().and_then(|i| b.get(i));
+    let same = |p: &Point| {
+        b.binary_search_by_key(&p.value, |q| q.value)
+            .ok()
+            .and_then(|i| b.get(i))
+    };
     a.iter().filter_map(|p| ratio(p, same(p)?)).collect()
 }
 
@@ -111,7 +137,10 @@ fn ratio(a: &Point, b: &Point) -> Option<Ratio> {
     let logs = stats::log_ratios(times_a, times_b);
     let blocks = a.blocks.start.max(b.blocks.start)..a.blocks.end.min(b.blocks.end).min(logs.len());
     let logs = logs.get(blocks)?;
-    let medians = logs.iter().map(|block| median(block.clone()).unwrap_or(f64::NAN)).collect();
+    let medians = logs
+        .iter()
+        .map(|block| median(block.clone()).unwrap_or(f64::NAN))
+        .collect();
     Some(Ratio::new(a.value, median(logs.concat())?, medians))
 }
 
@@ -123,14 +152,22 @@ fn crossing(stretch: &[Ratio], a: usize, b: usize) -> Option<Crossing> {
     let mut roots: Vec<f64> = (0..blocks).filter_map(|i| block_root(stretch, i)).collect();
     let interval = block_interval(&mut roots).map(|interval| interval.holding(at));
     let (faster_below, faster_above) = if low.a_is_slower() { (b, a) } else { (a, b) };
-    Some(Crossing { faster_below, faster_above, at, interval, between: (low.value, high.value) })
+    Some(Crossing {
+        faster_below,
+        faster_above,
+        at,
+        interval,
+        between: (low.value, high.value),
+    })
 }
 
 /// The crossing of one time block. A block without a crossing in the stretch crosses beyond one of its ends, and that end
 /// is returned.
 fn block_root(stretch: &[Ratio], block: usize) -> Option<f64> {
-    let path: Vec<(u64, f64)> =
-        stretch.iter().map(|r| Some((r.value, *r.blocks.get(block)?))).collect::<Option<_>>()?;
+    let path: Vec<(u64, f64)> = stretch
+        .iter()
+        .map(|r| Some((r.value, *r.blocks.get(block)?)))
+        .collect::<Option<_>>()?;
     if path.iter().any(|(_, log)| !log.is_finite()) {
         return None;
     }
@@ -141,7 +178,9 @@ fn block_root(stretch: &[Ratio], block: usize) -> Option<f64> {
 
 /// Where a path changes sign; the middle one of several places.
 fn root(path: &[(u64, f64)]) -> Option<f64> {
-    let changes = path.windows(2).filter(|ends| (ends[0].1 > 0.0) != (ends[1].1 > 0.0));
+    let changes = path
+        .windows(2)
+        .filter(|ends| (ends[0].1 > 0.0) != (ends[1].1 > 0.0));
     let roots: Vec<f64> = changes.map(|ends| between(ends[0], ends[1])).collect();
     roots.get(roots.len() / 2).copied()
 }
@@ -151,7 +190,11 @@ fn root(path: &[(u64, f64)]) -> Option<f64> {
 /// that error.
 fn between((x0, log0): (u64, f64), (x1, log1): (u64, f64)) -> f64 {
     let (x0, x1, share) = (x0 as f64, x1 as f64, log0 / (log0 - log1));
-    if x0 > 0.0 { x0 * (x1 / x0).powf(share) } else { x0 + share * (x1 - x0) }
+    if x0 > 0.0 {
+        x0 * (x1 / x0).powf(share)
+    } else {
+        x0 + share * (x1 - x0)
+    }
 }
 
 #[cfg(test)]
@@ -197,30 +240,62 @@ mod tests {
         const TRUTH: f64 = 2154.43;
         let read = |x| 10.0 * (x as f64).powf(0.8);
         let map = |x| 100.0 * (x as f64).sqrt();
-        let found = overtaking(&[("io.read", &SIZES, &read), ("io.mmap", &SIZES, &map)], 20, 0.04);
-        let Overtaking::Crossings(crossings) = found else { panic!("{found:?}") };
-        let [Crossing { faster_below: 0, faster_above: 1, at, interval: Some(interval), between }] = &crossings[..]
+        let found = overtaking(
+            &[("io.read", &SIZES, &read), ("io.mmap", &SIZES, &map)],
+            20,
+            0.04,
+        );
+        let Overtaking::Crossings(crossings) = found else {
+            panic!("{found:?}")
+        };
+        let [
+            Crossing {
+                faster_below: 0,
+                faster_above: 1,
+                at,
+                interval: Some(interval),
+                between,
+            },
+        ] = &crossings[..]
         else {
             panic!("{crossings:?}")
         };
         assert_eq!(*between, (2048, 4096));
         assert!((at / TRUTH - 1.0).abs() < 0.03, "{at}");
-        assert!(interval.low < TRUTH && TRUTH < interval.high, "{interval:?}");
+        assert!(
+            interval.low < TRUTH && TRUTH < interval.high,
+            "{interval:?}"
+        );
     }
 
     #[test]
     fn none_several_and_unresolved() {
         let flat = |_| 100.0;
         let slow = |_| 200.0;
-        let wave = |x: u64| if (100..10_000).contains(&x) { 50.0 } else { 200.0 };
+        let wave = |x: u64| {
+            if (100..10_000).contains(&x) {
+                50.0
+            } else {
+                200.0
+            }
+        };
         let near = |_| 100.1;
-        let one =
-            |other: &dyn Fn(u64) -> f64| overtaking(&[("io.a", &SIZES, &flat), ("io.b", &SIZES, other)], 20, 0.01);
+        let one = |other: &dyn Fn(u64) -> f64| {
+            overtaking(
+                &[("io.a", &SIZES, &flat), ("io.b", &SIZES, other)],
+                20,
+                0.01,
+            )
+        };
         assert_eq!(one(&slow), Overtaking::AlwaysFaster(0));
         assert_eq!(one(&near), Overtaking::Unresolved);
-        let Overtaking::Crossings(both) = one(&wave) else { panic!() };
+        let Overtaking::Crossings(both) = one(&wave) else {
+            panic!()
+        };
         assert_eq!(
-            both.iter().map(|c| (c.faster_above, c.between)).collect::<Vec<_>>(),
+            both.iter()
+                .map(|c| (c.faster_above, c.between))
+                .collect::<Vec<_>>(),
             [(1, (64, 128)), (0, (8192, 16384))]
         );
     }
@@ -228,9 +303,22 @@ mod tests {
     #[test]
     fn few_blocks_give_a_place_without_an_interval() {
         let rising = |x| 50.0 + x as f64;
-        let found = overtaking(&[("io.a", &SIZES, &|_| 100.0), ("io.b", &SIZES, &rising)], 3, 0.0);
-        let Overtaking::Crossings(crossings) = found else { panic!("{found:?}") };
-        assert_eq!((crossings.len(), crossings[0].interval, crossings[0].faster_above), (1, None, 0));
+        let found = overtaking(
+            &[("io.a", &SIZES, &|_| 100.0), ("io.b", &SIZES, &rising)],
+            3,
+            0.0,
+        );
+        let Overtaking::Crossings(crossings) = found else {
+            panic!("{found:?}")
+        };
+        assert_eq!(
+            (
+                crossings.len(),
+                crossings[0].interval,
+                crossings[0].faster_above
+            ),
+            (1, None, 0)
+        );
         assert!((48.0..52.0).contains(&crossings[0].at), "{crossings:?}");
     }
 

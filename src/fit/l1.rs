@@ -62,7 +62,9 @@ fn weighted(points: &[(f64, f64)], weights: &[f64]) -> Option<StraightLine> {
         }
         let is_on = |i: &usize| (points[*i].1 - line.at(points[*i].0)).abs() <= 1e-9 * points[*i].1;
         let pivots = std::iter::once(next).chain((0..points.len()).filter(is_on));
-        let better = pivots.filter_map(best_through).find(|(loss, ..)| *loss < least * (1.0 - 1e-12));
+        let better = pivots
+            .filter_map(best_through)
+            .find(|(loss, ..)| *loss < least * (1.0 - 1e-12));
         match better {
             Some(better) => best = better,
             None => break,
@@ -72,16 +74,31 @@ fn weighted(points: &[(f64, f64)], weights: &[f64]) -> Option<StraightLine> {
 }
 
 fn loss(line: &StraightLine, points: &[(f64, f64)], weights: &[f64]) -> f64 {
-    points.iter().zip(weights).map(|((x, y), weight)| weight * (y - line.at(*x)).abs()).sum()
+    points
+        .iter()
+        .zip(weights)
+        .map(|((x, y), weight)| weight * (y - line.at(*x)).abs())
+        .sum()
 }
 
 /// The best line through a point, and another point that it passes through.
 fn through(pivot: usize, points: &[(f64, f64)], weights: &[f64]) -> Option<(StraightLine, usize)> {
     let (x0, y0) = points[pivot];
-    let others = points.iter().zip(weights).enumerate().filter(|(_, ((x, _), _))| *x != x0);
-    let slopes = others.map(|(i, ((x, y), weight))| ((y - y0) / (x - x0), weight * (x - x0).abs(), i));
+    let others = points
+        .iter()
+        .zip(weights)
+        .enumerate()
+        .filter(|(_, ((x, _), _))| *x != x0);
+    let slopes =
+        others.map(|(i, ((x, y), weight))| ((y - y0) / (x - x0), weight * (x - x0).abs(), i));
     let (per_unit, next) = weighted_median(slopes.collect())?;
-    Some((StraightLine { fixed: y0 - per_unit * x0, per_unit }, next))
+    Some((
+        StraightLine {
+            fixed: y0 - per_unit * x0,
+            per_unit,
+        },
+        next,
+    ))
 }
 
 fn weighted_median(mut values: Vec<(f64, f64, usize)>) -> Option<(f64, usize)> {
@@ -105,8 +122,17 @@ mod tests {
     #[test]
     fn a_line_is_found_exactly() {
         let line = regress(&points(|x| 150.0 + 0.03 * x)).unwrap();
-        assert!((line.fixed - 150.0).abs() < 1e-6 && (line.per_unit - 0.03).abs() < 1e-9, "{line:?}");
-        assert_eq!(regress(&points(|_| 7.0)).unwrap(), StraightLine { fixed: 7.0, per_unit: 0.0 });
+        assert!(
+            (line.fixed - 150.0).abs() < 1e-6 && (line.per_unit - 0.03).abs() < 1e-9,
+            "{line:?}"
+        );
+        assert_eq!(
+            regress(&points(|_| 7.0)).unwrap(),
+            StraightLine {
+                fixed: 7.0,
+                per_unit: 0.0
+            }
+        );
     }
 
     #[test]
@@ -115,7 +141,8 @@ mod tests {
             let mut points = points(|x| 150.0 + 0.03 * x);
             points[wild].1 *= 10.0;
             let line = regress(&points).unwrap();
-            let near = (line.fixed / 150.0 - 1.0).abs() < 0.01 && (line.per_unit / 0.03 - 1.0).abs() < 0.01;
+            let near = (line.fixed / 150.0 - 1.0).abs() < 0.01
+                && (line.per_unit / 0.03 - 1.0).abs() < 0.01;
             assert!(near, "point {wild}: {line:?}");
         }
     }
@@ -128,7 +155,9 @@ mod tests {
 
     fn least_loss(points: &[(f64, f64)], weights: &[f64]) -> f64 {
         let lines = (0..points.len()).filter_map(|pivot| Some(through(pivot, points, weights)?.0));
-        lines.map(|line| loss(&line, points, weights)).fold(f64::INFINITY, f64::min)
+        lines
+            .map(|line| loss(&line, points, weights))
+            .fold(f64::INFINITY, f64::min)
     }
 
     proptest::proptest! {

@@ -56,7 +56,11 @@ impl Series<'_> {
         let environment = Some(self.case.environment.as_str()).filter(|e| *e != "native");
         let parts: Vec<&str> = language.into_iter().chain(environment).collect();
         let case = &self.case;
-        if parts.is_empty() { case.to_string() } else { format!("{case} ({})", parts.join(", ")) }
+        if parts.is_empty() {
+            case.to_string()
+        } else {
+            format!("{case} ({})", parts.join(", "))
+        }
     }
 }
 
@@ -83,7 +87,9 @@ impl Sets {
     }
 
     fn of_all<'a>(&self, params: impl Iterator<Item = (&'a str, u64)>) -> u128 {
-        params.fold(0, |sum, (name, value)| sum.wrapping_add(self.of_one(name, value)))
+        params.fold(0, |sum, (name, value)| {
+            sum.wrapping_add(self.of_one(name, value))
+        })
     }
 }
 
@@ -94,7 +100,9 @@ pub fn series(run: &Run) -> Vec<Series<'_>> {
     let sets = Sets([RandomState::new(), RandomState::new()]);
     let mut groups: IndexMap<Key, Vec<(u64, &Record)>> = IndexMap::new();
     // Fits are of times.
-    let timed = |record: &&Record| record.role == Role::Asked && !matches!(record.outcome, Outcome::Counted(_));
+    let timed = |record: &&Record| {
+        record.role == Role::Asked && !matches!(record.outcome, Outcome::Counted(_))
+    };
     for record in run.records.iter().filter(timed) {
         for (key, value) in keys(&record.case, &sets) {
             let group = groups.entry(key).or_default();
@@ -103,7 +111,10 @@ pub fn series(run: &Run) -> Vec<Series<'_>> {
             }
         }
     }
-    groups.into_iter().filter_map(|(key, group)| one_series(key, group, (&range, &speed))).collect()
+    groups
+        .into_iter()
+        .filter_map(|(key, group)| one_series(key, group, (&range, &speed)))
+        .collect()
 }
 
 fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)> {
@@ -113,36 +124,68 @@ fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)>
     let (name, language) = (case.name.as_deref(), case.language.as_deref());
     all.map(move |(parameter, value)| {
         let others = sum.wrapping_sub(sets.of_one(parameter, value));
-        (Key { operation, name, language, environment, parameter, others }, value)
+        (
+            Key {
+                operation,
+                name,
+                language,
+                environment,
+                parameter,
+                others,
+            },
+            value,
+        )
     })
 }
 
 type Steady<'a> = (&'a Range<usize>, &'a Speed);
 
 /// Of several records with the same value, the first is used.
-fn one_series<'a>(key: Key, mut group: Vec<(u64, &'a Record)>, steady: Steady) -> Option<Series<'a>> {
+fn one_series<'a>(
+    key: Key,
+    mut group: Vec<(u64, &'a Record)>,
+    steady: Steady,
+) -> Option<Series<'a>> {
     group.sort_by_key(|(value, _)| *value);
     group.dedup_by_key(|(value, _)| *value);
     let (_, first) = group.first().filter(|_| group.len() >= 2)?;
     let mut case = first.case.clone();
     case.params.remove(key.parameter);
     case.defaults.remove(key.parameter);
-    let points = group.into_iter().map(|(value, record)| point(value, record, steady)).collect();
-    Some(Series { case, parameter: key.parameter.to_string(), points })
+    let points = group
+        .into_iter()
+        .map(|(value, record)| point(value, record, steady))
+        .collect();
+    Some(Series {
+        case,
+        parameter: key.parameter.to_string(),
+        points,
+    })
 }
 
 fn point<'a>(value: u64, record: &'a Record, steady: Steady) -> Point<'a> {
     let (cost, measurement, blocks) = match &record.outcome {
         Outcome::Failed(_) | Outcome::Counted(_) => (None, None, 0..0),
-        Outcome::Published(figure) => {
-            (Some(PointCost { ns: figure.time.0, interval: None, block_ns: vec![] }), None, 0..0)
-        }
+        Outcome::Published(figure) => (
+            Some(PointCost {
+                ns: figure.time.0,
+                interval: None,
+                block_ns: vec![],
+            }),
+            None,
+            0..0,
+        ),
         Outcome::Measured(m) => {
             let (cost, blocks) = measured(m, steady).unzip();
             (cost, Some(m), blocks.unwrap_or_default())
         }
     };
-    Point { value, cost: cost.filter(|cost| Nanos(cost.ns).is_cost()), measurement, blocks }
+    Point {
+        value,
+        cost: cost.filter(|cost| Nanos(cost.ns).is_cost()),
+        measurement,
+        blocks,
+    }
 }
 
 /// From the steady blocks, or from all blocks if those have no sample, as in the run's table.
@@ -151,8 +194,17 @@ fn measured(m: &Measurement, (steady, speed): Steady) -> Option<(PointCost, Rang
     let clipped = steady.start.min(count)..steady.end.min(count);
     let estimate = |b: Range<usize>| Some((stats::estimate(m, b.clone(), speed)?, b));
     let (estimate, blocks) = [clipped, 0..count].into_iter().find_map(estimate)?;
-    let block_ns = stats::steady_block_medians(m, speed).get(blocks.clone())?.to_vec();
-    Some((PointCost { ns: estimate.median.0, interval: estimate.interval, block_ns }, blocks))
+    let block_ns = stats::steady_block_medians(m, speed)
+        .get(blocks.clone())?
+        .to_vec();
+    Some((
+        PointCost {
+            ns: estimate.median.0,
+            interval: estimate.interval,
+            block_ns,
+        },
+        blocks,
+    ))
 }
 
 #[cfg(test)]
@@ -162,7 +214,10 @@ mod tests {
 
     fn with(params: &[(&str, u64)]) -> Record {
         let mut record = record("io.read", 1);
-        record.case.params = params.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+        record.case.params = params
+            .iter()
+            .map(|(name, value)| (name.to_string(), *value))
+            .collect();
         record
     }
 
@@ -175,7 +230,16 @@ mod tests {
             with(&[("a", 2), ("c", 1)]),
             with(&[("b", 1), ("a", 3)]),
         ]);
-        let labels: Vec<(String, usize)> = series(&run).iter().map(|s| (s.label(), s.points.len())).collect();
-        assert_eq!(labels, [("io.read b=1".to_string(), 3), ("io.read a=1".to_string(), 2)]);
+        let labels: Vec<(String, usize)> = series(&run)
+            .iter()
+            .map(|s| (s.label(), s.points.len()))
+            .collect();
+        assert_eq!(
+            labels,
+            [
+                ("io.read b=1".to_string(), 3),
+                ("io.read a=1".to_string(), 2)
+            ]
+        );
     }
 }

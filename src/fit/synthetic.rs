@@ -12,7 +12,10 @@ pub struct Noise {
 }
 
 impl Noise {
-    pub const NONE: Noise = Noise { seed: 0, share: 0.0 };
+    pub const NONE: Noise = Noise {
+        seed: 0,
+        share: 0.0,
+    };
 }
 
 /// A strategy: its operation, the sizes, and the true cost of each.
@@ -25,8 +28,15 @@ pub fn run(strategies: &[Strategy], blocks: usize, noise: Noise) -> Run {
     for (operation, sizes, cost) in strategies {
         for size in *sizes {
             let params = [("size".to_string(), *size)].into();
-            let outcome = Outcome::Measured(measurement(cost(*size), blocks, noise.share, &mut rng));
-            records.push(Record::new(Case { params, ..Case::native(operation) }, outcome));
+            let outcome =
+                Outcome::Measured(measurement(cost(*size), blocks, noise.share, &mut rng));
+            records.push(Record::new(
+                Case {
+                    params,
+                    ..Case::native(operation)
+                },
+                outcome,
+            ));
         }
     }
     fixtures::run(records)
@@ -39,7 +49,14 @@ fn measurement(cost: f64, blocks: usize, share: f64, rng: &mut ChaCha8Rng) -> Me
     let mut block = |_| {
         let common = draw(share / 2.0);
         let batch = |_| vec![(cost * common * draw(share) * ITERATIONS as f64) as u64];
-        Block { launch: 0, slots: (0..5).map(batch).collect() }
+        Block {
+            launch: 0,
+            slots: (0..5).map(batch).collect(),
+        }
     };
-    Measurement { iterations: ITERATIONS, blocks: (0..blocks).map(&mut block).collect(), ..Measurement::default() }
+    Measurement {
+        iterations: ITERATIONS,
+        blocks: (0..blocks).map(&mut block).collect(),
+        ..Measurement::default()
+    }
 }

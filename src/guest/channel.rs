@@ -34,7 +34,14 @@ impl Channel {
         let said = console.borrow().messages_so_far();
         let (console, ended) = (Rc::clone(console), Cell::new(false));
         let is_planned = greeting.is_none();
-        let mut channel = Channel { console, number, is_planned, said, facts: Facts::default(), ended };
+        let mut channel = Channel {
+            console,
+            number,
+            is_planned,
+            said,
+            facts: Facts::default(),
+            ended,
+        };
         greeting.map_or(Ok(()), |greeting| channel.send(greeting))?;
         channel.facts = parse_ready(&channel.line(timeout)?)?;
         Ok(channel)
@@ -50,10 +57,15 @@ impl Channel {
 
     pub fn line(&self, timeout: Duration) -> Result<String, Failure> {
         let line = self.console.borrow_mut().line(self.number, timeout)?;
-        let Some(how) = line.strip_prefix("ended ") else { return Ok(line) };
+        let Some(how) = line.strip_prefix("ended ") else {
+            return Ok(line);
+        };
         self.ended.set(true);
         let said = self.console.borrow().said_since(self.said);
-        Err(Failure::new(FailureKind::Crashed, format!("the probe ended without an answer ({how}){said}")))
+        Err(Failure::new(
+            FailureKind::Crashed,
+            format!("the probe ended without an answer ({how}){said}"),
+        ))
     }
 
     /// Runs k batches of n iterations. In an emulated machine, their nanoseconds are instructions.
@@ -67,7 +79,11 @@ impl Channel {
     /// What a channel counts that is there for it, and what its probe reported of itself.
     pub(super) fn counted(self, timeout: Duration) -> Result<(Counted, Facts), Failure> {
         let line = self.line(timeout)?;
-        if line.starts_with("counted ") { Ok((counted(&line)?, self.facts.clone())) } else { Err(failure_in(&line)) }
+        if line.starts_with("counted ") {
+            Ok((counted(&line)?, self.facts.clone()))
+        } else {
+            Err(failure_in(&line))
+        }
     }
 
     fn end(&self) -> Result<(), Failure> {
@@ -75,12 +91,17 @@ impl Channel {
             return Ok(());
         }
         for command in ["close", "kill"] {
-            self.console.borrow_mut().send(INIT, &format!("{command} {}", self.number))?;
+            self.console
+                .borrow_mut()
+                .send(INIT, &format!("{command} {}", self.number))?;
             if self.has_ended() {
                 return Ok(());
             }
         }
-        Err(Failure::new(FailureKind::Timeout, "the guest did not end a process that it was told to kill"))
+        Err(Failure::new(
+            FailureKind::Timeout,
+            "the guest did not end a process that it was told to kill",
+        ))
     }
 
     fn has_ended(&self) -> bool {

@@ -28,12 +28,21 @@ pub(super) struct Console {
 impl Console {
     pub fn new(child: Child, secret: &str) -> Console {
         let (beginning, lines, messages) = (format!("@{secret}"), BTreeMap::new(), VecDeque::new());
-        Console { child, beginning, lines, messages, messages_so_far: 0, ended: None }
+        Console {
+            child,
+            beginning,
+            lines,
+            messages,
+            messages_so_far: 0,
+            ended: None,
+        }
     }
 
     pub fn send(&mut self, channel: u32, text: &str) -> Result<(), Failure> {
         self.check()?;
-        self.child.send(&format!("{}{channel} {text}", self.beginning)).map_err(|failure| self.explained(failure))
+        self.child
+            .send(&format!("{}{channel} {text}", self.beginning))
+            .map_err(|failure| self.explained(failure))
     }
 
     pub fn line(&mut self, channel: u32, timeout: Duration) -> Result<String, Failure> {
@@ -45,7 +54,9 @@ impl Console {
             self.check()?;
             match self.child.line(deadline) {
                 Ok(line) => self.sort(line),
-                Err(failure) if failure.kind == FailureKind::Timeout => return Err(self.silent(timeout)),
+                Err(failure) if failure.kind == FailureKind::Timeout => {
+                    return Err(self.silent(timeout));
+                }
                 Err(failure) => return Err(self.explained(failure)),
             }
         }
@@ -71,7 +82,10 @@ impl Console {
         let line = line.trim_end_matches('\r');
         let (message, answer) = told_apart(line, &self.beginning);
         if let Some((channel, text)) = answer {
-            self.lines.entry(channel).or_default().push_back(text.to_string());
+            self.lines
+                .entry(channel)
+                .or_default()
+                .push_back(text.to_string());
         }
         if !message.trim().is_empty() {
             self.messages.push_back(message.trim().to_string());
@@ -84,7 +98,10 @@ impl Console {
 
     fn silent(&self, timeout: Duration) -> Failure {
         let waited = timeout.as_secs_f64();
-        let text = format!("the guest did not answer within {waited:.0} s (--timeout allows more){}", self.said());
+        let text = format!(
+            "the guest did not answer within {waited:.0} s (--timeout allows more){}",
+            self.said()
+        );
         Failure::new(FailureKind::Timeout, text)
     }
 
@@ -107,18 +124,33 @@ impl Console {
     pub fn said_since(&self, so_far: u64) -> String {
         let new = usize::try_from(self.messages_so_far - so_far).unwrap_or(SHOWN);
         let said = self.last(new.min(SHOWN));
-        if said.is_empty() { said } else { format!("; the console says: {said}") }
+        if said.is_empty() {
+            said
+        } else {
+            format!("; the console says: {said}")
+        }
     }
 
     fn last(&self, lines: usize) -> String {
-        let last = self.messages.iter().skip(self.messages.len().saturating_sub(lines)).map(String::as_str);
+        let last = self
+            .messages
+            .iter()
+            .skip(self.messages.len().saturating_sub(lines))
+            .map(String::as_str);
         last.collect::<Vec<_>>().join(" | ")
     }
 
     fn said(&self) -> String {
-        let panic = self.messages.iter().find(|line| line.contains("Kernel panic"));
+        let panic = self
+            .messages
+            .iter()
+            .find(|line| line.contains("Kernel panic"));
         let said = panic.cloned().unwrap_or_else(|| self.last(SHOWN));
-        if said.is_empty() { format!("; {EMPTY}") } else { format!("; its console says: {said}") }
+        if said.is_empty() {
+            format!("; {EMPTY}")
+        } else {
+            format!("; its console says: {said}")
+        }
     }
 }
 
@@ -139,10 +171,23 @@ mod tests {
     #[test]
     fn lines_of_channels_begin_with_the_secret_and_their_number() {
         let told = |line: &'static str| told_apart(line, "@5ec7e7.");
-        assert_eq!(told("@5ec7e7.12 ready pid=3"), ("", Some((12, "ready pid=3"))));
+        assert_eq!(
+            told("@5ec7e7.12 ready pid=3"),
+            ("", Some((12, "ready pid=3")))
+        );
         assert_eq!(told("@5ec7e7.0 : "), ("", Some((0, ": "))));
-        assert_eq!(told("printed@5ec7e7.1 ran 0 7"), ("printed", Some((1, "ran 0 7"))));
-        for line in ["", "@", "@5ec7e7.1", "@5ec7e7.x y", "@1 ran 0 777", "[    0.1] @1 x"] {
+        assert_eq!(
+            told("printed@5ec7e7.1 ran 0 7"),
+            ("printed", Some((1, "ran 0 7")))
+        );
+        for line in [
+            "",
+            "@",
+            "@5ec7e7.1",
+            "@5ec7e7.x y",
+            "@1 ran 0 777",
+            "[    0.1] @1 x",
+        ] {
             assert_eq!(told(line), (line, None), "{line}");
         }
     }

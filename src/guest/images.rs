@@ -68,7 +68,9 @@ pub fn find(wanted: &str, architecture: &str) -> Result<Image> {
 impl Images {
     pub fn open() -> Result<Images> {
         let state = state_directory();
-        let state = state.context("no private directory for kernel images: set XDG_STATE_HOME to one of yours")?;
+        let state = state.context(
+            "no private directory for kernel images: set XDG_STATE_HOME to one of yours",
+        )?;
         Images::at(state.join("kernels"))
     }
 
@@ -80,14 +82,21 @@ impl Images {
 
     /// The complete images, the newest release first.
     pub fn all(&self) -> Vec<Image> {
-        let mut all: Vec<_> = self.names().iter().filter_map(|name| self.image(name)).collect();
+        let mut all: Vec<_> = self
+            .names()
+            .iter()
+            .filter_map(|name| self.image(name))
+            .collect();
         all.sort_by(|a, b| newest_first(&a.facts.release, &b.facts.release));
         all
     }
 
     /// Releases whose directory is not a complete image.
     pub fn damaged(&self) -> Vec<String> {
-        self.names().into_iter().filter(|name| self.image(name).is_none()).collect()
+        self.names()
+            .into_iter()
+            .filter(|name| self.image(name).is_none())
+            .collect()
     }
 
     fn names(&self) -> Vec<String> {
@@ -98,21 +107,26 @@ impl Images {
 
     fn image(&self, release: &str) -> Option<Image> {
         let directory = self.root.join(release);
-        let facts: Facts = serde_json::from_slice(&open::bytes(&directory.join(FACTS), MOST_FACTS).ok()?).ok()?;
+        let facts: Facts =
+            serde_json::from_slice(&open::bytes(&directory.join(FACTS), MOST_FACTS).ok()?).ok()?;
         let path = directory.join(KERNEL);
         let whole = facts.release == release
-            && fs::symlink_metadata(&path).is_ok_and(|found| found.is_file() && found.len() == facts.bytes);
+            && fs::symlink_metadata(&path)
+                .is_ok_and(|found| found.is_file() && found.len() == facts.bytes);
         whole.then_some(Image { path, facts })
     }
 
     /// The image of `release`, if it is complete and what was fetched.
     fn unchanged(&self, release: &str) -> Option<Image> {
         let image = self.image(release)?;
-        digest(&image.path).is_ok_and(|digest| digest == image.facts.sha256).then_some(image)
+        digest(&image.path)
+            .is_ok_and(|digest| digest == image.facts.sha256)
+            .then_some(image)
     }
 
     fn find(&self, wanted: &str, architecture: &str) -> Result<Image> {
-        let is_wanted = |facts: &Facts| facts.architecture == architecture && is_meant(wanted, &facts.release);
+        let is_wanted =
+            |facts: &Facts| facts.architecture == architecture && is_meant(wanted, &facts.release);
         let mut meant = self.all();
         meant.retain(|image| is_wanted(&image.facts));
         let exact = meant.iter().position(|image| image.facts.release == wanted);
@@ -120,19 +134,32 @@ impl Images {
         let meant = meant.with_context(|| self.not_fetched(wanted, architecture))?;
         let changed = || {
             let (path, release) = (meant.path.display(), &meant.facts.release);
-            format!("{path} was changed after it was fetched: get it again with 'syscost kernel fetch {release}'")
+            format!(
+                "{path} was changed after it was fetched: get it again with 'syscost kernel fetch {release}'"
+            )
         };
         self.unchanged(&meant.facts.release).with_context(changed)
     }
 
     fn not_fetched(&self, wanted: &str, architecture: &str) -> String {
-        let all: Vec<String> = self.all().into_iter().map(|image| image.facts.release).collect();
-        let fetched = if all.is_empty() { String::new() } else { format!(" (fetched: {})", all.join(", ")) };
+        let all: Vec<String> = self
+            .all()
+            .into_iter()
+            .map(|image| image.facts.release)
+            .collect();
+        let fetched = if all.is_empty() {
+            String::new()
+        } else {
+            format!(" (fetched: {})", all.join(", "))
+        };
         if !wanted.starts_with(|first: char| first.is_ascii_digit()) {
             return format!("'{wanted}' is not a kernel version, such as 6.1{fetched}");
         }
-        let other = Architecture::find(architecture).filter(|_| architecture != std::env::consts::ARCH);
-        let arch = other.map(|other| format!(" --arch {}", other.debian)).unwrap_or_default();
+        let other =
+            Architecture::find(architecture).filter(|_| architecture != std::env::consts::ARCH);
+        let arch = other
+            .map(|other| format!(" --arch {}", other.debian))
+            .unwrap_or_default();
         format!(
             "no kernel image '{wanted}' for {architecture} was fetched{fetched}: \
              get one with 'syscost kernel fetch {wanted}{arch}'"
@@ -143,16 +170,25 @@ impl Images {
     /// already stays.
     pub fn keep(&self, file: &Path, facts: Facts) -> Result<Image> {
         ensure!(
-            !facts.release.is_empty() && !facts.release.starts_with('.') && !facts.release.contains('/'),
+            !facts.release.is_empty()
+                && !facts.release.starts_with('.')
+                && !facts.release.contains('/'),
             "no release"
         );
         let architecture = image_architecture(file)?;
-        ensure!(architecture == facts.architecture, "the kernel is for {architecture}");
+        ensure!(
+            architecture == facts.architecture,
+            "the kernel is for {architecture}"
+        );
         let (fresh, _lock) = self.begin()?;
         let bytes = fs::copy(file, fresh.path().join(KERNEL)).context("cannot copy the kernel")?;
         File::open(fresh.path().join(KERNEL))?.sync_all()?;
         let sha256 = digest(&fresh.path().join(KERNEL))?;
-        let facts = Facts { bytes, sha256, ..facts };
+        let facts = Facts {
+            bytes,
+            sha256,
+            ..facts
+        };
         fs::write(fresh.path().join(FACTS), serde_json::to_vec_pretty(&facts)?)?;
         let target = self.root.join(&facts.release);
         if self.unchanged(&facts.release).is_none() {
@@ -162,7 +198,9 @@ impl Images {
         let renamed = fs::rename(fresh.path(), &target);
         match self.unchanged(&facts.release) {
             Some(image) => Ok(image),
-            None => renamed.map_err(Into::into).and_then(|()| bail!("it was changed")),
+            None => renamed
+                .map_err(Into::into)
+                .and_then(|()| bail!("it was changed")),
         }
         .with_context(|| format!("cannot keep {}", target.display()))
     }
@@ -177,7 +215,9 @@ impl Images {
         let (aside, _lock) = self.begin()?;
         let moved = fs::rename(&path, aside.path().join(KERNEL));
         moved.with_context(|| format!("cannot remove {}", path.display()))?;
-        aside.close().with_context(|| format!("cannot remove {}", path.display()))?;
+        aside
+            .close()
+            .with_context(|| format!("cannot remove {}", path.display()))?;
         Ok(true)
     }
 
@@ -200,7 +240,11 @@ mod tests {
     }
 
     fn facts(release: &str, architecture: &str) -> Facts {
-        Facts { release: release.into(), architecture: architecture.into(), ..Facts::default() }
+        Facts {
+            release: release.into(),
+            architecture: architecture.into(),
+            ..Facts::default()
+        }
     }
 
     fn keep(images: &Images, release: &str, architecture: &str) -> Result<Image> {
@@ -216,7 +260,12 @@ mod tests {
     #[test]
     fn a_version_means_the_newest_release_that_was_fetched() {
         let (_keep, images) = images();
-        for release in ["6.1.0-9-cloud-amd64", "6.1.0-54-cloud-amd64", "6.12.95+deb12-amd64", "6.19+deb14-amd64"] {
+        for release in [
+            "6.1.0-9-cloud-amd64",
+            "6.1.0-54-cloud-amd64",
+            "6.12.95+deb12-amd64",
+            "6.19+deb14-amd64",
+        ] {
             keep(&images, release, "x86_64").unwrap();
         }
         keep(&images, "6.1.0-60-cloud-arm64", "aarch64").unwrap();
@@ -226,16 +275,37 @@ mod tests {
         assert_eq!(release(&images, "6.1.0-54-amd64"), "6.1.0-54-amd64");
         assert_eq!(release(&images, "6.1.0-9"), "6.1.0-9-cloud-amd64");
         assert_eq!(release(&images, "6.19"), "6.19+deb14-amd64");
-        assert_eq!(images.find("6.1", "aarch64").unwrap().facts.release, "6.1.0-60-cloud-arm64");
-        let error = |wanted: &str, architecture: &str| images.find(wanted, architecture).unwrap_err().to_string();
+        assert_eq!(
+            images.find("6.1", "aarch64").unwrap().facts.release,
+            "6.1.0-60-cloud-arm64"
+        );
+        let error = |wanted: &str, architecture: &str| {
+            images.find(wanted, architecture).unwrap_err().to_string()
+        };
         let own = error("5.10", std::env::consts::ARCH);
-        let begins = format!("no kernel image '5.10' for {} was fetched (fetched: 6.19", std::env::consts::ARCH);
-        assert!(own.starts_with(&begins) && own.ends_with("get one with 'syscost kernel fetch 5.10'"), "{own}");
+        let begins = format!(
+            "no kernel image '5.10' for {} was fetched (fetched: 6.19",
+            std::env::consts::ARCH
+        );
+        assert!(
+            own.starts_with(&begins) && own.ends_with("get one with 'syscost kernel fetch 5.10'"),
+            "{own}"
+        );
         let none = error("next", "x86_64");
-        assert!(none.starts_with("'next' is not a kernel version, such as 6.1 (fetched: 6.19"), "{none}");
-        let (other, name) = if cfg!(target_arch = "aarch64") { ("x86_64", "amd64") } else { ("aarch64", "arm64") };
+        assert!(
+            none.starts_with("'next' is not a kernel version, such as 6.1 (fetched: 6.19"),
+            "{none}"
+        );
+        let (other, name) = if cfg!(target_arch = "aarch64") {
+            ("x86_64", "amd64")
+        } else {
+            ("aarch64", "arm64")
+        };
         let other = error("5.10", other);
-        assert!(other.ends_with(&format!("'syscost kernel fetch 5.10 --arch {name}'")), "{other}");
+        assert!(
+            other.ends_with(&format!("'syscost kernel fetch 5.10 --arch {name}'")),
+            "{other}"
+        );
     }
 
     #[test]
@@ -253,7 +323,10 @@ mod tests {
             let image = keep(&images, "6.1-amd64", "x86_64").unwrap();
             damage(image.path.parent().unwrap());
             assert!(images.find("6.1", "x86_64").is_err());
-            assert_eq!((images.all().len(), images.damaged()), (0, vec!["6.1-amd64".to_string()]));
+            assert_eq!(
+                (images.all().len(), images.damaged()),
+                (0, vec!["6.1-amd64".to_string()])
+            );
             assert_eq!(keep(&images, "6.1-amd64", "x86_64").unwrap(), image);
             assert_eq!((images.all().len(), images.damaged().len()), (1, 0));
         }
@@ -272,8 +345,7 @@ mod tests {
         *changed.last_mut().unwrap() ^= 1;
         fs::write(&image.path, changed).unwrap();
         let error = images.find("6.1", "x86_64").unwrap_err().to_string();
-        let said =
-            "/6.1-amd64/vmlinuz was changed after it was fetched: get it again with 'syscost kernel fetch 6.1-amd64'";
+        let said = "/6.1-amd64/vmlinuz was changed after it was fetched: get it again with 'syscost kernel fetch 6.1-amd64'";
         assert!(error.ends_with(said), "{error}");
         assert_eq!(keep(&images, "6.1-amd64", "x86_64").unwrap(), image);
         assert_eq!(images.find("6.1", "x86_64").unwrap(), image);
@@ -284,10 +356,19 @@ mod tests {
         let (_keep, images) = images();
         let file = images.root.join(".kernel");
         fs::write(&file, "#!/bin/sh\n").unwrap();
-        let error = images.keep(&file, facts("6.1", "x86_64")).unwrap_err().to_string();
-        assert!(error.ends_with(".kernel is not a kernel image (bzImage, or Image for arm64)"), "{error}");
+        let error = images
+            .keep(&file, facts("6.1", "x86_64"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.ends_with(".kernel is not a kernel image (bzImage, or Image for arm64)"),
+            "{error}"
+        );
         fs::write(&file, least_image("aarch64")).unwrap();
-        let error = images.keep(&file, facts("6.1", "x86_64")).unwrap_err().to_string();
+        let error = images
+            .keep(&file, facts("6.1", "x86_64"))
+            .unwrap_err()
+            .to_string();
         assert_eq!(error, "the kernel is for aarch64");
         assert!(images.keep(&file, facts("../6.1", "aarch64")).is_err());
         assert!(images.names().is_empty());

@@ -21,12 +21,19 @@ pub struct Facts {
     pub modified_s: u32,
 }
 
-const PROGRAM: Facts = Facts { mode: 0o755, owner: (0, 0), modified_s: 0 };
+const PROGRAM: Facts = Facts {
+    mode: 0o755,
+    owner: (0, 0),
+    modified_s: 0,
+};
 
 /// Files that programs look for in any system.
 const FILES: [(&str, &str); 2] = [
     ("etc/hosts", "127.0.0.1 localhost\n"),
-    ("etc/passwd", "root:x:0:0:root:/:/init\nnobody:x:65534:65534:nobody:/:/init\n"),
+    (
+        "etc/passwd",
+        "root:x:0:0:root:/:/init\nnobody:x:65534:65534:nobody:/:/init\n",
+    ),
 ];
 
 /// An archive with what a kernel needs to start `/init`: directories to mount on, the console, which
@@ -46,13 +53,32 @@ struct Header<'a> {
 
 impl<W: Write> Initramfs<W> {
     pub fn new(out: W) -> Result<Initramfs<W>> {
-        let mut new = Initramfs { out, written: 0, entries: 0 };
+        let mut new = Initramfs {
+            out,
+            written: 0,
+            entries: 0,
+        };
         for directory in ["dev", "etc", "proc", "sys", "tmp", "run"] {
             new.directory(Path::new(directory), PROGRAM)?;
         }
-        new.add(&Header { name: b"dev/console", mode: CONSOLE, facts: Facts::default(), device: (5, 1) }, &[])?;
+        new.add(
+            &Header {
+                name: b"dev/console",
+                mode: CONSOLE,
+                facts: Facts::default(),
+                device: (5, 1),
+            },
+            &[],
+        )?;
         for (path, contents) in FILES {
-            new.file(Path::new(path), Facts { mode: 0o644, ..PROGRAM }, contents.as_bytes())?;
+            new.file(
+                Path::new(path),
+                Facts {
+                    mode: 0o644,
+                    ..PROGRAM
+                },
+                contents.as_bytes(),
+            )?;
         }
         Ok(new)
     }
@@ -71,29 +97,76 @@ impl<W: Write> Initramfs<W> {
     }
 
     pub fn link(&mut self, path: &Path, facts: Facts, target: &OsStr) -> Result<()> {
-        self.plain(path, LINK, Facts { mode: 0o777, ..facts }, target.as_bytes())
+        self.plain(
+            path,
+            LINK,
+            Facts {
+                mode: 0o777,
+                ..facts
+            },
+            target.as_bytes(),
+        )
     }
 
     pub fn finish(mut self) -> Result<W> {
-        self.add(&Header { name: b"TRAILER!!!", mode: 0, facts: Facts::default(), device: (0, 0) }, &[])?;
+        self.add(
+            &Header {
+                name: b"TRAILER!!!",
+                mode: 0,
+                facts: Facts::default(),
+                device: (0, 0),
+            },
+            &[],
+        )?;
         self.out.flush()?;
         Ok(self.out)
     }
 
     fn plain(&mut self, path: &Path, kind: u32, facts: Facts, contents: &[u8]) -> Result<()> {
         let name = path.as_os_str().as_bytes();
-        self.add(&Header { name, mode: kind | facts.mode, facts, device: (0, 0) }, contents)
+        self.add(
+            &Header {
+                name,
+                mode: kind | facts.mode,
+                facts,
+                device: (0, 0),
+            },
+            contents,
+        )
     }
 
     /// Magic, 13 numbers of 8 hexadecimal digits, the name with a zero byte, the contents; both padded to 4 bytes.
     fn add(&mut self, header: &Header, contents: &[u8]) -> Result<()> {
         self.entries += 1;
-        let Header { name, mode, facts: Facts { owner: (user, group), modified_s, .. }, device } = *header;
+        let Header {
+            name,
+            mode,
+            facts:
+                Facts {
+                    owner: (user, group),
+                    modified_s,
+                    ..
+                },
+            device,
+        } = *header;
         let (links, check) = (1, 0);
         let (size, name_size) = (contents.len() as u32, name.len() as u32 + 1);
-        let numbers =
-            [self.entries, mode, user, group, links, modified_s, size, 0, 0, device.0, device.1, name_size, check]
-                .map(|n| format!("{n:08X}"));
+        let numbers = [
+            self.entries,
+            mode,
+            user,
+            group,
+            links,
+            modified_s,
+            size,
+            0,
+            0,
+            device.0,
+            device.1,
+            name_size,
+            check,
+        ]
+        .map(|n| format!("{n:08X}"));
         self.put(format!("070701{}", numbers.concat()).as_bytes())?;
         self.put(name)?;
         self.put(&[0])?;
@@ -128,7 +201,12 @@ mod tests {
         assert_eq!(starts.len(), 11);
         assert!(starts.iter().all(|at| at % 4 == 0));
         let init = &text[starts[9]..starts[10]];
-        assert!(init.starts_with("0707010000000A000081ED000000000000000000000001000000000000000500000000"), "{init}");
+        assert!(
+            init.starts_with(
+                "0707010000000A000081ED000000000000000000000001000000000000000500000000"
+            ),
+            "{init}"
+        );
         assert!(init.ends_with("init\0\x0012345\0\0\0"), "{init:?}");
         assert!(text[starts[10]..].contains("TRAILER!!!\0"));
     }
@@ -136,13 +214,25 @@ mod tests {
     #[test]
     fn files_keep_their_owners_and_times() {
         let mut archive = Initramfs::new(Vec::new()).unwrap();
-        let facts = Facts { mode: 0o640, owner: (1000, 10), modified_s: 0x6000_0000 };
-        archive.link(Path::new("way"), facts, OsStr::new("to/it")).unwrap();
+        let facts = Facts {
+            mode: 0o640,
+            owner: (1000, 10),
+            modified_s: 0x6000_0000,
+        };
+        archive
+            .link(Path::new("way"), facts, OsStr::new("to/it"))
+            .unwrap();
         archive.file(Path::new("file"), facts, b"x").unwrap();
         let bytes = archive.finish().unwrap();
         let text = String::from_utf8_lossy(&bytes);
-        assert!(text.contains("0000A1FF000003E80000000A000000016000000000000005"), "{text}");
+        assert!(
+            text.contains("0000A1FF000003E80000000A000000016000000000000005"),
+            "{text}"
+        );
         assert!(text.contains("way\0\0\0to/it\0"), "{text:?}");
-        assert!(text.contains("000081A0000003E80000000A000000016000000000000001"), "{text}");
+        assert!(
+            text.contains("000081A0000003E80000000A000000016000000000000001"),
+            "{text}"
+        );
     }
 }

@@ -86,8 +86,9 @@ impl Guest {
         let probe = workers.probe_of(name)?;
         let secret = format!("{:016x}.", rand::random::<u64>());
         let command = command(workers, &environment, (&probe, &secret), options);
-        let command =
-            command.map_err(|error| Failure::new(FailureKind::Start, format!("environment {name}: {error:#}")))?;
+        let command = command.map_err(|error| {
+            Failure::new(FailureKind::Start, format!("environment {name}: {error:#}"))
+        })?;
         let start = |_: &Path| {
             let mut start = Command::new(&command[0]);
             start.args(&command[1..]);
@@ -103,7 +104,14 @@ impl Guest {
         let console = Rc::new(RefCell::new(console));
         let directory = workers.directory().to_string_lossy().into_owned();
         let channels = Cell::new(options.plan.len() as u32);
-        Ok(Guest { console, release, command, directory, channels, timeout: workers.timeout })
+        Ok(Guest {
+            console,
+            release,
+            command,
+            directory,
+            channels,
+            timeout: workers.timeout,
+        })
     }
 
     pub fn release(&self) -> &str {
@@ -112,7 +120,10 @@ impl Guest {
 
     /// The command that started it, word by word, with `{run}` for the run's directory.
     pub fn command(&self) -> Vec<String> {
-        self.command.iter().map(|word| word.to_string_lossy().replace(&self.directory, "{run}")).collect()
+        self.command
+            .iter()
+            .map(|word| word.to_string_lossy().replace(&self.directory, "{run}"))
+            .collect()
     }
 
     /// The program that emulates it, as it names itself with its version; `None` if unknown.
@@ -122,7 +133,11 @@ impl Guest {
         let version = said.lines().next()?.trim();
         // User-mode Linux tells its version alone.
         let named = !version.starts_with(|first: char| first.is_ascii_digit());
-        Some(if named { version.to_string() } else { format!("{} {version}", self.command[0].display()) })
+        Some(if named {
+            version.to_string()
+        } else {
+            format!("{} {version}", self.command[0].display())
+        })
     }
 
     pub fn is_alive(&self) -> bool {
@@ -132,7 +147,12 @@ impl Guest {
     /// A new process with this first line, e.g. `op file.lstat depth=4`, which is ready.
     pub fn channel(&self, greeting: &str) -> Result<Channel, Failure> {
         self.channels.set(self.channels.get() % (CHANNELS - 1) + 1);
-        Channel::open(&self.console, self.channels.get(), Some(greeting), self.timeout)
+        Channel::open(
+            &self.console,
+            self.channels.get(),
+            Some(greeting),
+            self.timeout,
+        )
     }
 
     /// What was counted of a case of the plan, by its place in it, and what the probe reported of itself. Each can be had once.
@@ -172,7 +192,11 @@ impl Guest {
         let mut functions = Vec::new();
         for some in pages.chunks(MOST_PAGES) {
             let words: String = some.iter().map(|page| format!(" {page:x}")).collect();
-            functions.extend(self.ask(&format!("kallsyms{words}"))?.iter().filter_map(|line| function(line)));
+            functions.extend(
+                self.ask(&format!("kallsyms{words}"))?
+                    .iter()
+                    .filter_map(|line| function(line)),
+            );
         }
         Ok(functions)
     }
@@ -210,8 +234,16 @@ fn command(
     let initramfs = directory.join("initramfs");
     write_archive(&initramfs, init, options)?;
     let kernel = kernel(environment)?;
-    let disk = environment.disk.as_ref().map(|words| disk::make(words, &directory)).transpose()?.unwrap_or_default();
-    let memory = environment.memory_mib.unwrap_or(options.memory_mib).to_string();
+    let disk = environment
+        .disk
+        .as_ref()
+        .map(|words| disk::make(words, &directory))
+        .transpose()?
+        .unwrap_or_default();
+    let memory = environment
+        .memory_mib
+        .unwrap_or(options.memory_mib)
+        .to_string();
     let seed = options.seed.to_string();
     let holes = [
         ("{kernel}", kernel.as_os_str()),
@@ -219,7 +251,10 @@ fn command(
         ("{disk}", disk.as_os_str()),
         ("{memory}", memory.as_ref()),
         ("{seed}", seed.as_ref()),
-        ("{cpu}", environment.cpu.as_deref().unwrap_or_default().as_ref()),
+        (
+            "{cpu}",
+            environment.cpu.as_deref().unwrap_or_default().as_ref(),
+        ),
         ("{append}", environment.append.as_ref()),
         ("{run}", directory.as_os_str()),
     ];
@@ -232,7 +267,9 @@ pub fn kernel(environment: &Environment) -> Result<PathBuf> {
     match (&environment.kernel, &environment.own_kernel) {
         (Some(Kernel::Version(wanted)), _) => Ok(images::find(wanted, machine(environment))?.path),
         (Some(Kernel::File(path)), own) => {
-            let path = path.canonicalize().with_context(|| format!("{}", path.display()))?;
+            let path = path
+                .canonicalize()
+                .with_context(|| format!("{}", path.display()))?;
             check_owner(&path)?;
             if own.is_none() {
                 check(&path, machine(environment))?;
@@ -241,7 +278,10 @@ pub fn kernel(environment: &Environment) -> Result<PathBuf> {
         }
         (None, Some(program)) => Ok(program.into()),
         (None, None) => {
-            bail!("it needs a kernel: {0}-VERSION ('syscost kernel list' shows them) or {0}:FILE", environment.name)
+            bail!(
+                "it needs a kernel: {0}-VERSION ('syscost kernel list' shows them) or {0}:FILE",
+                environment.name
+            )
         }
     }
 }
@@ -250,21 +290,34 @@ pub fn kernel(environment: &Environment) -> Result<PathBuf> {
 fn check_owner(path: &Path) -> Result<()> {
     let facts = open::regular(path).and_then(|file| file.metadata());
     let facts = facts.with_context(|| format!("cannot read {}", path.display()))?;
-    let folder = || path.parent().and_then(|folder| doubt_place(folder, Trust::Group));
+    let folder = || {
+        path.parent()
+            .and_then(|folder| doubt_place(folder, Trust::Group))
+    };
     match doubt(&facts).or_else(folder) {
-        Some(why) => bail!("{}: {why}, and that kernel would run as you: make a copy of your own", path.display()),
+        Some(why) => bail!(
+            "{}: {why}, and that kernel would run as you: make a copy of your own",
+            path.display()
+        ),
         None => Ok(()),
     }
 }
 
 fn check(path: &Path, machine: &str) -> Result<()> {
     let architecture = image_architecture(path)?;
-    ensure!(architecture == machine, "{} is for {architecture}, the emulated machine is {machine}", path.display());
+    ensure!(
+        architecture == machine,
+        "{} is for {architecture}, the emulated machine is {machine}",
+        path.display()
+    );
     Ok(())
 }
 
 fn machine(environment: &Environment) -> &str {
-    environment.machine.as_deref().unwrap_or(std::env::consts::ARCH)
+    environment
+        .machine
+        .as_deref()
+        .unwrap_or(std::env::consts::ARCH)
 }
 
 fn write_archive(path: &Path, (probe, secret): (&Path, &str), options: &Options) -> Result<()> {
@@ -281,10 +334,22 @@ fn write_archive(path: &Path, (probe, secret): (&Path, &str), options: &Options)
             archive.program(name, &program).with_context(cannot)?;
         }
     }
-    archive.file(Path::new(SECRET), initramfs::Facts::default(), secret.as_bytes()).with_context(cannot)?;
+    archive
+        .file(
+            Path::new(SECRET),
+            initramfs::Facts::default(),
+            secret.as_bytes(),
+        )
+        .with_context(cannot)?;
     if !options.plan.is_empty() {
         let lines: String = options.plan.iter().map(|case| case.line() + "\n").collect();
-        archive.file(Path::new(PLAN), initramfs::Facts::default(), lines.as_bytes()).with_context(cannot)?;
+        archive
+            .file(
+                Path::new(PLAN),
+                initramfs::Facts::default(),
+                lines.as_bytes(),
+            )
+            .with_context(cannot)?;
     }
     if let Some(command) = &options.command {
         command.write(&mut archive)?;

@@ -31,10 +31,15 @@ impl Monitor {
     }
 
     pub fn connect(path: &Path, timeout: Duration) -> Result<Monitor, Failure> {
-        let stream = UnixStream::connect(path).map_err(|error| failed(&format!("cannot connect to it: {error}")))?;
-        let limits = stream.set_read_timeout(Some(timeout)).and_then(|()| stream.set_write_timeout(Some(timeout)));
+        let stream = UnixStream::connect(path)
+            .map_err(|error| failed(&format!("cannot connect to it: {error}")))?;
+        let limits = stream
+            .set_read_timeout(Some(timeout))
+            .and_then(|()| stream.set_write_timeout(Some(timeout)));
         limits.map_err(|error| failed(&error.to_string()))?;
-        let mut monitor = Monitor { stream: BufReader::new(stream) };
+        let mut monitor = Monitor {
+            stream: BufReader::new(stream),
+        };
         if monitor.read()?.get("QMP").is_none() {
             return Err(failed("it does not greet as QMP does"));
         }
@@ -44,14 +49,19 @@ impl Monitor {
 
     pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, Failure> {
         let request = json!({"execute": command, "arguments": arguments});
-        let written = self.stream.get_mut().write_all(format!("{request}\n").as_bytes());
+        let written = self
+            .stream
+            .get_mut()
+            .write_all(format!("{request}\n").as_bytes());
         written.map_err(|error| failed(&format!("{command}: {error}")))?;
         for _ in 0..MOST_EVENTS {
             if let Some(answer) = answer(self.read()?) {
                 return answer.map_err(|error| failed(&format!("{command}: {error}")));
             }
         }
-        Err(failed(&format!("{command}: no answer among {MOST_EVENTS} events")))
+        Err(failed(&format!(
+            "{command}: no answer among {MOST_EVENTS} events"
+        )))
     }
 
     /// Executes a command of the monitor for people, and returns what it prints.
@@ -66,7 +76,11 @@ impl Monitor {
     /// As `human`, for a command that prints nothing.
     pub fn order(&mut self, line: &str) -> Result<(), Failure> {
         let printed = self.human(line)?;
-        if printed.is_empty() { Ok(()) } else { Err(failed(&format!("{line}: {printed}"))) }
+        if printed.is_empty() {
+            Ok(())
+        } else {
+            Err(failed(&format!("{line}: {printed}")))
+        }
     }
 
     fn read(&mut self) -> Result<Value, Failure> {
@@ -74,7 +88,8 @@ impl Monitor {
         let read = (&mut self.stream).take(MOST_OF_LINE).read_line(&mut line);
         match read {
             Ok(0) => Err(failed("it has ended")),
-            Ok(_) => serde_json::from_str(&line).map_err(|error| failed(&format!("it answered no JSON: {error}"))),
+            Ok(_) => serde_json::from_str(&line)
+                .map_err(|error| failed(&format!("it answered no JSON: {error}"))),
             Err(error) => Err(failed(&format!("no answer: {error}"))),
         }
     }
@@ -83,7 +98,10 @@ impl Monitor {
 /// The result or the error of a command; `None` for an event.
 fn answer(mut message: Value) -> Option<Result<Value, String>> {
     if let Some(error) = message.get("error") {
-        return Some(Err(error["desc"].as_str().unwrap_or("an error without a description").to_string()));
+        return Some(Err(error["desc"]
+            .as_str()
+            .unwrap_or("an error without a description")
+            .to_string()));
     }
     message.get_mut("return").map(|value| Ok(value.take()))
 }
@@ -101,11 +119,17 @@ mod tests {
         assert_eq!(answer(json!({"event": "STOP", "data": {}})), None);
         assert_eq!(answer(json!({"return": "x"})), Some(Ok(json!("x"))));
         let error = json!({"error": {"class": "CommandNotFound", "desc": "The command x has not been found"}});
-        assert_eq!(answer(error), Some(Err("The command x has not been found".into())));
+        assert_eq!(
+            answer(error),
+            Some(Err("The command x has not been found".into()))
+        );
     }
 
     #[test]
     fn a_comma_in_the_path_does_not_end_the_option() {
-        assert_eq!(Monitor::arguments(Path::new("/t/a,b"))[1], "unix:/t/a,,b,server=on,wait=off");
+        assert_eq!(
+            Monitor::arguments(Path::new("/t/a,b"))[1],
+            "unix:/t/a,,b,server=on,wait=off"
+        );
     }
 }

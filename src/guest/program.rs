@@ -51,7 +51,11 @@ pub enum Contents {
 
 /// Where all of it lies in the guest (`probe/program.c`).
 const HOME: &str = "program";
-const PLAIN: Facts = Facts { mode: 0o755, owner: (0, 0), modified_s: 0 };
+const PLAIN: Facts = Facts {
+    mode: 0o755,
+    owner: (0, 0),
+    modified_s: 0,
+};
 
 impl CommandFiles {
     pub(super) fn write<W: Write>(&self, archive: &mut Initramfs<W>) -> Result<()> {
@@ -66,9 +70,21 @@ impl CommandFiles {
             file.write(archive, &home.join("root").join(relative))?;
             if file.changed {
                 let is_there = file.contents != Contents::Absent;
-                let number = if is_there { number.to_string() } else { "-".to_string() };
+                let number = if is_there {
+                    number.to_string()
+                } else {
+                    "-".to_string()
+                };
                 file.write(archive, &home.join("kept").join(&number))?;
-                changed.extend([number.as_bytes(), &[0], file.path.as_os_str().as_bytes(), &[0]].concat());
+                changed.extend(
+                    [
+                        number.as_bytes(),
+                        &[0],
+                        file.path.as_os_str().as_bytes(),
+                        &[0],
+                    ]
+                    .concat(),
+                );
             }
         }
         archive.file(&home.join("changed"), PLAIN, &changed)?;
@@ -77,13 +93,24 @@ impl CommandFiles {
 
     /// Strings that end with a zero byte each.
     fn command(&self) -> Vec<u8> {
-        let paths = [&self.directory, &self.program].map(|path| path.as_os_str().as_bytes().to_vec());
-        let first =
-            [self.user.to_string(), self.group.to_string(), format!("{:o}", self.umask)].map(String::into_bytes);
+        let paths =
+            [&self.directory, &self.program].map(|path| path.as_os_str().as_bytes().to_vec());
+        let first = [
+            self.user.to_string(),
+            self.group.to_string(),
+            format!("{:o}", self.umask),
+        ]
+        .map(String::into_bytes);
         let number = self.arguments.len().to_string().into_bytes();
-        let words = self.arguments.iter().chain(&self.environment).map(|word| word.to_bytes().to_vec());
+        let words = self
+            .arguments
+            .iter()
+            .chain(&self.environment)
+            .map(|word| word.to_bytes().to_vec());
         let strings = first.into_iter().chain(paths).chain([number]).chain(words);
-        strings.flat_map(|string| [string, vec![0]].concat()).collect()
+        strings
+            .flat_map(|string| [string, vec![0]].concat())
+            .collect()
     }
 }
 
@@ -103,7 +130,12 @@ impl CommandFile {
     fn read(&self, path: &Path) -> Result<Vec<u8>> {
         match open::contents(path) {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Vec::new()),
-            read => read.with_context(|| format!("the command needs {}, and it cannot be read", self.path.display())),
+            read => read.with_context(|| {
+                format!(
+                    "the command needs {}, and it cannot be read",
+                    self.path.display()
+                )
+            }),
         }
     }
 }
@@ -172,11 +204,18 @@ impl Program {
 
 fn ran(rest: &str, said: Vec<String>) -> Option<Ran> {
     let (status, instructions) = rest.split_once(' ')?;
-    Some(Ran { status: status.parse().ok()?, instructions: instructions.parse().ok()?, said })
+    Some(Ran {
+        status: status.parse().ok()?,
+        instructions: instructions.parse().ok()?,
+        said,
+    })
 }
 
 fn unexpected(line: &str) -> Failure {
-    Failure::new(FailureKind::Crashed, format!("the guest answered '{line}', no run of a command"))
+    Failure::new(
+        FailureKind::Crashed,
+        format!("the guest answered '{line}', no run of a command"),
+    )
 }
 
 #[cfg(test)]
@@ -196,21 +235,39 @@ mod tests {
             files: Vec::new(),
         };
         let text = String::from_utf8(files.command()).unwrap();
-        assert_eq!(text, "1000\x0010\x0022\0/home/a b\0/bin/sh\x002\0sh\0\0A=1\0");
+        assert_eq!(
+            text,
+            "1000\x0010\x0022\0/home/a b\0/bin/sh\x002\0sh\0\0A=1\0"
+        );
     }
 
     #[test]
     fn changed_files_are_there_twice() {
-        let file = |path: &str, contents, changed| CommandFile { path: path.into(), facts: PLAIN, contents, changed };
+        let file = |path: &str, contents, changed| CommandFile {
+            path: path.into(),
+            facts: PLAIN,
+            contents,
+            changed,
+        };
         let files = vec![
             file("/a", Contents::Directory, false),
             file("/a/new", Contents::Absent, true),
             file("/a/old", Contents::Empty, true),
         ];
         let mut archive = Initramfs::new(Vec::new()).unwrap();
-        CommandFiles { files, ..CommandFiles::default() }.write(&mut archive).unwrap();
+        CommandFiles {
+            files,
+            ..CommandFiles::default()
+        }
+        .write(&mut archive)
+        .unwrap();
         let text = String::from_utf8_lossy(&archive.finish().unwrap()).into_owned();
-        for expected in ["program/root/a\0", "program/root/a/old\0", "program/kept/2\0", "-\0/a/new\x002\0/a/old\0"] {
+        for expected in [
+            "program/root/a\0",
+            "program/root/a/old\0",
+            "program/kept/2\0",
+            "-\0/a/new\x002\0/a/old\0",
+        ] {
             assert!(text.contains(expected), "{expected:?}");
         }
         assert!(!text.contains("root/a/new"));
@@ -218,7 +275,14 @@ mod tests {
 
     #[test]
     fn answers_are_read() {
-        assert_eq!(ran("3 42", Vec::new()), Some(Ran { status: 3, instructions: 42, said: Vec::new() }));
+        assert_eq!(
+            ran("3 42", Vec::new()),
+            Some(Ran {
+                status: 3,
+                instructions: 42,
+                said: Vec::new()
+            })
+        );
         assert_eq!((ran("3", Vec::new()), ran("x 1", Vec::new())), (None, None));
     }
 }

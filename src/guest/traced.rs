@@ -21,7 +21,10 @@ impl Traced {
         let calls = parse(&channel.line(timeout)?)?;
         // The first call is the program's own: it reads its first line.
         let own_architecture = calls.first().map_or(0, |call| call.architecture);
-        Ok(Traced { channel, own_architecture })
+        Ok(Traced {
+            channel,
+            own_architecture,
+        })
     }
 
     /// The kernel entries of one batch of n iterations, by name, with those that a request makes beside it.
@@ -36,14 +39,25 @@ impl Traced {
 
     /// What the calls of an iteration returned last: those of which a batch of two has more than a batch of one; none if a batch
     /// has room for one only. A note if `REPLY` is one of them.
-    pub fn returned(&self, limit: Option<u64>, timeout: Duration) -> Result<(Returned, Option<String>), Failure> {
-        let [few, many] = [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n, timeout));
+    pub fn returned(
+        &self,
+        limit: Option<u64>,
+        timeout: Duration,
+    ) -> Result<(Returned, Option<String>), Failure> {
+        let [few, many] =
+            [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n, timeout));
         let (few, many) = (named(&few?, self.own_architecture), many?);
         let more = many.iter().map(|call| (self.name(call), call));
         let more = more.filter(|(name, call)| call.times > few.get(name).copied().unwrap_or(0));
         let (replies, more): (Vec<_>, Vec<_>) = more.partition(|(name, _)| name == REPLY);
-        let note = || format!("what {REPLY} returned is not known: the probe in the guest replies with that call too");
-        let known = more.into_iter().filter_map(|(name, call)| Some((name, call.result?)));
+        let note = || {
+            format!(
+                "what {REPLY} returned is not known: the probe in the guest replies with that call too"
+            )
+        };
+        let known = more
+            .into_iter()
+            .filter_map(|(name, call)| Some((name, call.result?)));
         Ok((known.collect(), (!replies.is_empty()).then(note)))
     }
 
@@ -60,7 +74,10 @@ fn named(calls: &[Call], own_architecture: u32) -> Counts {
 /// The entries in a line of them whose first one is the program's own.
 pub(super) fn entries(line: &str) -> Result<Counts, Failure> {
     let calls = parse(line)?;
-    Ok(named(&calls, calls.first().map_or(0, |call| call.architecture)))
+    Ok(named(
+        &calls,
+        calls.first().map_or(0, |call| call.architecture),
+    ))
 }
 
 #[derive(Debug, PartialEq)]
@@ -77,13 +94,27 @@ fn parse(line: &str) -> Result<Vec<Call>, Failure> {
     let call = |word: &str| {
         let (architecture, rest) = word.split_once(':')?;
         let (number, rest) = rest.split_once('=')?;
-        let (times, result) = rest.split_once(':').map_or((rest, None), |(times, result)| (times, Some(result)));
+        let (times, result) = rest
+            .split_once(':')
+            .map_or((rest, None), |(times, result)| (times, Some(result)));
         let architecture = u32::from_str_radix(architecture, 16).ok()?;
         let result = result.map(str::parse).transpose().ok()?;
-        Some(Call { architecture, number: number.parse().ok()?, times: times.parse().ok()?, result })
+        Some(Call {
+            architecture,
+            number: number.parse().ok()?,
+            times: times.parse().ok()?,
+            result,
+        })
     };
-    let calls = line.strip_prefix("entries").and_then(|words| words.split_whitespace().map(call).collect());
-    calls.ok_or_else(|| Failure::new(FailureKind::Crashed, format!("the guest answered '{line}', no kernel entries")))
+    let calls = line
+        .strip_prefix("entries")
+        .and_then(|words| words.split_whitespace().map(call).collect());
+    calls.ok_or_else(|| {
+        Failure::new(
+            FailureKind::Crashed,
+            format!("the guest answered '{line}', no kernel entries"),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -92,11 +123,28 @@ mod tests {
 
     #[test]
     fn calls_are_read_with_their_gates() {
-        let call = |architecture, number, times, result| Call { architecture, number, times, result };
-        let expected = vec![call(0xC000_003E, 39, 8, Some(-2)), call(0x4000_0003, 20, 1, None)];
-        assert_eq!(parse("entries c000003e:39=8:-2 40000003:20=1"), Ok(expected));
+        let call = |architecture, number, times, result| Call {
+            architecture,
+            number,
+            times,
+            result,
+        };
+        let expected = vec![
+            call(0xC000_003E, 39, 8, Some(-2)),
+            call(0x4000_0003, 20, 1, None),
+        ];
+        assert_eq!(
+            parse("entries c000003e:39=8:-2 40000003:20=1"),
+            Ok(expected)
+        );
         assert_eq!(parse("entries"), Ok(Vec::new()));
-        for wrong in ["", "total 1 2 3 4", "entries 39=8", "entries c000003e:39", "entries x:1=1"] {
+        for wrong in [
+            "",
+            "total 1 2 3 4",
+            "entries 39=8",
+            "entries c000003e:39",
+            "entries x:1=1",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

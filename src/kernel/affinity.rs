@@ -25,7 +25,10 @@ impl std::str::FromStr for Wanted {
     fn from_str(text: &str) -> Result<Wanted, String> {
         match text {
             "none" => Ok(Wanted::None),
-            _ => text.parse().map(Wanted::Cpu).map_err(|_| format!("'{text}' is neither a CPU number nor 'none'")),
+            _ => text
+                .parse()
+                .map(Wanted::Cpu)
+                .map_err(|_| format!("'{text}' is neither a CPU number nor 'none'")),
         }
     }
 }
@@ -43,7 +46,11 @@ impl Placement {
         let allowed = match allowed() {
             Err(Errno::ENOSYS) => {
                 let reason = "not pinned: this system cannot pin processes".to_string();
-                return Ok(Placement { measuring: None, driver: Vec::new(), reason });
+                return Ok(Placement {
+                    measuring: None,
+                    driver: Vec::new(),
+                    reason,
+                });
             }
             allowed => allowed?,
         };
@@ -62,12 +69,17 @@ impl Placement {
 
     /// The same on the measuring CPU and those of the driver.
     pub fn on_all_cpus<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.on(&[Vec::from_iter(self.measuring), self.driver.clone()].concat(), work)
+        self.on(
+            &[Vec::from_iter(self.measuring), self.driver.clone()].concat(),
+            work,
+        )
     }
 
     fn on<T>(&self, cpus: &[u32], work: impl FnOnce() -> T) -> T {
         let this = Pid::from_raw(0);
-        let (Some(_), Ok(before)) = (self.measuring, sched_getaffinity(this)) else { return work() };
+        let (Some(_), Ok(before)) = (self.measuring, sched_getaffinity(this)) else {
+            return work();
+        };
         let moved = set(cpus).is_ok();
         let done = work();
         if moved {
@@ -84,7 +96,11 @@ static TAKEN: Mutex<BTreeMap<u32, usize>> = Mutex::new(BTreeMap::new());
 pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
     let taken = || TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     let measuring = allowed().ok().and_then(|cpus| take(&mut taken(), &cpus));
-    let placement = Placement { measuring, driver: Vec::new(), reason: String::new() };
+    let placement = Placement {
+        measuring,
+        driver: Vec::new(),
+        reason: String::new(),
+    };
     let done = placement.on_measuring_cpu(work);
     if let Some(cpu) = measuring {
         taken().entry(cpu).and_modify(|threads| *threads -= 1);
@@ -94,7 +110,9 @@ pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
 
 /// The CPU with the fewest threads, which has one more now.
 fn take(taken: &mut BTreeMap<u32, usize>, cpus: &[u32]) -> Option<u32> {
-    let cpu = *cpus.iter().min_by_key(|cpu| taken.get(cpu).copied().unwrap_or_default())?;
+    let cpu = *cpus
+        .iter()
+        .min_by_key(|cpu| taken.get(cpu).copied().unwrap_or_default())?;
     *taken.entry(cpu).or_default() += 1;
     Some(cpu)
 }
@@ -108,7 +126,9 @@ pub fn gone(sources: &Sources, cpu: u32) -> Option<&'static str> {
     }
     let groups = cgroup::directories(sources, "cpuset");
     let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
-    let taken = groups.iter().any(|group| files.iter().any(|file| lacks(&format!("{group}/{file}"))));
+    let taken = groups
+        .iter()
+        .any(|group| files.iter().any(|file| lacks(&format!("{group}/{file}"))));
     taken.then_some("left the control group's CPUs")
 }
 
@@ -121,24 +141,57 @@ pub fn is_pinned(process: u32, cpu: u32) -> Option<bool> {
 
 /// The last allowed CPU measures (device interrupts mostly go to the first); the driver gets the others, preferably not
 /// those that share a core with it.
-fn decide(wanted: Wanted, allowed: &[u32], siblings: &dyn Fn(u32) -> Vec<u32>) -> Result<Placement> {
+fn decide(
+    wanted: Wanted,
+    allowed: &[u32],
+    siblings: &dyn Fn(u32) -> Vec<u32>,
+) -> Result<Placement> {
     let measuring = match wanted {
         Wanted::None => {
-            return Ok(Placement { measuring: None, driver: Vec::new(), reason: "not pinned, as asked".into() });
+            return Ok(Placement {
+                measuring: None,
+                driver: Vec::new(),
+                reason: "not pinned, as asked".into(),
+            });
         }
         Wanted::Cpu(cpu) if !allowed.contains(&cpu) => {
-            bail!("--cpu {cpu}: this process may run on {allowed:?} only; name one of these, or 'none'")
+            bail!(
+                "--cpu {cpu}: this process may run on {allowed:?} only; name one of these, or 'none'"
+            )
         }
         Wanted::Cpu(cpu) => cpu,
         Wanted::Best => *allowed.last().unwrap_or(&0),
     };
-    let others: Vec<u32> = allowed.iter().copied().filter(|cpu| *cpu != measuring).collect();
+    let others: Vec<u32> = allowed
+        .iter()
+        .copied()
+        .filter(|cpu| *cpu != measuring)
+        .collect();
     let shared = siblings(measuring);
-    let apart: Vec<u32> = others.iter().copied().filter(|cpu| !shared.contains(cpu)).collect();
-    let driver = [apart, others, vec![measuring]].into_iter().find(|cpus| !cpus.is_empty()).unwrap_or_default();
-    let choice = if wanted == Wanted::Best { "the last of those allowed" } else { "as asked" };
-    let shared = if driver == [measuring] { "; the driver must share it" } else { "" };
-    Ok(Placement { measuring: Some(measuring), driver, reason: format!("{choice}{shared}") })
+    let apart: Vec<u32> = others
+        .iter()
+        .copied()
+        .filter(|cpu| !shared.contains(cpu))
+        .collect();
+    let driver = [apart, others, vec![measuring]]
+        .into_iter()
+        .find(|cpus| !cpus.is_empty())
+        .unwrap_or_default();
+    let choice = if wanted == Wanted::Best {
+        "the last of those allowed"
+    } else {
+        "as asked"
+    };
+    let shared = if driver == [measuring] {
+        "; the driver must share it"
+    } else {
+        ""
+    };
+    Ok(Placement {
+        measuring: Some(measuring),
+        driver,
+        reason: format!("{choice}{shared}"),
+    })
 }
 
 fn allowed() -> Result<Vec<u32>, Errno> {
@@ -173,7 +226,10 @@ mod tests {
     #[test]
     fn threads_share_cpus_only_if_there_are_more_of_them() {
         let mut taken = BTreeMap::new();
-        assert_eq!([(); 3].map(|()| take(&mut taken, &[2, 5])), [Some(2), Some(5), Some(2)]);
+        assert_eq!(
+            [(); 3].map(|()| take(&mut taken, &[2, 5])),
+            [Some(2), Some(5), Some(2)]
+        );
         assert_eq!(take(&mut taken, &[]), None);
     }
 
@@ -182,32 +238,59 @@ mod tests {
         let before = allowed().unwrap();
         let within = on_one_cpu(|| allowed().unwrap());
         assert_eq!((within.len(), allowed().unwrap()), (1, before));
-        assert!(TAKEN.lock().unwrap().get(&within[0]).is_some_and(|threads| *threads < 2), "{within:?} is still taken");
+        assert!(
+            TAKEN
+                .lock()
+                .unwrap()
+                .get(&within[0])
+                .is_some_and(|threads| *threads < 2),
+            "{within:?} is still taken"
+        );
     }
 
     #[test]
     fn the_driver_avoids_the_measured_core_if_possible() {
-        assert_eq!(decided(Wanted::Best, &[0, 1, 2, 3], &[2, 3]), (Some(3), vec![0, 1]));
+        assert_eq!(
+            decided(Wanted::Best, &[0, 1, 2, 3], &[2, 3]),
+            (Some(3), vec![0, 1])
+        );
         assert_eq!(decided(Wanted::Best, &[0, 1], &[0, 1]), (Some(1), vec![0]));
         assert_eq!(decided(Wanted::Cpu(0), &[0, 1], &[0]), (Some(0), vec![1]));
         assert_eq!(decided(Wanted::Best, &[5], &[]), (Some(5), vec![5]));
         assert_eq!(decided(Wanted::None, &[0, 1], &[]), (None, vec![]));
-        assert!(decide(Wanted::Cpu(9), &[0, 1], &|_| vec![]).unwrap_err().to_string().contains("--cpu 9"));
+        assert!(
+            decide(Wanted::Cpu(9), &[0, 1], &|_| vec![])
+                .unwrap_err()
+                .to_string()
+                .contains("--cpu 9")
+        );
     }
 
     #[test]
     fn a_cpu_is_gone_when_it_is_offline_or_not_the_groups() {
         let gone = |files: &[(&str, &str)], cpu| super::gone(&tree(files).1, cpu);
         let offline = [("sys/devices/system/cpu/online", "0,2-3\n")];
-        assert_eq!((gone(&offline, 1), gone(&offline, 2)), (Some("went offline"), None));
+        assert_eq!(
+            (gone(&offline, 1), gone(&offline, 2)),
+            (Some("went offline"), None)
+        );
         let second = [
             ("sys/devices/system/cpu/online", "0-3\n"),
             ("proc/self/cgroup", "0::/a/b\n"),
             ("sys/fs/cgroup/a/cpuset.cpus.effective", "0-1\n"),
         ];
-        assert_eq!((gone(&second, 3), gone(&second, 1)), (Some("left the control group's CPUs"), None));
-        let first = [("proc/self/cgroup", "3:cpuset:/x\n"), ("sys/fs/cgroup/cpuset/x/cpuset.effective_cpus", "0\n")];
-        assert_eq!((gone(&first, 1), gone(&first, 0)), (Some("left the control group's CPUs"), None));
+        assert_eq!(
+            (gone(&second, 3), gone(&second, 1)),
+            (Some("left the control group's CPUs"), None)
+        );
+        let first = [
+            ("proc/self/cgroup", "3:cpuset:/x\n"),
+            ("sys/fs/cgroup/cpuset/x/cpuset.effective_cpus", "0\n"),
+        ];
+        assert_eq!(
+            (gone(&first, 1), gone(&first, 0)),
+            (Some("left the control group's CPUs"), None)
+        );
         assert_eq!(gone(&[], 5), None, "what cannot be seen is not reported");
     }
 }

@@ -9,20 +9,30 @@ use super::Sources;
 /// path upwards.
 pub fn directories(sources: &Sources, controller: &str) -> Vec<String> {
     let text = sources.text("proc/self/cgroup").unwrap_or_default();
-    text.lines().flat_map(|line| of_line(line, controller)).collect()
+    text.lines()
+        .flat_map(|line| of_line(line, controller))
+        .collect()
 }
 
 /// Those of a line such as `0::/a/b` (version 2) or `4:cpu,cpuacct:/a/b` (version 1).
 fn of_line(line: &str, controller: &str) -> Vec<String> {
     let mut parts = line.splitn(3, ':').skip(1);
-    let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { return Vec::new() };
+    let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
+        return Vec::new();
+    };
     let mounts = match controllers {
         "" => ["unified", ""],
         some if some.split(',').any(|one| one == controller) => [controller, controllers],
         _ => return Vec::new(),
     };
     // `/a/b`, `/a`, and nothing for the mount itself.
-    let upwards = std::iter::successors(Some(path.trim_end_matches('/')), |path| Some(&path[..path.rfind('/')?]));
-    let group = |mount| upwards.clone().map(move |path| format!("sys/fs/cgroup/{mount}{path}"));
+    let upwards = std::iter::successors(Some(path.trim_end_matches('/')), |path| {
+        Some(&path[..path.rfind('/')?])
+    });
+    let group = |mount| {
+        upwards
+            .clone()
+            .map(move |path| format!("sys/fs/cgroup/{mount}{path}"))
+    };
     mounts.into_iter().flat_map(group).collect()
 }

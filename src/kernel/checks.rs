@@ -37,7 +37,9 @@ const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
 pub fn checks(sources: &Sources) -> Checks {
     Checks {
         ptrace_allowed: try_ptrace(),
-        ptrace_scope: sources.text("proc/sys/kernel/yama/ptrace_scope").and_then(|scope| scope.parse().ok()),
+        ptrace_scope: sources
+            .text("proc/sys/kernel/yama/ptrace_scope")
+            .and_then(|scope| scope.parse().ok()),
         counters: offer(sources),
         tracing_visible: tracing_directory(sources).is_some(),
         cc: COMPILERS.iter().find_map(|name| version(name)),
@@ -50,8 +52,12 @@ pub fn checks(sources: &Sources) -> Checks {
 /// Traces a child that does nothing. The same thread starts, traces and reaps it, as ptrace requires.
 fn try_ptrace() -> Result<(), String> {
     // It waits for input that never comes.
-    let child = private::asking("cat").stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let mut child = child.map_err(|error| format!("cannot start a child to trace: cat: {error}"))?;
+    let child = private::asking("cat")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child =
+        child.map_err(|error| format!("cannot start a child to trace: cat: {error}"))?;
     let tried = seize(&child);
     // These can only fail if the child has ended by itself: the results do not matter.
     let _ = child.kill();
@@ -66,6 +72,15 @@ fn seize(child: &Child) -> Result<(), String> {
 }
 
 fn version(compiler: &str) -> Option<String> {
-    let output = output(private::asking(compiler).arg("--version").env("LC_ALL", "C")).ok()?;
-    String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_string).filter(|_| output.status.success())
+    let output = output(
+        private::asking(compiler)
+            .arg("--version")
+            .env("LC_ALL", "C"),
+    )
+    .ok()?;
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .next()
+        .map(str::to_string)
+        .filter(|_| output.status.success())
 }

@@ -35,15 +35,23 @@ pub struct ThreadTime {
 impl ThreadClock {
     /// Opens the clock of thread `tid`; `None` if it has ended, or the kernel has no schedstat.
     pub fn open(tid: i32) -> Option<ThreadClock> {
-        File::open(format!("/proc/{tid}/schedstat")).ok().map(ThreadClock)
+        File::open(format!("/proc/{tid}/schedstat"))
+            .ok()
+            .map(ThreadClock)
     }
 
     pub fn read(&self) -> Option<ThreadTime> {
         let mut text = [0u8; 64];
         let length = self.0.read_at(&mut text, 0).ok()?;
-        let mut numbers = std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace();
+        let mut numbers = std::str::from_utf8(&text[..length])
+            .ok()?
+            .split_ascii_whitespace();
         let mut next = || numbers.next()?.parse().ok();
-        Some(ThreadTime { cpu_ns: next()?, waiting_ns: next()?, turns: next()? })
+        Some(ThreadTime {
+            cpu_ns: next()?,
+            waiting_ns: next()?,
+            turns: next()?,
+        })
     }
 }
 

@@ -3,7 +3,9 @@
 //! no guests.
 
 use super::Sources;
-use super::perf::{Attributes, DISABLE, DISABLED, ENABLE, INHERIT, NO_GROUP, control, open, paranoid};
+use super::perf::{
+    Attributes, DISABLE, DISABLED, ENABLE, INHERIT, NO_GROUP, control, open, paranoid,
+};
 use super::proc_stat::ProcStat;
 use crate::model::{EVENTS, Event};
 use nix::errno::Errno;
@@ -22,7 +24,8 @@ pub type Offer = Vec<(&'static Event, Result<(), String>)>;
 
 /// What can be counted on this machine by this user, found out by opening each event on this process for a moment.
 pub fn offer(sources: &Sources) -> Offer {
-    let reason = |errno| match errno {
+    let reason = |errno| {
+        match errno {
         Errno::ENOENT | Errno::EOPNOTSUPP | Errno::ENODEV | Errno::ENXIO => {
             "this machine does not offer it (a virtual machine does only if the hypervisor passes counters on)"
                 .to_string()
@@ -33,8 +36,19 @@ pub fn offer(sources: &Sources) -> Offer {
             paranoid(sources)
         ),
         other => format!("perf_event_open: {other}"),
+    }
     };
-    EVENTS.iter().map(|event| (event, open(&attributes(event), 0, NO_GROUP).map(drop).map_err(reason))).collect()
+    EVENTS
+        .iter()
+        .map(|event| {
+            (
+                event,
+                open(&attributes(event), 0, NO_GROUP)
+                    .map(drop)
+                    .map_err(reason),
+            )
+        })
+        .collect()
 }
 
 fn attributes(event: &Event) -> Attributes {
@@ -59,7 +73,11 @@ pub struct Counter(File);
 impl Counter {
     /// Attaches a counter of `event` to process `pid`; it does not count until it is switched on.
     pub fn attach(event: &Event, pid: u32) -> io::Result<Counter> {
-        Ok(Counter(open(&attributes(event), pid.cast_signed(), NO_GROUP)?))
+        Ok(Counter(open(
+            &attributes(event),
+            pid.cast_signed(),
+            NO_GROUP,
+        )?))
     }
 
     pub fn switch(&self, on: bool) -> io::Result<()> {
@@ -70,7 +88,8 @@ impl Counter {
     pub fn read(&mut self) -> io::Result<Option<u64>> {
         let mut bytes = [0u8; 24];
         self.0.read_exact(&mut bytes)?;
-        let number = |index: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[index * 8 + i]));
+        let number =
+            |index: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[index * 8 + i]));
         let (enabled_ns, running_ns) = (number(1), number(2));
         Ok((running_ns >= enabled_ns).then_some(number(0)))
     }
@@ -91,9 +110,14 @@ pub fn wait_until_asleep(pid: u32) {
 }
 
 fn any_runs(pid: u32) -> bool {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let texts = tasks.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
-    texts.into_iter().any(|text| ProcStat::parse(&text).is_some_and(|stat| stat.state() == Some("R")))
+    texts
+        .into_iter()
+        .any(|text| ProcStat::parse(&text).is_some_and(|stat| stat.state() == Some("R")))
 }
 
 #[cfg(test)]
@@ -102,8 +126,17 @@ mod tests {
 
     #[test]
     fn modes_are_bits() {
-        let flags = EVENTS.iter().map(|event| (event.name, attributes(event).flags)).collect::<Vec<_>>();
-        assert_eq!(flags[..2], [("instructions:k", 0b101_0011), ("instructions:u", 0b110_0011)]);
+        let flags = EVENTS
+            .iter()
+            .map(|event| (event.name, attributes(event).flags))
+            .collect::<Vec<_>>();
+        assert_eq!(
+            flags[..2],
+            [
+                ("instructions:k", 0b101_0011),
+                ("instructions:u", 0b110_0011)
+            ]
+        );
         assert_eq!(flags[4], ("branches", 0b11));
     }
 }

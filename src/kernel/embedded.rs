@@ -25,8 +25,14 @@ impl Embedded {
 
     /// A file of this user in `directory`.
     pub fn in_file(name: &CStr, program: &[u8], directory: &Path) -> io::Result<Embedded> {
-        let (prefix, private) = (format!("{}-", name.to_string_lossy()), Permissions::from_mode(0o700));
-        let mut file = tempfile::Builder::new().prefix(&prefix).permissions(private.clone()).tempfile_in(directory)?;
+        let (prefix, private) = (
+            format!("{}-", name.to_string_lossy()),
+            Permissions::from_mode(0o700),
+        );
+        let mut file = tempfile::Builder::new()
+            .prefix(&prefix)
+            .permissions(private.clone())
+            .tempfile_in(directory)?;
         file.as_file().set_permissions(private)?;
         file.write_all(program)?;
         Ok(Embedded::File(file.into_temp_path()))

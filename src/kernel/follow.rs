@@ -154,9 +154,18 @@ impl Follower {
                 *stops += 1;
                 *stops
             });
-            let not_before = self.quiet_each.remove(&tid).map_or(self.quiet, |quiet| quiet.max(self.quiet));
+            let not_before = self
+                .quiet_each
+                .remove(&tid)
+                .map_or(self.quiet, |quiet| quiet.max(self.quiet));
             if let Some(what) = self.handle(tid, event)? {
-                return Ok(Some(Notice { tid, at, not_before, stops, what }));
+                return Ok(Some(Notice {
+                    tid,
+                    at,
+                    not_before,
+                    stops,
+                    what,
+                }));
             }
         }
         self.tracees.clear();
@@ -222,7 +231,10 @@ impl Follower {
     fn handle(&mut self, tid: i32, event: Report) -> Result<Option<Event>, Errno> {
         let done = match event {
             Report::Call => self.at_call(tid),
-            Report::Ptrace { event: libc::PTRACE_EVENT_STOP, signal } => self.at_stop(tid, signal),
+            Report::Ptrace {
+                event: libc::PTRACE_EVENT_STOP,
+                signal,
+            } => self.at_stop(tid, signal),
             Report::Ptrace { event, .. } => self.at_event(tid, event),
             Report::Signal(signal) => self.go_on(tid, signal).map(|()| None),
             Report::Ended(_) if self.leader == Some(tid) => {
@@ -241,7 +253,9 @@ impl Follower {
     fn at_call(&mut self, tid: i32) -> Result<Option<Event>, Errno> {
         match syscall_stop(tid)? {
             SyscallStop::Entry(call) => Ok(self.stop_at(tid, Event::Entered(call))),
-            SyscallStop::Exit { result, failed } => Ok(self.stop_at(tid, Event::Left { result, failed })),
+            SyscallStop::Exit { result, failed } => {
+                Ok(self.stop_at(tid, Event::Left { result, failed }))
+            }
             SyscallStop::Filter(_) | SyscallStop::None => self.go_on(tid, 0).map(|()| None),
         }
     }
@@ -258,7 +272,10 @@ impl Follower {
             self.unannounced.insert(tid);
             return Ok(self.stop_at(tid, Event::Started { tid, by: None }));
         }
-        if matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) {
+        if matches!(
+            signal,
+            libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU
+        ) {
             // A group stop. Taken from the kernel, or it would be reported again at once: the tracee stays stopped.
             tracee::wait(Whose::One(tid), libc::WNOHANG)?;
             return tracee::listen(tid).map(|()| None);
@@ -273,8 +290,12 @@ impl Follower {
                 let child = number()?;
                 self.go_on(tid, 0)?;
                 // It may have been seen before, and may even have ended.
-                let seen = self.unannounced.remove(&child) || self.tracees.insert(child, 0).is_some();
-                Ok((!seen).then_some(Event::Started { tid: child, by: Some(tid) }))
+                let seen =
+                    self.unannounced.remove(&child) || self.tracees.insert(child, 0).is_some();
+                Ok((!seen).then_some(Event::Started {
+                    tid: child,
+                    by: Some(tid),
+                }))
             }
             libc::PTRACE_EVENT_EXEC => {
                 // Until it is taken, the kernel refuses requests to a tracee whose ID changed by this.
@@ -298,11 +319,19 @@ impl Follower {
         let cpu_ns = process_cpu_ns(tid).ok();
         let usage = tracee::reap(tid)?;
         self.tracees.remove(&tid);
-        Ok(Event::Ended(End { ending, cpu_ns, usage }))
+        Ok(Event::Ended(End {
+            ending,
+            cpu_ns,
+            usage,
+        }))
     }
 
     fn go_on(&self, tid: i32, signal: i32) -> Result<(), Errno> {
-        let how = if self.stops == Stops::Calls { Resume::ToCall } else { Resume::ToEvent };
+        let how = if self.stops == Stops::Calls {
+            Resume::ToCall
+        } else {
+            Resume::ToEvent
+        };
         match tracee::resume(tid, how, signal) {
             // Killed while it was stopped: its end is reported next.
             Err(Errno::ESRCH) => Ok(()),

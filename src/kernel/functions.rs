@@ -20,7 +20,9 @@ impl Functions {
         let function = |line: &str| {
             let mut words = line.split_ascii_whitespace();
             let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
-            let address = u64::from_str_radix(address, 16).ok().filter(|address| *address > 0)?;
+            let address = u64::from_str_radix(address, 16)
+                .ok()
+                .filter(|address| *address > 0)?;
             let is_function = matches!(kind, "t" | "T") && words.next().is_none();
             is_function.then(|| (address as u32, name.to_string()))
         };

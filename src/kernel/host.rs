@@ -40,7 +40,9 @@ pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
     Host {
         name: sources.text("proc/sys/kernel/hostname"),
         kernel: release(sources),
-        kernel_version: sources.text("proc/sys/kernel/version").or_else(|| sources.text("proc/version")),
+        kernel_version: sources
+            .text("proc/sys/kernel/version")
+            .or_else(|| sources.text("proc/version")),
         distribution: distribution(sources),
         memory_mib: memory_mib(sources),
         command_line: sources.text("proc/cmdline").map(|line| cost_options(&line)),
@@ -66,8 +68,15 @@ const COST_OPTIONS: &str = "\
     spec_store_bypass_disable spectre_v2 transparent_hugepage tsc vsyscall";
 
 fn cost_options(line: &str) -> String {
-    let chosen = |word: &&str| COST_OPTIONS.split_whitespace().any(|option| word.split('=').next() == Some(option));
-    line.split_whitespace().filter(chosen).collect::<Vec<_>>().join(" ")
+    let chosen = |word: &&str| {
+        COST_OPTIONS
+            .split_whitespace()
+            .any(|option| word.split('=').next() == Some(option))
+    };
+    line.split_whitespace()
+        .filter(chosen)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 pub fn nominal_mhz(sources: &Sources) -> Option<f64> {
@@ -78,12 +87,20 @@ const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
 
 fn processor_facts(sources: &Sources, cpu: &Cpu) -> Host {
     Host {
-        system: Some(sources.text("proc/sys/kernel/ostype").unwrap_or_else(|| "Linux".to_string())),
+        system: Some(
+            sources
+                .text("proc/sys/kernel/ostype")
+                .unwrap_or_else(|| "Linux".to_string()),
+        ),
         architecture: Some(architecture(sources)),
         cpu: cpu.name(),
         cpu_revision: cpu.revision(),
-        cpus: sources.cpus("sys/devices/system/cpu/online").map(|cpus| cpus.len() as u32),
-        cpus_allowed: sources.status("Cpus_allowed_list").and_then(|list| Some(cpu_list(&list)?.len() as u32)),
+        cpus: sources
+            .cpus("sys/devices/system/cpu/online")
+            .map(|cpus| cpus.len() as u32),
+        cpus_allowed: sources
+            .status("Cpus_allowed_list")
+            .and_then(|list| Some(cpu_list(&list)?.len() as u32)),
         governor: cpu.governor(sources),
         turbo: cpu.turbo(sources),
         frequency_mhz: cpu.frequency_mhz(sources),
@@ -94,24 +111,42 @@ fn processor_facts(sources: &Sources, cpu: &Cpu) -> Host {
 
 /// Kernels before 6.1 have no file for it: then it is the architecture that this program was built for.
 fn architecture(sources: &Sources) -> String {
-    sources.text("proc/sys/kernel/arch").unwrap_or_else(|| std::env::consts::ARCH.to_string())
+    sources
+        .text("proc/sys/kernel/arch")
+        .unwrap_or_else(|| std::env::consts::ARCH.to_string())
 }
 
 /// Some sandboxes have no /proc/sys/kernel/osrelease; the third word of /proc/version is the release too.
 fn release(sources: &Sources) -> Option<String> {
-    let spelled_out = || Some(sources.text("proc/version")?.split_whitespace().nth(2)?.to_string());
-    sources.text("proc/sys/kernel/osrelease").or_else(spelled_out)
+    let spelled_out = || {
+        Some(
+            sources
+                .text("proc/version")?
+                .split_whitespace()
+                .nth(2)?
+                .to_string(),
+        )
+    };
+    sources
+        .text("proc/sys/kernel/osrelease")
+        .or_else(spelled_out)
 }
 
 fn distribution(sources: &Sources) -> Option<String> {
-    let text = sources.text("etc/os-release").or_else(|| sources.text("usr/lib/os-release"))?;
-    let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    let text = sources
+        .text("etc/os-release")
+        .or_else(|| sources.text("usr/lib/os-release"))?;
+    let name = text
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(name.trim_matches(['"', '\'']).to_string())
 }
 
 fn memory_mib(sources: &Sources) -> Option<u64> {
     let text = sources.text("proc/meminfo")?;
-    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let total = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kib: u64 = total.split_whitespace().next()?.parse().ok()?;
     Some(kib / 1024)
 }
@@ -119,13 +154,23 @@ fn memory_mib(sources: &Sources) -> Option<u64> {
 fn mitigations(sources: &Sources) -> Vec<String> {
     let directory = "sys/devices/system/cpu/vulnerabilities";
     let state = |name: &String| sources.text(&format!("{directory}/{name}"));
-    let named = sources.list(directory).into_iter().filter_map(|name| Some((state(&name)?, name)));
+    let named = sources
+        .list(directory)
+        .into_iter()
+        .filter_map(|name| Some((state(&name)?, name)));
     let affected = named.filter(|(state, _)| !state.starts_with("Not affected"));
-    affected.map(|(state, name)| format!("{name}: {state}")).collect()
+    affected
+        .map(|(state, name)| format!("{name}: {state}"))
+        .collect()
 }
 
 fn load(sources: &Sources) -> Option<f64> {
-    sources.text("proc/loadavg")?.split_whitespace().next()?.parse().ok()
+    sources
+        .text("proc/loadavg")?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 fn user(sources: &Sources) -> Option<String> {
@@ -153,7 +198,11 @@ mod tests {
     fn an_empty_tree_gives_no_facts_but_what_the_program_knows() {
         let (_keep, sources) = tree(&[]);
         let host = facts(&sources, None);
-        let known = Host { system: host.system.clone(), architecture: host.architecture.clone(), ..Host::default() };
+        let known = Host {
+            system: host.system.clone(),
+            architecture: host.architecture.clone(),
+            ..Host::default()
+        };
         assert_eq!(host, known);
     }
 
@@ -163,15 +212,33 @@ mod tests {
             ("proc/sys/kernel/hostname", "box\n"),
             ("proc/sys/kernel/osrelease", "6.1.0-1\n"),
             ("proc/sys/kernel/sched_autogroup_enabled", "1\n"),
-            ("proc/meminfo", "MemTotal:        2048000 kB\nMemFree: 1 kB\n"),
+            (
+                "proc/meminfo",
+                "MemTotal:        2048000 kB\nMemFree: 1 kB\n",
+            ),
             ("proc/loadavg", "0.26 0.21 0.12 1/90 17321\n"),
-            ("proc/self/status", "Name:\tx\nUid:\t1000\t0\t0\t0\nCpus_allowed_list:\t0-1,4\n"),
-            ("etc/os-release", "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n"),
+            (
+                "proc/self/status",
+                "Name:\tx\nUid:\t1000\t0\t0\t0\nCpus_allowed_list:\t0-1,4\n",
+            ),
+            (
+                "etc/os-release",
+                "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n",
+            ),
             ("sys/devices/system/cpu/online", "0-7\n"),
             ("sys/devices/system/cpu/smt/active", "0\n"),
-            ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
-            ("sys/devices/system/cpu/vulnerabilities/meltdown", "Mitigation: PTI\n"),
-            ("sys/devices/system/cpu/vulnerabilities/l1tf", "Not affected\n"),
+            (
+                "sys/devices/system/clocksource/clocksource0/current_clocksource",
+                "tsc\n",
+            ),
+            (
+                "sys/devices/system/cpu/vulnerabilities/meltdown",
+                "Mitigation: PTI\n",
+            ),
+            (
+                "sys/devices/system/cpu/vulnerabilities/l1tf",
+                "Not affected\n",
+            ),
             ("sys/devices/system/cpu/vulnerabilities/mds", "Vulnerable\n"),
             (
                 "proc/self/limits",
@@ -189,8 +256,15 @@ mod tests {
         assert_eq!((host.autogroup, host.smt), (Some(true), Some(false)));
         assert_eq!(host.user.as_deref(), Some("root"));
         assert_eq!(host.clock_source.as_deref(), Some("tsc"));
-        assert_eq!(host.mitigations, ["mds: Vulnerable", "meltdown: Mitigation: PTI"], "those of affected CPUs");
-        assert_eq!(host.limits, ["nofile 1024 20000", "stack 8388608 unlimited"]);
+        assert_eq!(
+            host.mitigations,
+            ["mds: Vulnerable", "meltdown: Mitigation: PTI"],
+            "those of affected CPUs"
+        );
+        assert_eq!(
+            host.limits,
+            ["nofile 1024 20000", "stack 8388608 unlimited"]
+        );
     }
 
     #[test]

@@ -108,7 +108,9 @@ impl Launch {
             return Ok(held);
         }
         let in_file = Embedded::in_file(NAME, LAUNCHER, &std::env::temp_dir());
-        self.hold_by(&in_file.map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?)
+        self.hold_by(
+            &in_file.map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?,
+        )
     }
 
     #[allow(unsafe_code)]
@@ -116,7 +118,8 @@ impl Launch {
         let (waiting, go) = pipe2(OFlag::O_CLOEXEC)?;
         let (failure, failing) = pipe2(OFlag::O_CLOEXEC)?;
         let ends = [waiting.as_raw_fd(), failing.as_raw_fd()];
-        let path = CString::new(launcher.path().as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
+        let path =
+            CString::new(launcher.path().as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
         let words = self.words(ends)?;
         let (words, environment) = (pointers(&words), pointers(&self.environment));
         // SAFETY: the child makes only async-signal-safe calls and allocates nothing.
@@ -137,7 +140,13 @@ impl Launch {
         let pid = number.unsigned_abs();
         let leads = || setpgid(Pid::from_raw(number), Pid::from_raw(0)).is_ok();
         let group = (self.bound && leads()).then_some(pid);
-        Ok(Held { pid, group, descriptor: pidfd::open(number)?, go: go.into(), failure })
+        Ok(Held {
+            pid,
+            group,
+            descriptor: pidfd::open(number)?,
+            go: go.into(),
+            failure,
+        })
     }
 
     /// In a forked child. Reports why it cannot, and ends.
@@ -145,11 +154,18 @@ impl Launch {
     /// # Safety
     /// `words` and `environment` end with a null pointer, and point to strings that end with a zero byte.
     #[allow(unsafe_code)]
-    unsafe fn become_launcher(&self, ends: [i32; 2], path: &CStr, words: &[Text], environment: &[Text]) -> ! {
+    unsafe fn become_launcher(
+        &self,
+        ends: [i32; 2],
+        path: &CStr,
+        words: &[Text],
+        environment: &[Text],
+    ) -> ! {
         self.restore_signals();
         // SAFETY: all of them are async-signal-safe; the caller guarantees the strings, and the report is our own.
         unsafe {
-            ends.iter().for_each(|end| _ = libc::fcntl(*end, libc::F_SETFD, 0i64));
+            ends.iter()
+                .for_each(|end| _ = libc::fcntl(*end, libc::F_SETFD, 0i64));
             libc::execve(path.as_ptr(), words.as_ptr(), environment.as_ptr());
             let errno = Errno::last_raw().to_ne_bytes();
             let report = [Step::Execute as u8, errno[0], errno[1], errno[2], errno[3]];
@@ -160,16 +176,40 @@ impl Launch {
 
     fn words(&self, [waiting, failing]: [i32; 2]) -> Result<Vec<CString>, Errno> {
         let options = [('b', self.bound), ('s', self.silent), ('e', self.enters)];
-        let options: String = options.iter().filter(|(_, wanted)| *wanted).map(|(letter, _)| *letter).collect();
+        let options: String = options
+            .iter()
+            .filter(|(_, wanted)| *wanted)
+            .map(|(letter, _)| *letter)
+            .collect();
         let user = self.user.as_ref().map(|user| {
-            let numbers = [user.uid, user.gid].into_iter().chain(user.groups.iter().copied());
-            numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(" ")
+            let numbers = [user.uid, user.gid]
+                .into_iter()
+                .chain(user.groups.iter().copied());
+            numbers
+                .map(|number| number.to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
         });
-        let texts =
-            ["syscost".to_string(), waiting.to_string(), failing.to_string(), options, user.unwrap_or_default()];
+        let texts = [
+            "syscost".to_string(),
+            waiting.to_string(),
+            failing.to_string(),
+            options,
+            user.unwrap_or_default(),
+        ];
         let texts = texts.map(|text| CString::new(text).map_err(|_| Errno::EINVAL));
-        let rest = [self.directory.clone().unwrap_or_default(), self.program.clone()];
-        texts.into_iter().chain(rest.into_iter().chain(self.arguments.iter().cloned()).map(Ok)).collect()
+        let rest = [
+            self.directory.clone().unwrap_or_default(),
+            self.program.clone(),
+        ];
+        texts
+            .into_iter()
+            .chain(
+                rest.into_iter()
+                    .chain(self.arguments.iter().cloned())
+                    .map(Ok),
+            )
+            .collect()
     }
 
     /// Restores the dispositions that a command expects, of the signals that we handle, and of SIGPIPE, which Rust's
@@ -177,7 +217,11 @@ impl Launch {
     #[allow(unsafe_code)]
     fn restore_signals(&self) {
         for signal in HANDLED.into_iter().chain([libc::SIGPIPE]) {
-            let handler = if self.ignored.contains(&signal) { libc::SIG_IGN } else { libc::SIG_DFL };
+            let handler = if self.ignored.contains(&signal) {
+                libc::SIG_IGN
+            } else {
+                libc::SIG_DFL
+            };
             // SAFETY: neither disposition is a function of ours; signal(2) is async-signal-safe.
             unsafe { libc::signal(signal, handler) };
         }
@@ -187,27 +231,43 @@ impl Launch {
 type Text = *const libc::c_char;
 
 fn pointers(texts: &[CString]) -> Vec<Text> {
-    texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+    texts
+        .iter()
+        .map(|text| text.as_ptr())
+        .chain([std::ptr::null()])
+        .collect()
 }
 
 /// A child that makes `calls` calls of getppid when it is released, and ends; for calibrating a tracer.
 pub fn hold_null_calls(calls: u32) -> Result<Held, Errno> {
     let program = CString::new(calls.to_string()).map_err(|_| Errno::EINVAL)?;
-    Launch { program, ..Launch::default() }.hold()
+    Launch {
+        program,
+        ..Launch::default()
+    }
+    .hold()
 }
 
 /// What a child reports: a letter, and a number.
 fn report(from: &mut File) -> Option<(u8, i32)> {
     let mut report = [0u8; 5];
     from.read_exact(&mut report).ok()?;
-    Some((report[0], i32::from_ne_bytes([report[1], report[2], report[3], report[4]])))
+    Some((
+        report[0],
+        i32::from_ne_bytes([report[1], report[2], report[3], report[4]]),
+    ))
 }
 
 impl Held {
     /// Releases the child to its execve; with `filter`, it first installs a seccomp filter that has every call traced.
     pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
         self.go.write_all(&[if filter { FILTER } else { GO }])?;
-        Ok(Started { group: self.group, descriptor: self.descriptor, go: self.go, failure: self.failure })
+        Ok(Started {
+            group: self.group,
+            descriptor: self.descriptor,
+            go: self.go,
+            failure: self.failure,
+        })
     }
 }
 
@@ -225,7 +285,9 @@ impl Started {
             return;
         }
         match self.group {
-            Some(group) => [Signal::SIGTERM, Signal::SIGCONT].into_iter().for_each(|asks| signal_group(group, asks)),
+            Some(group) => [Signal::SIGTERM, Signal::SIGCONT]
+                .into_iter()
+                .for_each(|asks| signal_group(group, asks)),
             None => self.ask(libc::SIGTERM),
         }
         let asked = Instant::now();
@@ -244,7 +306,11 @@ impl Started {
     pub fn has_entered_within(&mut self, time: Duration) -> Option<bool> {
         let mut report = [0u8];
         let is_known = super::process::wait_readable(&self.failure, time);
-        is_known.then(|| self.failure.read(&mut report).is_ok_and(|read| read == 1 && report[0] == ENTERED))
+        is_known.then(|| {
+            self.failure
+                .read(&mut report)
+                .is_ok_and(|read| read == 1 && report[0] == ENTERED)
+        })
     }
 
     /// Releases the command that a launcher holds.
@@ -261,11 +327,17 @@ impl Started {
     pub fn failure(&mut self) -> Option<(Step, Errno)> {
         let (letter, errno) = report(&mut self.failure)?;
         let steps = [Step::Filter, Step::User, Step::Directory];
-        let step = steps.into_iter().find(|step| *step as u8 == letter).unwrap_or(Step::Execute);
+        let step = steps
+            .into_iter()
+            .find(|step| *step as u8 == letter)
+            .unwrap_or(Step::Execute);
         Some((step, Errno::from_raw(errno)))
     }
 }
 
 pub fn ignored_signals() -> Vec<i32> {
-    HANDLED.into_iter().filter(|signal| is_ignored(*signal)).collect()
+    HANDLED
+        .into_iter()
+        .filter(|signal| is_ignored(*signal))
+        .collect()
 }

@@ -15,7 +15,10 @@ use std::path::{Path, PathBuf};
 pub fn missing_loader(image: &[u8]) -> Option<PathBuf> {
     let wide = ElfFile::<FileHeader64<Endianness>>::parse(image).map(|elf| loader(&elf));
     let narrow = || ElfFile::<FileHeader32<Endianness>>::parse(image).map(|elf| loader(&elf));
-    wide.or_else(|_| narrow()).ok().flatten().filter(|path| !path.exists())
+    wide.or_else(|_| narrow())
+        .ok()
+        .flatten()
+        .filter(|path| !path.exists())
 }
 
 /// Why starting the program at `path` gave `error`, if that is the missing loader; to append to the error.
@@ -28,12 +31,16 @@ pub fn advice(error: &io::Error, path: &Path) -> String {
 }
 
 pub fn lacks(loader: &Path) -> String {
-    format!("it is linked dynamically, and its loader {} is not on this system", loader.display())
+    format!(
+        "it is linked dynamically, and its loader {} is not on this system",
+        loader.display()
+    )
 }
 
 fn loader<H: FileHeader<Endian = Endianness>>(elf: &ElfFile<'_, H>) -> Option<PathBuf> {
     let mut headers = elf.elf_program_headers().iter();
-    let text = headers.find_map(|header| header.interpreter(elf.endian(), elf.data()).ok().flatten())?;
+    let text =
+        headers.find_map(|header| header.interpreter(elf.endian(), elf.data()).ok().flatten())?;
     Some(PathBuf::from(OsStr::from_bytes(text)))
 }
 
@@ -44,7 +51,10 @@ fn loader<H: FileHeader<Endian = Endianness>>(elf: &ElfFile<'_, H>) -> Option<Pa
 pub fn look_up_users_in_files() {
     unsafe extern "C" {
         // glibc, <nss.h>.
-        fn __nss_configure_lookup(database: *const libc::c_char, services: *const libc::c_char) -> libc::c_int;
+        fn __nss_configure_lookup(
+            database: *const libc::c_char,
+            services: *const libc::c_char,
+        ) -> libc::c_int;
     }
     for database in [c"passwd", c"group", c"initgroups"] {
         // SAFETY: both are strings that end with a zero byte, and no other thread has been started yet.

@@ -27,11 +27,18 @@ pub struct Limits {
 impl Limits {
     pub fn here(sources: &Sources) -> Limits {
         let hard = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
-        Limits { descriptors: hard, processes: [of_user(), of_group(sources)].into_iter().flatten().min() }
+        Limits {
+            descriptors: hard,
+            processes: [of_user(), of_group(sources)].into_iter().flatten().min(),
+        }
     }
 
     pub fn check(&self, needs: &Needs) -> Result<()> {
-        let Needs { cases, descriptors, processes } = *needs;
+        let Needs {
+            cases,
+            descriptors,
+            processes,
+        } = *needs;
         if descriptors > self.descriptors {
             bail!(
                 "{cases} cases need {descriptors} open files, and the limit is {}: name fewer cases, or raise it with \
@@ -63,9 +70,15 @@ fn of_user() -> Option<u64> {
 fn of_group(sources: &Sources) -> Option<u64> {
     let number = |path: String| sources.text(&path)?.parse::<u64>().ok();
     let left = |group: &String| {
-        Some(number(format!("{group}/pids.max"))?.saturating_sub(number(format!("{group}/pids.current"))?))
+        Some(
+            number(format!("{group}/pids.max"))?
+                .saturating_sub(number(format!("{group}/pids.current"))?),
+        )
     };
-    cgroup::directories(sources, "pids").iter().filter_map(left).min()
+    cgroup::directories(sources, "pids")
+        .iter()
+        .filter_map(left)
+        .min()
 }
 
 pub fn open_descriptors() -> u64 {
@@ -103,7 +116,9 @@ impl Raised {
 /// What to do about a process that could not be started, if known; to append to the error.
 pub fn advice(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
-        Some(libc::EAGAIN) => "; there are too many processes: see 'ulimit -u' and pids.max of the control group",
+        Some(libc::EAGAIN) => {
+            "; there are too many processes: see 'ulimit -u' and pids.max of the control group"
+        }
         Some(libc::EMFILE) => "; too many files are open: see 'ulimit -n'",
         Some(libc::ENOMEM) => "; there is too little memory: name fewer cases",
         _ => "",

@@ -32,7 +32,11 @@ unsafe impl GlobalAlloc for Allocator {
 }
 
 fn made(memory: *mut u8) -> *mut u8 {
-    if memory.is_null() { out_of_memory() } else { memory }
+    if memory.is_null() {
+        out_of_memory()
+    } else {
+        memory
+    }
 }
 
 fn out_of_memory() -> ! {

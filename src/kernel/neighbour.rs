@@ -23,7 +23,11 @@ impl Claim {
     /// Claims `cpu`; without one, nothing is shared.
     pub fn to(cpu: Option<u32>) -> Claim {
         let name = cpu.and_then(|cpu| abstract_name(&format!("syscost-cpu-{cpu}")));
-        let mut claim = Claim { name, own: None, met: false };
+        let mut claim = Claim {
+            name,
+            own: None,
+            met: false,
+        };
         claim.look();
         claim
     }

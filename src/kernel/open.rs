@@ -22,17 +22,28 @@ pub fn contents(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Opens a regular file of this user or of root, not a link to one.
 pub fn own(path: &Path) -> io::Result<File> {
-    ours(checked(OpenOptions::new().read(true), libc::O_NOFOLLOW, path)?)
+    ours(checked(
+        OpenOptions::new().read(true),
+        libc::O_NOFOLLOW,
+        path,
+    )?)
 }
 
 /// Opens such a file to add to it; made for this user alone if there is none.
 pub fn to_append(path: &Path) -> io::Result<File> {
-    ours(checked(OpenOptions::new().create(true).append(true).mode(0o600), libc::O_NOFOLLOW, path)?)
+    ours(checked(
+        OpenOptions::new().create(true).append(true).mode(0o600),
+        libc::O_NOFOLLOW,
+        path,
+    )?)
 }
 
 /// Opens a directory, not a link to one.
 pub fn directory(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW)
+        .open(path)
 }
 
 /// All bytes of [`own`], at most `most`.
@@ -40,7 +51,10 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     own(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes")))
+        Err(io::Error::new(
+            ErrorKind::FileTooLarge,
+            format!("it has more than {most} bytes"),
+        ))
     } else {
         Ok(bytes)
     }
@@ -48,11 +62,16 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// Neither a pipe nor a terminal makes the open wait; O_NONBLOCK means nothing to regular files.
 fn checked(options: &mut OpenOptions, flags: i32, path: &Path) -> io::Result<File> {
-    let file = options.custom_flags(flags | libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    let file = options
+        .custom_flags(flags | libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)?;
     if file.metadata()?.is_file() {
         Ok(file)
     } else {
-        Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"))
+        Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ))
     }
 }
 
@@ -61,7 +80,10 @@ fn ours(file: File) -> io::Result<File> {
     if facts.uid() == 0 || facts.uid() == owner::effective_user() {
         Ok(file)
     } else {
-        Err(io::Error::new(ErrorKind::PermissionDenied, format!("it belongs to user {}", facts.uid())))
+        Err(io::Error::new(
+            ErrorKind::PermissionDenied,
+            format!("it belongs to user {}", facts.uid()),
+        ))
     }
 }
 
@@ -82,18 +104,41 @@ mod tests {
         fs::create_dir(at("directory")).unwrap();
         to_append(&at("file")).unwrap().write_all(b"1234").unwrap();
         symlink(at("file"), at("link")).unwrap();
-        let _other_end = File::options().read(true).write(true).open(at("pipe")).unwrap();
+        let _other_end = File::options()
+            .read(true)
+            .write(true)
+            .open(at("pipe"))
+            .unwrap();
         for name in ["pipe", "directory", "missing"] {
-            assert!(regular(&at(name)).is_err() && contents(&at(name)).is_err() && own(&at(name)).is_err(), "{name}");
+            assert!(
+                regular(&at(name)).is_err()
+                    && contents(&at(name)).is_err()
+                    && own(&at(name)).is_err(),
+                "{name}"
+            );
         }
-        assert!(to_append(&at("pipe")).is_err() && directory(&at("pipe")).is_err() && directory(&at("file")).is_err());
-        assert!(regular(&at("link")).is_ok() && own(&at("link")).is_err() && to_append(&at("link")).is_err());
+        assert!(
+            to_append(&at("pipe")).is_err()
+                && directory(&at("pipe")).is_err()
+                && directory(&at("file")).is_err()
+        );
+        assert!(
+            regular(&at("link")).is_ok()
+                && own(&at("link")).is_err()
+                && to_append(&at("link")).is_err()
+        );
         assert_eq!(bytes(&at("file"), 4).unwrap(), b"1234");
-        assert_eq!(bytes(&at("file"), 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert_eq!(
+            bytes(&at("file"), 3).unwrap_err().kind(),
+            ErrorKind::FileTooLarge
+        );
         assert!(directory(&at("directory")).is_ok());
         if geteuid().is_root() {
             chown(at("file"), Some(65533), None).unwrap();
-            assert_eq!(own(&at("file")).unwrap_err().to_string(), "it belongs to user 65533");
+            assert_eq!(
+                own(&at("file")).unwrap_err().to_string(),
+                "it belongs to user 65533"
+            );
         }
     }
 }

@@ -16,26 +16,38 @@ static STOPS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
 /// From now on programs are ended when `stop` becomes true.
 pub fn stop_by(stop: Arc<AtomicBool>) {
-    STOPS.lock().unwrap_or_else(PoisonError::into_inner).push(stop);
+    STOPS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(stop);
 }
 
 /// Runs `command` to its end. Its standard input is what was set, or this program's.
 pub fn output(command: &mut Command) -> Result<Output> {
     let (mut stdout, mut stderr) = (nameless()?, nameless()?);
-    let mut child = command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).spawn()?;
+    let mut child = command
+        .stdout(stdout.try_clone()?)
+        .stderr(stderr.try_clone()?)
+        .spawn()?;
     // It would wait for more.
     drop(child.stdin.take());
     let stops = STOPS.lock().unwrap_or_else(PoisonError::into_inner).clone();
     wait(&mut child, &stops)?;
     let status = child.wait()?;
-    Ok(Output { status, stdout: whole(&mut stdout)?, stderr: whole(&mut stderr)? })
+    Ok(Output {
+        status,
+        stdout: whole(&mut stdout)?,
+        stderr: whole(&mut stderr)?,
+    })
 }
 
 /// Waits for its end, or kills it: what it has started is left to the janitor.
 fn wait(child: &mut Child, stops: &[Arc<AtomicBool>]) -> Result<()> {
     const LOOK: Duration = Duration::from_millis(200);
     let is_set = || stops.iter().any(|stop| stop.load(Ordering::Relaxed));
-    let Ok(process) = pidfd::open(child.id().cast_signed()) else { return Ok(()) };
+    let Ok(process) = pidfd::open(child.id().cast_signed()) else {
+        return Ok(());
+    };
     while !wait_readable(&process, LOOK) {
         if is_set() {
             child.kill()?;
@@ -48,7 +60,9 @@ fn wait(child: &mut Child, stops: &[Arc<AtomicBool>]) -> Result<()> {
 
 /// A file in memory; on disk where the system has none such.
 fn nameless() -> Result<File> {
-    memfd_create(c"syscost-output", MFdFlags::MFD_CLOEXEC).map(File::from).or_else(|_| tempfile::tempfile())
+    memfd_create(c"syscost-output", MFdFlags::MFD_CLOEXEC)
+        .map(File::from)
+        .or_else(|_| tempfile::tempfile())
 }
 
 fn whole(file: &mut File) -> Result<Vec<u8>> {
@@ -67,7 +81,14 @@ mod tests {
         // More than a pipe holds, on both.
         let script = "head -c 200000 /dev/zero >&2; head -c 300000 /dev/zero; exit 7";
         let output = output(Command::new("sh").args(["-c", script])).unwrap();
-        assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(7), 300_000, 200_000));
+        assert_eq!(
+            (
+                output.status.code(),
+                output.stdout.len(),
+                output.stderr.len()
+            ),
+            (Some(7), 300_000, 200_000)
+        );
         assert!(super::output(&mut Command::new("/nowhere")).is_err());
         let reader = super::output(Command::new("cat").stdin(std::process::Stdio::piped()));
         assert!(reader.unwrap().stdout.is_empty());
@@ -83,7 +104,10 @@ mod tests {
                 stop.store(true, Ordering::Relaxed);
             })
         };
-        let ended = wait(&mut Command::new("sleep").arg("600").spawn().unwrap(), &[stop]);
+        let ended = wait(
+            &mut Command::new("sleep").arg("600").spawn().unwrap(),
+            &[stop],
+        );
         assert_eq!(ended.unwrap_err().kind(), ErrorKind::Interrupted);
         setter.join().unwrap();
     }

@@ -22,19 +22,28 @@ pub fn effective_user() -> u32 {
 
 /// Whether this is root on behalf of another user.
 pub fn is_elevated() -> bool {
-    geteuid().is_root() && ELEVATED_BY.iter().any(|name| std::env::var_os(name).is_some())
+    geteuid().is_root()
+        && ELEVATED_BY
+            .iter()
+            .any(|name| std::env::var_os(name).is_some())
 }
 
 /// The user's home as the user database has it, whatever the environment says.
 pub fn home() -> Option<PathBuf> {
-    User::from_uid(Uid::effective()).ok().flatten().map(|user| user.dir).filter(|home| home.is_absolute())
+    User::from_uid(Uid::effective())
+        .ok()
+        .flatten()
+        .map(|user| user.dir)
+        .filter(|home| home.is_absolute())
 }
 
 /// Why another user may have written the content of an open file; `None` if only this user or root can have.
 pub fn doubt(file: &Metadata) -> Option<String> {
     // What is written to a terminal or /dev/null cannot be read back.
     let writable = !file.file_type().is_char_device() && file.mode() & OTHERS_WRITE != 0;
-    foreign(file).or_else(|| writable.then(|| format!("others may write it (mode {:04o})", file.mode() & 0o7777)))
+    foreign(file).or_else(|| {
+        writable.then(|| format!("others may write it (mode {:04o})", file.mode() & 0o7777))
+    })
 }
 
 /// Who else may rename what lies on the way to files that we execute.
@@ -49,29 +58,46 @@ pub enum Trust {
 
 /// Why somebody else may replace a directory or what is in it; `None` if nobody can. `path` must be absolute and without links.
 pub fn doubt_place(path: &Path, trust: Trust) -> Option<String> {
-    path.ancestors().find_map(|directory| match fs::symlink_metadata(directory) {
-        Ok(facts) => exchange(&facts, trust).map(|who| format!("{who} could replace files in {}", directory.display())),
-        Err(error) => Some(format!("cannot look at {}: {error}", directory.display())),
-    })
+    path.ancestors()
+        .find_map(|directory| match fs::symlink_metadata(directory) {
+            Ok(facts) => exchange(&facts, trust)
+                .map(|who| format!("{who} could replace files in {}", directory.display())),
+            Err(error) => Some(format!("cannot look at {}: {error}", directory.display())),
+        })
 }
 
 /// Who else can rename entries in a directory. Its owner can, whether it is sticky or not.
 fn exchange(about: &Metadata, trust: Trust) -> Option<String> {
     let (owner, mode) = (about.uid(), about.mode() & 0o7777);
-    let writers = if trust == Trust::Root { OTHERS_WRITE } else { OTHERS_WRITE & 0o007 };
+    let writers = if trust == Trust::Root {
+        OTHERS_WRITE
+    } else {
+        OTHERS_WRITE & 0o007
+    };
     if mode & writers != 0 && mode & STICKY == 0 {
-        let who = if mode & writers & 0o007 != 0 { "anybody" } else { "its group" };
+        let who = if mode & writers & 0o007 != 0 {
+            "anybody"
+        } else {
+            "its group"
+        };
         return Some(format!("{who} (mode {mode:o}, not sticky)"));
     }
-    let trusted = owner == 0 || owner == effective_user() || trust == Trust::Group && is_unknown_user(owner);
+    let trusted =
+        owner == 0 || owner == effective_user() || trust == Trust::Group && is_unknown_user(owner);
     (!trusted).then(|| format!("its owner, user {owner},"))
 }
 
 fn foreign(file: &Metadata) -> Option<String> {
     let own = file.uid() == effective_user() || file.uid() == 0;
     (!own).then(|| {
-        let name = User::from_uid(Uid::from_raw(file.uid())).ok().flatten().map(|user| user.name);
-        format!("it belongs to {}", name.unwrap_or_else(|| format!("user {}", file.uid())))
+        let name = User::from_uid(Uid::from_raw(file.uid()))
+            .ok()
+            .flatten()
+            .map(|user| user.name);
+        format!(
+            "it belongs to {}",
+            name.unwrap_or_else(|| format!("user {}", file.uid()))
+        )
     })
 }
 
@@ -100,7 +126,11 @@ mod tests {
         if geteuid().is_root() {
             set(&path, 0o644);
             chown(&path, Some(65533), None).unwrap();
-            assert!(doubt(&fs::metadata(&path).unwrap()).unwrap().starts_with("it belongs to "));
+            assert!(
+                doubt(&fs::metadata(&path).unwrap())
+                    .unwrap()
+                    .starts_with("it belongs to ")
+            );
         }
     }
 
@@ -115,7 +145,10 @@ mod tests {
         let both = |said: &str| {
             for trust in [Trust::Root, Trust::Group] {
                 let doubt = doubt_place(&below, trust).unwrap_or_default();
-                assert!(doubt.starts_with(said) && doubt.is_empty() == said.is_empty(), "{trust:?}: {doubt}");
+                assert!(
+                    doubt.starts_with(said) && doubt.is_empty() == said.is_empty(),
+                    "{trust:?}: {doubt}"
+                );
             }
         };
         both("");
@@ -124,7 +157,11 @@ mod tests {
         set(&top.join("a"), 0o1777);
         both("");
         set(&top.join("a"), 0o775);
-        assert!(doubt_place(&below, Trust::Root).unwrap().starts_with("its group (mode 775, not sticky) "));
+        assert!(
+            doubt_place(&below, Trust::Root)
+                .unwrap()
+                .starts_with("its group (mode 775, not sticky) ")
+        );
         assert_eq!(doubt_place(&below, Trust::Group), None);
         if geteuid().is_root() {
             set(&top.join("a"), 0o1777);

@@ -27,8 +27,15 @@ pub(super) const SOFTWARE: u32 = 1;
 pub(super) const DISABLED: u64 = 1;
 pub(super) const INHERIT: u64 = 1 << 1;
 /// How ioctl(2) numbers requests without data, which these architectures do in their own way (asm/ioctl.h).
-const NO_DATA: u64 =
-    if cfg!(any(target_arch = "powerpc64", target_arch = "mips64", target_arch = "sparc64")) { 0x2000_0000 } else { 0 };
+const NO_DATA: u64 = if cfg!(any(
+    target_arch = "powerpc64",
+    target_arch = "mips64",
+    target_arch = "sparc64"
+)) {
+    0x2000_0000
+} else {
+    0
+};
 /// PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE.
 pub(super) const ENABLE: u64 = NO_DATA | 0x2400;
 pub(super) const DISABLE: u64 = NO_DATA | 0x2401;
@@ -41,7 +48,9 @@ const ALL_TASKS: libc::c_int = -1;
 pub(super) const NO_GROUP: libc::c_int = -1;
 
 pub(super) fn paranoid(sources: &Sources) -> String {
-    sources.text(PARANOID).unwrap_or_else(|| "unknown".to_string())
+    sources
+        .text(PARANOID)
+        .unwrap_or_else(|| "unknown".to_string())
 }
 
 /// Opens an event of task `tid` (the caller if that is 0) as a member of the group that the descriptor `group` leads.
@@ -54,12 +63,23 @@ pub(super) fn open_of_cpu(attributes: &Attributes, cpu: u32) -> Result<File, Err
 }
 
 #[allow(unsafe_code)]
-fn open_on(attributes: &Attributes, tid: i32, cpu: libc::c_int, group: libc::c_int) -> Result<File, Errno> {
+fn open_on(
+    attributes: &Attributes,
+    tid: i32,
+    cpu: libc::c_int,
+    group: libc::c_int,
+) -> Result<File, Errno> {
     // SAFETY: the kernel reads `size` bytes, the size of the structure; a result that is not negative is a new
     // descriptor, which nothing else owns.
     unsafe {
-        let fd =
-            libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attributes), tid, cpu, group, CLOSE_ON_EXEC);
+        let fd = libc::syscall(
+            libc::SYS_perf_event_open,
+            std::ptr::from_ref(attributes),
+            tid,
+            cpu,
+            group,
+            CLOSE_ON_EXEC,
+        );
         Ok(File::from_raw_fd(Errno::result(fd)? as i32))
     }
 }

@@ -25,7 +25,8 @@ pub fn send_signal(process: &impl AsFd, signal: i32) -> Result<(), Errno> {
     let info = std::ptr::null::<libc::siginfo_t>();
     let fd = process.as_fd().as_raw_fd();
     // SAFETY: without a siginfo the kernel reads no memory of ours; the descriptor is open while `process` is borrowed.
-    Errno::result(unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, info, NO_FLAGS) }).map(drop)
+    Errno::result(unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, info, NO_FLAGS) })
+        .map(drop)
 }
 
 #[cfg(test)]

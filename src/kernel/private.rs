@@ -28,12 +28,18 @@ pub const RUN_PREFIX: &str = "syscost-run-";
 pub fn make(directory: &Path) -> Result<()> {
     let cannot = || format!("cannot make {}", directory.display());
     match DirBuilder::new().mode(0o700).create(directory) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error).with_context(cannot),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(error).with_context(cannot);
+        }
         _ => (),
     }
     let facts = fs::symlink_metadata(directory).with_context(cannot)?;
     let own = facts.is_dir() && facts.uid() == owner::effective_user() && facts.mode() & 0o022 == 0;
-    ensure!(own, "{}: not a directory that only this user may write", directory.display());
+    ensure!(
+        own,
+        "{}: not a directory that only this user may write",
+        directory.display()
+    );
     fs::set_permissions(directory, Permissions::from_mode(0o700)).with_context(cannot)
 }
 
@@ -41,7 +47,10 @@ pub fn make(directory: &Path) -> Result<()> {
 /// is killed: `parent` is removed itself, or swept.
 pub fn temporary(parent: &Path, prefix: &str) -> Result<TempDir> {
     let private = Permissions::from_mode(0o700);
-    let made = tempfile::Builder::new().prefix(prefix).permissions(private).tempdir_in(parent);
+    let made = tempfile::Builder::new()
+        .prefix(prefix)
+        .permissions(private)
+        .tempdir_in(parent);
     let made = made.with_context(|| format!("cannot write in {}", parent.display()))?;
     make(made.path())?;
     Ok(made)
@@ -58,9 +67,15 @@ pub fn begin(root: &Path, prefix: &str) -> Result<(TempDir, Option<Locked>)> {
 
 /// Removes the directories that killed programs began to fill.
 pub fn sweep(root: &Path, prefix: &str) {
-    let Some(_gate) = open::directory(root).ok().and_then(lock::alone) else { return };
-    let Ok(entries) = fs::read_dir(root) else { return };
-    let unfinished = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+    let Some(_gate) = open::directory(root).ok().and_then(lock::alone) else {
+        return;
+    };
+    let Ok(entries) = fs::read_dir(root) else {
+        return;
+    };
+    let unfinished = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
     for path in unfinished.map(|entry| entry.path()) {
         if let Some(_lock) = open::directory(&path).ok().and_then(lock::alone) {
             let _ = fs::remove_dir_all(&path);
@@ -77,7 +92,10 @@ pub fn asking(program: impl AsRef<OsStr>) -> Command {
     // Compilers keep caches and settings there and run what these name.
     if let Some(home) = owner::home().filter(|_| owner::is_elevated()) {
         command.env("HOME", home);
-        command.env_remove("XDG_CACHE_HOME").env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
+        command
+            .env_remove("XDG_CACHE_HOME")
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("XDG_DATA_HOME");
     }
     command
 }

@@ -8,7 +8,9 @@ pub(crate) struct ProcStat<'a>(Vec<&'a str>);
 impl<'a> ProcStat<'a> {
     /// Parses a stat file; `None` if it is malformed.
     pub(crate) fn parse(text: &'a str) -> Option<ProcStat<'a>> {
-        Some(ProcStat(text.rsplit_once(')')?.1.split_ascii_whitespace().collect()))
+        Some(ProcStat(
+            text.rsplit_once(')')?.1.split_ascii_whitespace().collect(),
+        ))
     }
 
     /// A field by its number in proc_pid_stat(5), where the state is field 3.
@@ -57,7 +59,10 @@ pub(crate) fn read(path: impl AsRef<Path>) -> std::io::Result<String> {
 }
 
 pub(crate) fn tick_ns() -> u64 {
-    let hertz = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
+    let hertz = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK)
+        .ok()
+        .flatten()
+        .unwrap_or(100);
     1_000_000_000 / u64::try_from(hertz).unwrap_or(100).max(1)
 }
 
@@ -68,8 +73,14 @@ mod tests {
     #[test]
     fn fields_are_counted_after_the_name() {
         let stat = ProcStat::parse("7 (a) b) R 1 2 3 4 5 6 11 12 13 14 15 16 17 18").unwrap();
-        assert_eq!((stat.parent(), stat.minor_faults(), stat.major_faults()), (Some(1), Some(11), Some(13)));
-        assert_eq!((stat.user_ns(10), stat.system_ns(10)), (Some(150), Some(160)));
+        assert_eq!(
+            (stat.parent(), stat.minor_faults(), stat.major_faults()),
+            (Some(1), Some(11), Some(13))
+        );
+        assert_eq!(
+            (stat.user_ns(10), stat.system_ns(10)),
+            (Some(150), Some(160))
+        );
     }
 
     #[test]
@@ -77,6 +88,11 @@ mod tests {
         assert!(ProcStat::parse("").is_none() && ProcStat::parse("7 (a").is_none());
         let short = ProcStat::parse("7 (a) R x").unwrap();
         assert_eq!((short.parent(), short.minor_faults()), (None, None));
-        assert!(ProcStat::parse(&text(std::process::id())).unwrap().parent().is_some());
+        assert!(
+            ProcStat::parse(&text(std::process::id()))
+                .unwrap()
+                .parent()
+                .is_some()
+        );
     }
 }

@@ -45,18 +45,27 @@ pub fn ending_text(ending: Ending) -> String {
 pub fn arguments(pid: u32) -> Option<String> {
     const MOST: u64 = 4096;
     let mut bytes = Vec::new();
-    fs::File::open(format!("/proc/{pid}/cmdline")).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
+    fs::File::open(format!("/proc/{pid}/cmdline"))
+        .ok()?
+        .take(MOST)
+        .read_to_end(&mut bytes)
+        .ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let words = text.trim_end_matches('\0');
     // Some programs replace the whole by one line.
-    let (_, rest) = words.split_once('\0').or_else(|| words.split_once(' ')).unwrap_or_default();
+    let (_, rest) = words
+        .split_once('\0')
+        .or_else(|| words.split_once(' '))
+        .unwrap_or_default();
     Some(rest.replace('\0', " "))
 }
 
 /// The name of a process; empty if it has ended.
 pub fn name_of(pid: i32) -> String {
     let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-    String::from_utf8_lossy(&name).trim_end_matches('\n').to_string()
+    String::from_utf8_lossy(&name)
+        .trim_end_matches('\n')
+        .to_string()
 }
 
 /// Whether the file that a process executes grants privileges: it is set-user-ID or set-group-ID, or has capabilities.
@@ -64,28 +73,46 @@ pub fn name_of(pid: i32) -> String {
 pub fn gains_privileges(pid: i32) -> bool {
     let program = format!("/proc/{pid}/exe");
     let is_set_id = fs::metadata(&program).is_ok_and(|facts| facts.mode() & 0o6000 != 0);
-    let Ok(path) = CString::new(program) else { return is_set_id };
+    let Ok(path) = CString::new(program) else {
+        return is_set_id;
+    };
     // SAFETY: getxattr(2) reads two strings that end with a zero byte; with no room, it only returns a size.
-    is_set_id || unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) > 0 }
+    is_set_id
+        || unsafe {
+            libc::getxattr(
+                path.as_ptr(),
+                c"security.capability".as_ptr(),
+                std::ptr::null_mut(),
+                0,
+            ) > 0
+        }
 }
 
 /// Makes a named pipe that only this user can open.
 pub fn make_fifo(path: &Path) -> std::io::Result<()> {
-    Ok(nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR)?)
+    Ok(nix::unistd::mkfifo(
+        path,
+        nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR,
+    )?)
 }
 
 /// Waits for `fd` to have input or to be closed; false after `timeout` or a signal.
 pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
-    let milliseconds = u16::try_from(timeout.as_millis()).unwrap_or(u16::MAX).max(1);
+    let milliseconds = u16::try_from(timeout.as_millis())
+        .unwrap_or(u16::MAX)
+        .max(1);
     poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
 }
 
 /// Whether the other side of `fd`, such as that of a terminal, is gone.
 pub fn is_hung_up(fd: &impl AsFd) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::empty())];
-    poll(&mut fds, PollTimeout::ZERO)
-        .is_ok_and(|_| fds[0].revents().is_some_and(|seen| seen.contains(PollFlags::POLLHUP)))
+    poll(&mut fds, PollTimeout::ZERO).is_ok_and(|_| {
+        fds[0]
+            .revents()
+            .is_some_and(|seen| seen.contains(PollFlags::POLLHUP))
+    })
 }
 
 #[allow(unsafe_code)]
@@ -93,7 +120,8 @@ pub fn is_ignored(signal: i32) -> bool {
     // SAFETY: with no new action, sigaction(2) only fills `old`, for which all zeros is a valid value.
     unsafe {
         let mut old: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, std::ptr::null(), &raw mut old) == 0 && old.sa_sigaction == libc::SIG_IGN
+        libc::sigaction(signal, std::ptr::null(), &raw mut old) == 0
+            && old.sa_sigaction == libc::SIG_IGN
     }
 }
 
@@ -115,7 +143,9 @@ pub fn is_executable(path: &Path) -> bool {
 /// (user_namespaces(7)). Never in the initial one, which maps all.
 pub fn is_unknown_user(uid: u32) -> bool {
     let text = |path| fs::read_to_string(path).unwrap_or_default();
-    let knows_all = text("/proc/self/uid_map").split_whitespace().eq(["0", "0", "4294967295"]);
+    let knows_all = text("/proc/self/uid_map")
+        .split_whitespace()
+        .eq(["0", "0", "4294967295"]);
     !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
 }
 
@@ -131,12 +161,22 @@ pub fn descendants(process: i32) -> Vec<i32> {
 
 /// The processes that a process has started and not reaped, or adopted; none where the system does not list them.
 pub fn children(process: i32) -> Vec<i32> {
-    let of = |tid| fs::read_to_string(format!("/proc/{process}/task/{tid}/children")).unwrap_or_default();
+    let of = |tid| {
+        fs::read_to_string(format!("/proc/{process}/task/{tid}/children")).unwrap_or_default()
+    };
     let lists: Vec<String> = threads_of(process).into_iter().map(of).collect();
-    lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|pid| pid.parse().ok()).collect()
+    lists
+        .iter()
+        .flat_map(|list| list.split_whitespace())
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
 }
 
 fn threads_of(process: i32) -> Vec<i32> {
-    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
-    tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()).collect()
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten();
+    tasks
+        .filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
+        .collect()
 }

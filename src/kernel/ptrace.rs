@@ -48,7 +48,16 @@ impl EntryCounter {
         let own_architecture = executable_architecture(leader);
         let (replying, counts) = (HashSet::new(), Counts::new());
         let (inside, returned) = (HashMap::new(), Returned::default());
-        Ok(EntryCounter { follower, leader, own_architecture, replying, reply_pipe, counts, inside, returned })
+        Ok(EntryCounter {
+            follower,
+            leader,
+            own_architecture,
+            replying,
+            reply_pipe,
+            counts,
+            inside,
+            returned,
+        })
     }
 
     /// What each call returned last, since this was attached, but for replies.
@@ -129,7 +138,11 @@ mod tests {
 
     #[test]
     fn a_leader_that_ended_is_left_to_be_reaped() {
-        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut child = Command::new("cat")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut counter = match EntryCounter::attach(child.id(), None) {
             Ok(counter) => counter,
             Err(errno) => {

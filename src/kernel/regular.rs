@@ -24,7 +24,10 @@ const IN_ROOT: u64 = 0x10;
 
 /// A file that was opened without access to what is in it: nothing happens to a device, and a FIFO does not wait.
 pub fn place(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(O_PATH).open(path)
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(O_PATH)
+        .open(path)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +49,13 @@ pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File>
     };
     // SAFETY: path and structure outlive the call, the path ends with a 0, and the size passed is that of the structure.
     let fd = Errno::result(unsafe {
-        libc::syscall(libc::SYS_openat2, root.as_raw_fd(), bytes.as_ptr(), &raw const how, size_of::<OpenHow>())
+        libc::syscall(
+            libc::SYS_openat2,
+            root.as_raw_fd(),
+            bytes.as_ptr(),
+            &raw const how,
+            size_of::<OpenHow>(),
+        )
     })?;
     // SAFETY: the kernel just created this descriptor, which nothing else owns.
     Ok(unsafe { File::from_raw_fd(fd as i32) })
@@ -55,7 +64,10 @@ pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File>
 /// Opens for reading what was placed; `None` if it is no regular file, or has more than `most` bytes.
 #[must_use]
 pub fn open(place: &File, most: u64) -> Option<(File, Metadata)> {
-    let facts = place.metadata().ok().filter(|facts| facts.is_file() && facts.len() <= most)?;
+    let facts = place
+        .metadata()
+        .ok()
+        .filter(|facts| facts.is_file() && facts.len() <= most)?;
     let file = File::open(format!("/proc/self/fd/{}", place.as_raw_fd())).ok()?;
     Some((file, facts))
 }
@@ -77,7 +89,10 @@ mod tests {
         nix::unistd::mkfifo(&path("in/fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let root = place(directory.path()).unwrap();
         let read = |name: &str, most| {
-            let (mut file, facts) = open(&place_in(&root, Path::new(name), Links::Refused).ok()?, most)?;
+            let (mut file, facts) = open(
+                &place_in(&root, Path::new(name), Links::Refused).ok()?,
+                most,
+            )?;
             let mut text = String::new();
             file.read_to_string(&mut text).unwrap();
             assert_eq!(facts.len(), text.len() as u64);
@@ -87,7 +102,8 @@ mod tests {
         // What leads out of the root leads to the root.
         assert_eq!(read("/../in/file", 4).as_deref(), Some("text"));
         assert_eq!(["in/file", "in"].map(|name| read(name, 3)), [None, None]);
-        let followed = |name: &str| open(&place_in(&root, Path::new(name), Links::Followed).ok()?, 4);
+        let followed =
+            |name: &str| open(&place_in(&root, Path::new(name), Links::Followed).ok()?, 4);
         assert!(followed("through/file").is_some() && followed("in/link").is_none());
         assert_eq!(
             ["in/link", "in/fifo", "through/file", "in/none"].map(|name| read(name, 1 << 20)),

@@ -17,14 +17,20 @@ pub struct Sources {
 impl Default for Sources {
     /// This machine.
     fn default() -> Sources {
-        Sources { root: PathBuf::from("/"), container: std::env::var("container").ok() }
+        Sources {
+            root: PathBuf::from("/"),
+            container: std::env::var("container").ok(),
+        }
     }
 }
 
 impl Sources {
     /// A tree with its own `proc`, `sys` and `etc`, and nothing from this process's environment.
     pub fn below(root: impl Into<PathBuf>) -> Sources {
-        Sources { root: root.into(), container: None }
+        Sources {
+            root: root.into(),
+            container: None,
+        }
     }
 
     pub fn container_variable(&self) -> Option<&str> {
@@ -52,7 +58,9 @@ impl Sources {
     }
 
     pub fn status(&self, field: &str) -> Option<String> {
-        Status::parse(self.text("proc/self/status")?).field(field).map(str::to_string)
+        Status::parse(self.text("proc/self/status")?)
+            .field(field)
+            .map(str::to_string)
     }
 
     pub fn cpus(&self, path: &str) -> Option<Vec<u32>> {
@@ -60,7 +68,10 @@ impl Sources {
     }
 
     pub fn has(&self, capability: u32) -> bool {
-        let held = self.status("CapEff").and_then(|held| u64::from_str_radix(&held, 16).ok()).unwrap_or(0);
+        let held = self
+            .status("CapEff")
+            .and_then(|held| u64::from_str_radix(&held, 16).ok())
+            .unwrap_or(0);
         held >> capability & 1 == 1
     }
 
@@ -69,15 +80,24 @@ impl Sources {
     }
 
     pub fn list(&self, path: &str) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(self.at(path)) else { return Vec::new() };
-        let mut names: Vec<String> =
-            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let Ok(entries) = fs::read_dir(self.at(path)) else {
+            return Vec::new();
+        };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         names
     }
 
     pub fn link(&self, path: &str) -> Option<String> {
-        Some(fs::read_link(self.at(path)).ok()?.to_string_lossy().into_owned())
+        Some(
+            fs::read_link(self.at(path))
+                .ok()?
+                .to_string_lossy()
+                .into_owned(),
+        )
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -115,10 +135,18 @@ mod tests {
 
     #[test]
     fn blanks_and_nul_are_cut_and_empty_is_unknown() {
-        let (_keep, sources) = tree(&[("a", " x y \n\0"), ("b", "\n"), ("c", "1\n"), ("d", "maybe")]);
+        let (_keep, sources) = tree(&[
+            ("a", " x y \n\0"),
+            ("b", "\n"),
+            ("c", "1\n"),
+            ("d", "maybe"),
+        ]);
         assert_eq!(sources.text("/a").as_deref(), Some("x y"));
         assert_eq!(sources.text("b"), None);
-        assert_eq!((sources.flag("c"), sources.flag("d"), sources.flag("e")), (Some(true), None, None));
+        assert_eq!(
+            (sources.flag("c"), sources.flag("d"), sources.flag("e")),
+            (Some(true), None, None)
+        );
     }
 
     #[test]

@@ -30,5 +30,9 @@ extern "C" fn look() {
 pub fn check() -> io::Result<()> {
     let flags = OFlag::from_bits_truncate(fcntl(io::stdout().as_fd(), FcntlArg::F_GETFL)?);
     let read_only = flags & OFlag::O_ACCMODE == OFlag::O_RDONLY;
-    if CLOSED.load(Ordering::Relaxed) || read_only { Err(nix::errno::Errno::EBADF.into()) } else { Ok(()) }
+    if CLOSED.load(Ordering::Relaxed) || read_only {
+        Err(nix::errno::Errno::EBADF.into())
+    } else {
+        Ok(())
+    }
 }

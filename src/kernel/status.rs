@@ -21,7 +21,10 @@ impl Status {
     }
 
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
-        self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+        self.0
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+            .map(str::trim)
     }
 
     /// A number, without its unit if it has one.
@@ -30,7 +33,10 @@ impl Status {
     }
 
     pub(crate) fn numbers<T: FromStr>(&self, name: &str) -> impl DoubleEndedIterator<Item = T> {
-        self.field(name).unwrap_or_default().split_ascii_whitespace().filter_map(|word| word.parse().ok())
+        self.field(name)
+            .unwrap_or_default()
+            .split_ascii_whitespace()
+            .filter_map(|word| word.parse().ok())
     }
 }
 
@@ -40,10 +46,31 @@ mod tests {
 
     #[test]
     fn fields_are_found_by_their_whole_name() {
-        let status = Status::parse("Name:\tUid:\nUid:\t1 2\t3\nVmHWM:\t  12 kB\nNSpid:\t812\t4\n".to_string());
-        assert_eq!((status.field("Name"), status.field("Ui"), status.field("Gid")), (Some("Uid:"), None, None));
-        assert_eq!((status.numbers("Uid").collect::<Vec<u32>>(), status.number("VmHWM")), (vec![1, 2, 3], Some(12)));
-        assert_eq!((status.numbers("NSpid").next_back(), status.number::<u32>("Name")), (Some(4), None));
+        let status = Status::parse(
+            "Name:\tUid:\nUid:\t1 2\t3\nVmHWM:\t  12 kB\nNSpid:\t812\t4\n".to_string(),
+        );
+        assert_eq!(
+            (
+                status.field("Name"),
+                status.field("Ui"),
+                status.field("Gid")
+            ),
+            (Some("Uid:"), None, None)
+        );
+        assert_eq!(
+            (
+                status.numbers("Uid").collect::<Vec<u32>>(),
+                status.number("VmHWM")
+            ),
+            (vec![1, 2, 3], Some(12))
+        );
+        assert_eq!(
+            (
+                status.numbers("NSpid").next_back(),
+                status.number::<u32>("Name")
+            ),
+            (Some(4), None)
+        );
     }
 
     /// The kernel writes names as they are.
@@ -52,11 +79,18 @@ mod tests {
         let mut named = std::process::Command::new("sh");
         named.args(["-c", "printf '\\377' > /proc/self/comm; kill -STOP $$"]);
         let mut named = named.spawn().unwrap();
-        let stopped = || Status::of(named.id()).field("State").is_some_and(|state| state.starts_with('T'));
+        let stopped = || {
+            Status::of(named.id())
+                .field("State")
+                .is_some_and(|state| state.starts_with('T'))
+        };
         while !stopped() {
             std::thread::yield_now();
         }
-        let found = (Status::of(named.id()).number("Tgid"), proc_stat::text(named.id()).is_empty());
+        let found = (
+            Status::of(named.id()).number("Tgid"),
+            proc_stat::text(named.id()).is_empty(),
+        );
         named.kill().and_then(|()| named.wait()).unwrap();
         assert_eq!(found, (Some(named.id()), false));
     }

@@ -112,7 +112,10 @@ impl Stepper {
         let entry = self.position()?.stack;
         let back = self.return_address(entry)?;
         let mut trace = Trace::default();
-        let mut at = Position { instruction: address, stack: entry };
+        let mut at = Position {
+            instruction: address,
+            stack: entry,
+        };
         for step in 0..MOST_STEPS {
             if step % 256 == 0 && Instant::now() > deadline {
                 return Err(StepError::Time);
@@ -129,7 +132,11 @@ impl Stepper {
     /// and the instruction after the call has run too when the trap comes: it is added.
     fn step(&self, at: Position, trace: &mut Trace) -> Result<Position, StepError> {
         let gate = VSYSCALL.contains(&at.instruction);
-        let back = if gate { Some(self.return_address(at.stack)?) } else { None };
+        let back = if gate {
+            Some(self.return_address(at.stack)?)
+        } else {
+            None
+        };
         trace.add(at.instruction);
         self.one_step(at.instruction, trace)?;
         let now = self.position()?;
@@ -161,7 +168,9 @@ impl Stepper {
         loop {
             match tracee::wait(Whose::One(pid), libc::WNOWAIT) {
                 Err(Errno::EINTR) => {}
-                Ok(Some((_, Report::Ended(ending)))) => return Err(StepError::Ended(ending_text(ending))),
+                Ok(Some((_, Report::Ended(ending)))) => {
+                    return Err(StepError::Ended(ending_text(ending)));
+                }
                 other => other.map(drop)?,
             }
             match tracee::take_stop(pid)? {
@@ -175,19 +184,32 @@ impl Stepper {
 
     fn return_address(&self, stack: u64) -> Result<u64, StepError> {
         let word = ptrace::read(self.pid, pointer(stack))?.cast_unsigned();
-        Ok(if self.bits == Bits::B32 { word & 0xffff_ffff } else { word })
+        Ok(if self.bits == Bits::B32 {
+            word & 0xffff_ffff
+        } else {
+            word
+        })
     }
 
     #[cfg(target_arch = "x86_64")]
     fn position(&self) -> Result<Position, StepError> {
         let registers = ptrace::getregs(self.pid)?;
-        Ok(Position { instruction: registers.rip, stack: registers.rsp })
+        Ok(Position {
+            instruction: registers.rip,
+            stack: registers.rsp,
+        })
     }
 
     #[cfg(target_arch = "x86_64")]
     fn go_to(&self, address: u64) -> Result<(), StepError> {
         let registers = ptrace::getregs(self.pid)?;
-        Ok(ptrace::setregs(self.pid, libc::user_regs_struct { rip: address, ..registers })?)
+        Ok(ptrace::setregs(
+            self.pid,
+            libc::user_regs_struct {
+                rip: address,
+                ..registers
+            },
+        )?)
     }
 
     #[cfg(not(target_arch = "x86_64"))]
@@ -258,13 +280,20 @@ impl Memory {
         let memory = std::fs::File::open(format!("/proc/{pid}/mem"))?;
         self.mappings = maps.lines().filter_map(parse_mapping).collect();
         for address in addresses.filter(|address| !VSYSCALL.contains(address)) {
-            let mapping = self.mappings.iter().find(|m| (m.start..m.end).contains(&address));
+            let mapping = self
+                .mappings
+                .iter()
+                .find(|m| (m.start..m.end).contains(&address));
             let left = mapping.map_or(0, |m| m.end - address);
             let length = LONGEST_INSTRUCTION.min(left as usize);
-            self.code.entry(address).or_insert_with(|| read_at(&memory, address, length));
+            self.code
+                .entry(address)
+                .or_insert_with(|| read_at(&memory, address, length));
         }
         let vdso = self.mappings.iter().find(|m| m.path == "[vdso]");
-        self.vdso = vdso.map(|m| read_at(&memory, m.start, (m.end - m.start) as usize)).unwrap_or_default();
+        self.vdso = vdso
+            .map(|m| read_at(&memory, m.start, (m.end - m.start) as usize))
+            .unwrap_or_default();
         Ok(())
     }
 }
@@ -287,7 +316,13 @@ pub fn parse_mapping(line: &str) -> Option<Mapping> {
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
     let (offset, inode) = (number(words.next()?)?, words.nth(1)?.parse().ok()?);
     let path = words.next().unwrap_or_default().trim_start().to_string();
-    executable.then_some(Mapping { start: number(start)?, end: number(end)?, offset, inode, path })
+    executable.then_some(Mapping {
+        start: number(start)?,
+        end: number(end)?,
+        offset,
+        inode,
+        path,
+    })
 }
 
 #[cfg(test)]
@@ -297,11 +332,22 @@ mod tests {
     #[test]
     fn mappings_are_the_executable_ones() {
         let line = "7f00-7f10 r-xp 00001000 08:01 42                  /a dir/libc.so.6";
-        let mapping =
-            Mapping { start: 0x7f00, end: 0x7f10, offset: 0x1000, inode: 42, path: "/a dir/libc.so.6".into() };
+        let mapping = Mapping {
+            start: 0x7f00,
+            end: 0x7f10,
+            offset: 0x1000,
+            inode: 42,
+            path: "/a dir/libc.so.6".into(),
+        };
         assert_eq!(parse_mapping(line), Some(mapping));
-        assert_eq!(parse_mapping("7f00-7f10 r--p 00001000 08:01 42 /lib/libc.so.6"), None);
-        assert_eq!(parse_mapping("7f00-7f10 r-xp 00000000 00:00 0").map(|m| m.path), Some(String::new()));
+        assert_eq!(
+            parse_mapping("7f00-7f10 r--p 00001000 08:01 42 /lib/libc.so.6"),
+            None
+        );
+        assert_eq!(
+            parse_mapping("7f00-7f10 r-xp 00000000 00:00 0").map(|m| m.path),
+            Some(String::new())
+        );
         assert_eq!(parse_mapping("no mapping"), None);
     }
 
@@ -312,7 +358,10 @@ mod tests {
         let stepper = Stepper::attach(child.id(), Bits::B64);
         child.kill().unwrap();
         match stepper.map(|stepper| stepper.stop().unwrap_err()) {
-            Ok(error) => assert_eq!(error.to_string(), "the probe ended while it was stepped: killed by SIGKILL"),
+            Ok(error) => assert_eq!(
+                error.to_string(),
+                "the probe ended while it was stepped: killed by SIGKILL"
+            ),
             Err(refused) => println!("SKIPPED: {refused}"),
         }
         assert!(!child.wait().unwrap().success());
@@ -321,7 +370,9 @@ mod tests {
     #[test]
     fn repeated_and_interrupted_instructions_count_once() {
         let mut trace = Trace::default();
-        [1, 2, 2, 2, 3].into_iter().for_each(|address| trace.add(address));
+        [1, 2, 2, 2, 3]
+            .into_iter()
+            .for_each(|address| trace.add(address));
         trace.undo(3);
         trace.add(9);
         assert_eq!(trace.addresses, [1, 2, 9]);

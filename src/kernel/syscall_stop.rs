@@ -48,14 +48,19 @@ mod op {
 impl Info {
     fn decode(&self) -> SyscallStop {
         let [number, arguments @ .., _] = self.words;
-        let call = Call { architecture: self.architecture, number, arguments };
+        let call = Call {
+            architecture: self.architecture,
+            number,
+            arguments,
+        };
         match self.op {
             op::ENTRY => SyscallStop::Entry(call),
             op::SECCOMP => SyscallStop::Filter(call),
             // A word and a byte: the result, and whether it is an error.
-            op::EXIT => {
-                SyscallStop::Exit { result: self.words[0].cast_signed(), failed: self.words[1].to_ne_bytes()[0] != 0 }
-            }
+            op::EXIT => SyscallStop::Exit {
+                result: self.words[0].cast_signed(),
+                failed: self.words[1].to_ne_bytes()[0] != 0,
+            },
             _ => SyscallStop::None,
         }
     }
@@ -67,7 +72,14 @@ pub fn syscall_stop(pid: i32) -> Result<SyscallStop, Errno> {
     const GET_SYSCALL_INFO: u16 = 0x420e;
     let mut info = Info::default();
     // SAFETY: the kernel writes at most the given number of bytes, the size of `info`, in which all bytes are valid.
-    Errno::result(unsafe { libc::ptrace(GET_SYSCALL_INFO.into(), pid, size_of::<Info>(), &raw mut info) })?;
+    Errno::result(unsafe {
+        libc::ptrace(
+            GET_SYSCALL_INFO.into(),
+            pid,
+            size_of::<Info>(),
+            &raw mut info,
+        )
+    })?;
     Ok(info.decode())
 }
 
@@ -78,13 +90,31 @@ mod tests {
     #[test]
     fn information_is_decoded_by_kind() {
         let words = [1, 2, 3, 4, 5, 6, 7, 8];
-        let call = Call { architecture: 9, number: 1, arguments: [2, 3, 4, 5, 6, 7] };
-        let stop = |op, words| Info { op, architecture: 9, words, ..Info::default() }.decode();
+        let call = Call {
+            architecture: 9,
+            number: 1,
+            arguments: [2, 3, 4, 5, 6, 7],
+        };
+        let stop = |op, words| {
+            Info {
+                op,
+                architecture: 9,
+                words,
+                ..Info::default()
+            }
+            .decode()
+        };
         assert_eq!(stop(op::ENTRY, words), SyscallStop::Entry(call));
         assert_eq!(stop(op::SECCOMP, words), SyscallStop::Filter(call));
         assert_eq!(stop(0, words), SyscallStop::None);
         let failed = [(-2_i64).cast_unsigned(), 1, 0, 0, 0, 0, 0, 0];
-        assert_eq!(stop(op::EXIT, failed), SyscallStop::Exit { result: -2, failed: true });
+        assert_eq!(
+            stop(op::EXIT, failed),
+            SyscallStop::Exit {
+                result: -2,
+                failed: true
+            }
+        );
         assert_eq!(size_of::<Info>(), 88);
     }
 }

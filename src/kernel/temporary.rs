@@ -25,11 +25,16 @@ pub fn put(path: &Path, mode: u32, contents: &[u8]) -> io::Result<()> {
     if earlier.as_ref().is_some_and(|facts| !facts.is_file()) {
         return File::options().write(true).open(path)?.write_all(contents);
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     sweep(folder);
     let temporary = Temporary::beside(folder, mode)?;
     temporary.file().write_all(contents)?;
-    temporary.file().set_permissions(Permissions::from_mode(mode))?;
+    temporary
+        .file()
+        .set_permissions(Permissions::from_mode(mode))?;
     temporary.become_file(path, earlier.is_none())
 }
 
@@ -49,14 +54,24 @@ impl Temporary {
     pub fn beside(folder: &Path, mode: u32) -> io::Result<Temporary> {
         if let Some(file) = nameless(folder, mode) {
             let lock = lock::alone(file.try_clone()?);
-            return Ok(Temporary { file, name: None, folder: folder.to_path_buf(), _lock: lock });
+            return Ok(Temporary {
+                file,
+                name: None,
+                folder: folder.to_path_buf(),
+                _lock: lock,
+            });
         }
         loop {
             let (file, name) = named(folder, mode)?.into_parts();
             let lock = lock::alone(file.try_clone()?);
             // Another process may have swept it before it was locked: then try a new name.
             if file.metadata()?.nlink() > 0 {
-                return Ok(Temporary { file, name: Some(name), folder: folder.to_path_buf(), _lock: lock });
+                return Ok(Temporary {
+                    file,
+                    name: Some(name),
+                    folder: folder.to_path_buf(),
+                    _lock: lock,
+                });
             }
         }
     }
@@ -70,7 +85,9 @@ impl Temporary {
         let name = match self.name.take() {
             Some(name) => name,
             None if is_new && self.link(path).is_ok() => return Ok(()),
-            None => names().make_in(&self.folder, |path| self.link(path))?.into_temp_path(),
+            None => names()
+                .make_in(&self.folder, |path| self.link(path))?
+                .into_temp_path(),
         };
         name.persist(path).map_err(|error| error.error)
     }
@@ -91,20 +108,34 @@ impl Temporary {
 
     fn link(&self, path: &Path) -> io::Result<()> {
         let this = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        Ok(linkat(AT_FDCWD, this.as_str(), AT_FDCWD, path, AtFlags::AT_SYMLINK_FOLLOW)?)
+        Ok(linkat(
+            AT_FDCWD,
+            this.as_str(),
+            AT_FDCWD,
+            path,
+            AtFlags::AT_SYMLINK_FOLLOW,
+        )?)
     }
 }
 
 /// A file without a name, if the file system supports it and /proc can give it one later.
 fn nameless(folder: &Path, mode: u32) -> Option<File> {
     let mut options = File::options();
-    options.read(true).write(true).mode(mode).custom_flags(libc::O_TMPFILE);
+    options
+        .read(true)
+        .write(true)
+        .mode(mode)
+        .custom_flags(libc::O_TMPFILE);
     let file = options.open(folder).ok()?;
-    fs::exists(format!("/proc/self/fd/{}", file.as_raw_fd())).is_ok_and(|there| there).then_some(file)
+    fs::exists(format!("/proc/self/fd/{}", file.as_raw_fd()))
+        .is_ok_and(|there| there)
+        .then_some(file)
 }
 
 fn named(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
-    names().permissions(Permissions::from_mode(mode)).tempfile_in(folder)
+    names()
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(folder)
 }
 
 fn names() -> Builder<'static, 'static> {
@@ -115,9 +146,13 @@ fn names() -> Builder<'static, 'static> {
 
 /// Removes what killed programs left in `folder`: files of this user that nobody is writing.
 pub fn sweep(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
     let is_ours = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
-    let left = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
+    let left = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
     for path in left.map(|entry| entry.path()) {
         if abandoned(&path).is_some() {
             let _ = fs::remove_file(&path);
@@ -132,7 +167,12 @@ fn abandoned(path: &Path) -> Option<lock::Locked> {
         return None;
     }
     let mut options = File::options();
-    let file = options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
+    let file = options
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)
+        .ok()?;
     lock::alone(file)
 }
 
@@ -141,8 +181,10 @@ mod tests {
     use super::*;
 
     fn names_in(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -151,12 +193,20 @@ mod tests {
     fn with_name(folder: &Path) -> Temporary {
         let (file, name) = named(folder, 0o600).unwrap().into_parts();
         let lock = lock::alone(file.try_clone().unwrap());
-        Temporary { file, name: Some(name), folder: folder.to_path_buf(), _lock: lock }
+        Temporary {
+            file,
+            name: Some(name),
+            folder: folder.to_path_buf(),
+            _lock: lock,
+        }
     }
 
     #[test]
     fn both_kinds_replace_a_file_or_vanish() {
-        let makers: [fn(&Path) -> Temporary; 2] = [|folder| Temporary::beside(folder, 0o600).unwrap(), with_name];
+        let makers: [fn(&Path) -> Temporary; 2] = [
+            |folder| Temporary::beside(folder, 0o600).unwrap(),
+            with_name,
+        ];
         for make in makers {
             let folder = tempfile::tempdir().unwrap();
             let target = folder.path().join("target");
@@ -182,7 +232,10 @@ mod tests {
         put(&pipe, 0o755, b"12").unwrap();
         let mut read = [0; 2];
         reader.read_exact(&mut read).unwrap();
-        assert_eq!((&read, fs::metadata(&pipe).unwrap().file_type().is_fifo()), (b"12", true));
+        assert_eq!(
+            (&read, fs::metadata(&pipe).unwrap().file_type().is_fifo()),
+            (b"12", true)
+        );
         let file = folder.path().join("file");
         for text in [b"3", b"4"] {
             put(&file, 0o755, text).unwrap();
@@ -201,12 +254,21 @@ mod tests {
         }
         fs::create_dir(at(".syscost-directory.tmp")).unwrap();
         std::os::unix::fs::symlink(at("other.tmp"), at(".syscost-link.tmp")).unwrap();
-        let foreign_is_swept = std::os::unix::fs::chown(at(".syscost-foreign.tmp"), Some(65533), None).is_err();
+        let foreign_is_swept =
+            std::os::unix::fs::chown(at(".syscost-foreign.tmp"), Some(65533), None).is_err();
         let living = with_name(folder.path());
         sweep(folder.path());
         let mut left = vec![".syscost-directory.tmp", ".syscost-link.tmp", "other.tmp"];
         left.extend((!foreign_is_swept).then_some(".syscost-foreign.tmp"));
-        let living = living.name.as_ref().unwrap().file_name().unwrap().to_str().unwrap().to_string();
+        let living = living
+            .name
+            .as_ref()
+            .unwrap()
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_string();
         left.push(&living);
         left.sort();
         assert_eq!(names_in(folder.path()), left);

@@ -5,18 +5,29 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, Builder, JoinHandle, Scope};
 
 /// Starts a thread.
-pub fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {
+pub fn start<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
     Builder::new().spawn(work).map_err(refused)
 }
 
 /// Starts a thread that ends before `scope` does.
-pub fn start_in<'scope>(scope: &'scope Scope<'scope, '_>, work: impl FnOnce() + Send + 'scope) -> io::Result<()> {
-    Builder::new().spawn_scoped(scope, work).map(drop).map_err(refused)
+pub fn start_in<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() + Send + 'scope,
+) -> io::Result<()> {
+    Builder::new()
+        .spawn_scoped(scope, work)
+        .map(drop)
+        .map_err(refused)
 }
 
 fn refused(error: io::Error) -> io::Error {
     let kind = error.kind();
-    io::Error::new(kind, format!("cannot start a thread ({error}): allow more processes (ulimit -u) or memory"))
+    io::Error::new(
+        kind,
+        format!("cannot start a thread ({error}): allow more processes (ulimit -u) or memory"),
+    )
 }
 
 /// Hands what `work` makes of each of `count` to `take`, in order; on as many threads as there are processors. A thread waits
@@ -27,8 +38,12 @@ pub fn in_order<T: Send, E>(
     work: impl Fn(usize) -> T + Sync,
     take: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(count);
-    on_threads(threads, count, &work, take, |scope, job| start_in(scope, job).is_ok())
+    let threads = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(count);
+    on_threads(threads, count, &work, take, |scope, job| {
+        start_in(scope, job).is_ok()
+    })
 }
 
 /// `spawn` says whether it started the thread.
@@ -43,7 +58,9 @@ fn on_threads<'env, T: Send + 'env, E>(
         let begin = |first: usize| {
             let (sender, receiver) = sync_channel(0);
             let job = move || {
-                let _ = (first..count).step_by(threads).try_for_each(|index| sender.send(work(index)));
+                let _ = (first..count)
+                    .step_by(threads)
+                    .try_for_each(|index| sender.send(work(index)));
             };
             spawn(scope, Box::new(job)).then_some(receiver)
         };

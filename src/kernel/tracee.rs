@@ -54,7 +54,10 @@ pub enum Whose {
 /// # Errors
 /// `ECHILD` if there is nothing to wait for, `EINTR` after a signal.
 pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
-    wait_id(whose, libc::WEXITED | libc::WSTOPPED | libc::__WALL | libc::__WNOTHREAD | flags)
+    wait_id(
+        whose,
+        libc::WEXITED | libc::WSTOPPED | libc::__WALL | libc::__WNOTHREAD | flags,
+    )
 }
 
 /// Takes the report that `pid` has stopped, never that of its end; `None` if it was killed while it was stopped.
@@ -97,7 +100,10 @@ fn report(code: i32, status: i32) -> Report {
         libc::CLD_EXITED => Report::Ended(Ending::Exited(status)),
         libc::CLD_KILLED | libc::CLD_DUMPED => Report::Ended(Ending::Signalled(status & 0x7f)),
         _ if status == libc::SIGTRAP | 0x80 => Report::Call,
-        _ if status >> 8 != 0 => Report::Ptrace { event: status >> 8, signal: status & 0x7f },
+        _ if status >> 8 != 0 => Report::Ptrace {
+            event: status >> 8,
+            signal: status & 0x7f,
+        },
         _ => Report::Signal(status),
     }
 }
@@ -108,7 +114,12 @@ pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two given variables.
     unsafe {
         let (mut status, mut usage) = (0, std::mem::zeroed());
-        Errno::result(libc::wait4(pid, &raw mut status, libc::__WALL | libc::__WNOTHREAD, &raw mut usage))?;
+        Errno::result(libc::wait4(
+            pid,
+            &raw mut status,
+            libc::__WALL | libc::__WNOTHREAD,
+            &raw mut usage,
+        ))?;
         Ok(usage)
     }
 }
@@ -132,14 +143,16 @@ pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
         Resume::Detach => libc::PTRACE_DETACH,
     };
     // SAFETY: these requests take no address and a signal number as data; they access none of our memory.
-    Errno::result(unsafe { libc::ptrace(request, pid, NO_ADDRESS, libc::c_long::from(signal)) }).map(drop)
+    Errno::result(unsafe { libc::ptrace(request, pid, NO_ADDRESS, libc::c_long::from(signal)) })
+        .map(drop)
 }
 
 /// Leaves a group-stopped tracee stopped, but reporting what wakes it (ptrace(2), PTRACE_LISTEN).
 #[allow(unsafe_code)]
 pub fn listen(pid: i32) -> Result<(), Errno> {
     // SAFETY: PTRACE_LISTEN takes no address and no data, and accesses none of our memory.
-    Errno::result(unsafe { libc::ptrace(libc::PTRACE_LISTEN, pid, NO_ADDRESS, NO_ADDRESS) }).map(drop)
+    Errno::result(unsafe { libc::ptrace(libc::PTRACE_LISTEN, pid, NO_ADDRESS, NO_ADDRESS) })
+        .map(drop)
 }
 
 /// Whether thread `tid` belongs to process `pid`; false if it has ended.
@@ -155,7 +168,9 @@ pub fn read_text(pid: i32, address: u64) -> Option<Vec<u8>> {
     let mut length = 0;
     while length < text.len() {
         let from = address.checked_add(length as u64)?;
-        let read = read_page(pid, from, &mut text[length..]).ok().filter(|read| *read > 0)?;
+        let read = read_page(pid, from, &mut text[length..])
+            .ok()
+            .filter(|read| *read > 0)?;
         let new = &text[length..length + read];
         if let Some(end) = new.iter().position(|byte| *byte == 0) {
             return Some(text[..length + end].to_vec());
@@ -169,17 +184,26 @@ pub fn read_text(pid: i32, address: u64) -> Option<Vec<u8>> {
 /// number of bytes.
 pub fn read_page(pid: i32, address: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
     const PAGE: u64 = 4096;
-    let rest = usize::try_from(PAGE - address % PAGE).unwrap_or(0).min(buffer.len());
+    let rest = usize::try_from(PAGE - address % PAGE)
+        .unwrap_or(0)
+        .min(buffer.len());
     let base = usize::try_from(address).map_err(|_| Errno::EFAULT)?;
     let remote = [nix::sys::uio::RemoteIoVec { base, len: rest }];
-    nix::sys::uio::process_vm_readv(Pid::from_raw(pid), &mut [IoSliceMut::new(&mut buffer[..rest])], &remote)
+    nix::sys::uio::process_vm_readv(
+        Pid::from_raw(pid),
+        &mut [IoSliceMut::new(&mut buffer[..rest])],
+        &remote,
+    )
 }
 
 /// AUDIT_ARCH_* of the executable that `pid` runs, from the class and machine in its ELF header (elf.h); 0 if unknown.
 pub fn executable_architecture(pid: i32) -> u32 {
     let mut header = [0u8; 20];
     let file = std::fs::File::open(format!("/proc/{pid}/exe"));
-    if file.and_then(|mut file| file.read_exact(&mut header)).is_err() {
+    if file
+        .and_then(|mut file| file.read_exact(&mut header))
+        .is_err()
+    {
         return 0;
     }
     let wide = if header[4] == 2 { 0x8000_0000 } else { 0 };
@@ -193,11 +217,23 @@ mod tests {
 
     #[test]
     fn reports_are_decoded() {
-        assert_eq!(report(libc::CLD_EXITED, 3), Report::Ended(Ending::Exited(3)));
-        assert_eq!(report(libc::CLD_DUMPED, libc::SIGSEGV), Report::Ended(Ending::Signalled(libc::SIGSEGV)));
-        assert_eq!(report(libc::CLD_TRAPPED, libc::SIGTRAP | 0x80), Report::Call);
+        assert_eq!(
+            report(libc::CLD_EXITED, 3),
+            Report::Ended(Ending::Exited(3))
+        );
+        assert_eq!(
+            report(libc::CLD_DUMPED, libc::SIGSEGV),
+            Report::Ended(Ending::Signalled(libc::SIGSEGV))
+        );
+        assert_eq!(
+            report(libc::CLD_TRAPPED, libc::SIGTRAP | 0x80),
+            Report::Call
+        );
         let exec = libc::SIGTRAP | (libc::PTRACE_EVENT_EXEC << 8);
-        let expected = Report::Ptrace { event: libc::PTRACE_EVENT_EXEC, signal: libc::SIGTRAP };
+        let expected = Report::Ptrace {
+            event: libc::PTRACE_EVENT_EXEC,
+            signal: libc::SIGTRAP,
+        };
         assert_eq!(report(libc::CLD_TRAPPED, exec), expected);
         // A real-time signal.
         assert_eq!(report(libc::CLD_TRAPPED, 40), Report::Signal(40));

@@ -10,9 +10,9 @@ use std::fs;
 /// Checks that /proc shows this process's PID namespace: it shows that of whoever mounted it, which may be another one
 /// after unshare(1) or in a misconfigured container.
 pub fn check_numbers() -> Result<(), String> {
-    const ADVICE: &str =
-        "mount one for this namespace, as 'mount -t proc proc /proc' or 'unshare --pid --fork --mount-proc' do";
-    let status = Status::read("/proc/self/status").ok_or_else(|| format!("/proc does not show us: {ADVICE}"))?;
+    const ADVICE: &str = "mount one for this namespace, as 'mount -t proc proc /proc' or 'unshare --pid --fork --mount-proc' do";
+    let status = Status::read("/proc/self/status")
+        .ok_or_else(|| format!("/proc does not show us: {ADVICE}"))?;
     if shows_other_numbers(&status) {
         return Err(format!("/proc shows another PID namespace: {ADVICE}"));
     }
@@ -28,14 +28,20 @@ fn shows_other_numbers(status: &Status) -> bool {
 /// `root` and its running descendants, without orphans that were reparented to another process, and without this process and its
 /// children: of the shell that started us, it is not us who are looked at.
 pub fn processes(root: u32) -> Vec<u32> {
-    let others = numbers("/proc").into_iter().filter(|pid| *pid != std::process::id());
+    let others = numbers("/proc")
+        .into_iter()
+        .filter(|pid| *pid != std::process::id());
     let parents: Vec<(u32, u32)> = others.filter_map(|pid| Some((pid, parent(pid)?))).collect();
     descendants(root, &parents)
 }
 
 /// The largest resident set of a process and its descendants so far, in KiB; 0 if it is not known.
 pub fn peak_rss_kib(root: u32) -> u64 {
-    processes(root).into_iter().filter_map(|pid| Status::of(pid).number("VmHWM")).max().unwrap_or(0)
+    processes(root)
+        .into_iter()
+        .filter_map(|pid| Status::of(pid).number("VmHWM"))
+        .max()
+        .unwrap_or(0)
 }
 
 fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
@@ -43,7 +49,11 @@ fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
     loop {
         let before = found.len();
         found.extend(
-            parents.iter().filter(|(_, parent)| found.contains(parent)).map(|(pid, _)| *pid).collect::<Vec<_>>(),
+            parents
+                .iter()
+                .filter(|(_, parent)| found.contains(parent))
+                .map(|(pid, _)| *pid)
+                .collect::<Vec<_>>(),
         );
         if found.len() == before {
             return found.into_iter().collect();
@@ -53,7 +63,9 @@ fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
 
 fn numbers(directory: &str) -> Vec<u32> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
 }
 
 fn parent(pid: u32) -> Option<u32> {

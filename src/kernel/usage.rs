@@ -22,7 +22,9 @@ pub struct Used {
 
 impl From<&libc::rusage> for Used {
     fn from(usage: &libc::rusage) -> Used {
-        let ns = |time: libc::timeval| time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1000;
+        let ns = |time: libc::timeval| {
+            time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1000
+        };
         Used {
             user_ns: ns(usage.ru_utime),
             system_ns: ns(usage.ru_stime),
@@ -57,7 +59,8 @@ impl Used {
     /// Adds `share` of `other`: 1 for all of it.
     pub fn add(&mut self, other: &Used, share: f64) {
         let (sum, more): ([u64; 7], [u64; 7]) = (transmute!(*self), transmute!(*other));
-        let sums: [u64; 7] = std::array::from_fn(|field| sum[field] + (more[field] as f64 * share).round() as u64);
+        let sums: [u64; 7] =
+            std::array::from_fn(|field| sum[field] + (more[field] as f64 * share).round() as u64);
         *self = transmute!(sums);
     }
 }
@@ -65,7 +68,10 @@ impl Used {
 /// All children that were waited for so far, and those that they waited for. Not their peak memory: of several, the kernel knows
 /// only whose was the largest.
 pub fn of_children() -> Usage {
-    getrusage(UsageWho::RUSAGE_CHILDREN).map_or_else(|_| Usage::default(), |usage| Used::from(usage.as_ref()).into())
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or_else(
+        |_| Usage::default(),
+        |usage| Used::from(usage.as_ref()).into(),
+    )
 }
 
 fn cpu_ns(who: UsageWho) -> u64 {
@@ -107,9 +113,19 @@ mod tests {
     fn a_stat_file_is_read_after_the_name() {
         let text = "7 (a) b) S 1 7 7 0 -1 4194560 120 0 3 0 25 50 0 0 20 0 1 0 100 4096 10\n";
         let usage = parse(text, 10_000_000).unwrap();
-        assert_eq!((usage.minor_faults, usage.major_faults), (Some(120), Some(3)));
-        assert_eq!((usage.user_ns, usage.system_ns), (Some(250_000_000), Some(500_000_000)));
+        assert_eq!(
+            (usage.minor_faults, usage.major_faults),
+            (Some(120), Some(3))
+        );
+        assert_eq!(
+            (usage.user_ns, usage.system_ns),
+            (Some(250_000_000), Some(500_000_000))
+        );
         assert_eq!(parse("", 10_000_000), None);
-        assert!(of_process(std::process::id()).minor_faults.is_some_and(|faults| faults > 0));
+        assert!(
+            of_process(std::process::id())
+                .minor_faults
+                .is_some_and(|faults| faults > 0)
+        );
     }
 }

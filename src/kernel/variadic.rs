@@ -25,15 +25,26 @@ impl<'ast> Visit<'ast> for BareNumbers {
 }
 
 fn variadic(function: &syn::Expr) -> Option<String> {
-    let syn::Expr::Path(path) = function else { return None };
-    let mut names = path.path.segments.iter().rev().map(|segment| segment.ident.to_string());
-    let name = names.next().filter(|name| VARIADIC.contains(&name.as_str()))?;
+    let syn::Expr::Path(path) = function else {
+        return None;
+    };
+    let mut names = path
+        .path
+        .segments
+        .iter()
+        .rev()
+        .map(|segment| segment.ident.to_string());
+    let name = names
+        .next()
+        .filter(|name| VARIADIC.contains(&name.as_str()))?;
     (names.next()? == "libc").then_some(name)
 }
 
 fn is_bare_number(argument: &syn::Expr) -> bool {
     match argument {
-        syn::Expr::Lit(literal) => matches!(&literal.lit, syn::Lit::Int(number) if number.suffix().is_empty()),
+        syn::Expr::Lit(literal) => {
+            matches!(&literal.lit, syn::Lit::Int(number) if number.suffix().is_empty())
+        }
         syn::Expr::Unary(unary) => is_bare_number(&unary.expr),
         _ => false,
     }
@@ -46,14 +57,31 @@ fn check(text: &str) -> BareNumbers {
 }
 
 fn sources(directory: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
+    let entries = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                sources(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }
 
 #[test]
 fn a_bare_number_is_found() {
-    assert_eq!(check("fn f() { unsafe { libc::syscall(libc::SYS_close, fd, -1) }; }").found, ["syscall"]);
-    assert!(check("fn f() { unsafe { libc::syscall(libc::SYS_close, fd, FLAGS, 0u64) }; }").found.is_empty());
+    assert_eq!(
+        check("fn f() { unsafe { libc::syscall(libc::SYS_close, fd, -1) }; }").found,
+        ["syscall"]
+    );
+    assert!(
+        check("fn f() { unsafe { libc::syscall(libc::SYS_close, fd, FLAGS, 0u64) }; }")
+            .found
+            .is_empty()
+    );
 }
 
 #[test]
@@ -64,7 +92,12 @@ fn no_bare_number_goes_through_a_variadic_call() {
             continue;
         }
         let numbers = check(&std::fs::read_to_string(&path).unwrap());
-        assert!(numbers.found.is_empty(), "{}: {:?}", path.display(), numbers.found);
+        assert!(
+            numbers.found.is_empty(),
+            "{}: {:?}",
+            path.display(),
+            numbers.found
+        );
         calls += numbers.calls;
     }
     assert!(calls >= 10, "{calls}");

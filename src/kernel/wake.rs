@@ -26,7 +26,11 @@ impl Waker {
     /// Starts watching. Sets `stop` after the time `after`, if given.
     #[allow(unsafe_code)]
     pub fn start(stop: Arc<AtomicBool>, after: Option<Duration>) -> io::Result<Waker> {
-        let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
+        let action = SigAction::new(
+            SigHandler::Handler(nothing),
+            SaFlags::empty(),
+            SigSet::empty(),
+        );
         // SAFETY: the handler does nothing, which is always safe. Without SA_RESTART it interrupts waits. The only
         // possible error is an invalid signal.
         let _ = unsafe { sigaction(SIGNAL, &action) };
@@ -47,7 +51,10 @@ impl Waker {
                 }
             }
         };
-        Ok(Waker { done, thread: Some(threads::start(watch)?) })
+        Ok(Waker {
+            done,
+            thread: Some(threads::start(watch)?),
+        })
     }
 }
 
@@ -76,8 +83,14 @@ mod tests {
     fn a_wait_ends_at_the_deadline() {
         let stop = Arc::new(AtomicBool::new(false));
         let _waker = Waker::start(Arc::clone(&stop), Some(Duration::from_millis(30))).unwrap();
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let waited = crate::kernel::tracee::wait(crate::kernel::tracee::Whose::One(child.id().cast_signed()), 0);
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let waited = crate::kernel::tracee::wait(
+            crate::kernel::tracee::Whose::One(child.id().cast_signed()),
+            0,
+        );
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(waited, Err(Errno::EINTR));

@@ -40,7 +40,9 @@ pub struct AtlasKernel {
 }
 
 /// The emulated machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct AtlasMachine {
     /// As `uname -m` shows it.
     pub architecture: String,
@@ -83,8 +85,15 @@ impl AtlasCount {
         }
         let most = times.values().max()?;
         let number = |kept: &i64| *kept as f64 / KEPT;
-        let mode = times.iter().find(|(_, count)| *count == most).map(|(value, _)| number(value))?;
-        Some(AtlasCount { mode, least: number(times.keys().next()?), most: number(times.keys().next_back()?) })
+        let mode = times
+            .iter()
+            .find(|(_, count)| *count == most)
+            .map(|(value, _)| number(value))?;
+        Some(AtlasCount {
+            mode,
+            least: number(times.keys().next()?),
+            most: number(times.keys().next_back()?),
+        })
     }
 }
 
@@ -141,8 +150,12 @@ mod tests {
 
     #[test]
     fn most_boots_decide_and_all_are_in_the_range() {
-        let all = |each: &[f64]| AtlasCount::of(each).map(|count| (count.mode, count.least, count.most));
-        assert_eq!(all(&[329.0, 340.0, 329.001, 320.0]), Some((329.0, 320.0, 340.0)));
+        let all =
+            |each: &[f64]| AtlasCount::of(each).map(|count| (count.mode, count.least, count.most));
+        assert_eq!(
+            all(&[329.0, 340.0, 329.001, 320.0]),
+            Some((329.0, 320.0, 340.0))
+        );
         assert_eq!(all(&[9.0, 7.0]), Some((7.0, 7.0, 9.0)));
         assert_eq!(all(&[]), None);
     }

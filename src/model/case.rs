@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// An operation (or, with a language, a snippet) in an environment with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Case {
     /// The operation's id, e.g. `file.lstat`; for a snippet its source text, which may be empty.
     pub operation: String,
@@ -105,7 +107,10 @@ impl Case {
     }
 
     pub fn snippet(language: &str, body: &str) -> Case {
-        Case { language: Some(language.to_string()), ..Case::native(body) }
+        Case {
+            language: Some(language.to_string()),
+            ..Case::native(body)
+        }
     }
 
     /// Whether this is `operation` of the probe with default parameters.
@@ -120,20 +125,28 @@ impl Case {
 
     /// Whether both cases are the same except for the name given by a study.
     pub fn same_work(&self, other: &Case) -> bool {
-        let nameless = |case: &Case| Case { name: None, ..case.clone() };
+        let nameless = |case: &Case| Case {
+            name: None,
+            ..case.clone()
+        };
         nameless(self) == nameless(other)
     }
 
     /// This case without concurrency and in batches: neither changes which system calls it makes.
     pub fn alone(&self) -> Case {
         let mut case = self.clone();
-        case.params.retain(|name, _| name != THREADS && name != SHARED && (name != COLD || self.language.is_some()));
+        case.params.retain(|name, _| {
+            name != THREADS && name != SHARED && (name != COLD || self.language.is_some())
+        });
         case
     }
 
     /// The bytes that are displaced before each call, which is timed alone; `None` if calls are timed in batches, warm.
     pub fn cold(&self) -> Option<u64> {
-        self.params.get(COLD).copied().filter(|_| self.language.is_none())
+        self.params
+            .get(COLD)
+            .copied()
+            .filter(|_| self.language.is_none())
     }
 
     /// Whether it is a loop without a body: that of its language, or the probe's, warm or cold.
@@ -147,20 +160,28 @@ impl Case {
     /// This case in batches.
     pub fn warm(&self) -> Case {
         let mut case = self.clone();
-        case.params.retain(|name, _| name != COLD || self.language.is_some());
+        case.params
+            .retain(|name, _| name != COLD || self.language.is_some());
         case
     }
 
     /// All parameters that the case was measured with, defaults included.
     pub fn effective_params(&self) -> BTreeMap<String, u64> {
-        self.all_params().map(|(name, value)| (name.to_string(), value)).collect()
+        self.all_params()
+            .map(|(name, value)| (name.to_string(), value))
+            .collect()
     }
 
     /// The same as an iterator, each parameter once, in no particular order. If a parameter is both given and a
     /// default, the default wins.
     pub fn all_params(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
-        let asked = self.params.iter().filter(|(name, _)| !self.defaults.contains_key(*name));
-        asked.chain(&self.defaults).map(|(name, value)| (name.as_str(), *value))
+        let asked = self
+            .params
+            .iter()
+            .filter(|(name, _)| !self.defaults.contains_key(*name));
+        asked
+            .chain(&self.defaults)
+            .map(|(name, value)| (name.as_str(), *value))
     }
 }
 
@@ -195,11 +216,21 @@ mod tests {
     #[test]
     fn sizes_are_shortened_only_where_exact() {
         let mut case = Case::native("io.read_zero");
-        for (value, text) in [(4096, "4K"), (1 << 20, "1M"), (1000, "1000"), (0, "0"), (1, "1")] {
+        for (value, text) in [
+            (4096, "4K"),
+            (1 << 20, "1M"),
+            (1000, "1000"),
+            (0, "0"),
+            (1, "1"),
+        ] {
             case.params.insert("size".into(), value);
             assert_eq!(case.to_string(), format!("io.read_zero size={text}"));
         }
         case.params = [("rss".into(), 4096), ("size".into(), 4096)].into();
-        assert_eq!(case.to_string(), "io.read_zero rss=4096 size=4K", "4096 MiB are not 4 KiB");
+        assert_eq!(
+            case.to_string(),
+            "io.read_zero rss=4096 size=4K",
+            "4096 MiB are not 4 KiB"
+        );
     }
 }

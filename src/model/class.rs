@@ -5,7 +5,9 @@
 //! its arguments.
 
 /// What determines the cost of a call, as far as its arguments show. `None` if it does not apply or is not known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(default)]
 pub struct Class {
     /// Kind of the descriptor.
@@ -33,7 +35,9 @@ impl Class {
 }
 
 /// What kind of object a file descriptor refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum DescriptorKind {
     File,
@@ -99,7 +103,10 @@ const TABLE: &[(Drives, &str)] = &[
          renameat2 linkat fchmodat fchmodat2 fchownat utimensat execveat mknodat inotify_add_watch",
     ),
     (Path { argument: 2 }, "symlinkat"),
-    (Length { argument: 1 }, "mmap mmap2 munmap mremap mprotect madvise msync mlock munlock getrandom"),
+    (
+        Length { argument: 1 },
+        "mmap mmap2 munmap mremap mprotect madvise msync mlock munlock getrandom",
+    ),
     (Set { argument: 1 }, "poll ppoll ppoll_time64"),
     (Set { argument: 0 }, "select pselect6 _newselect"),
     (Set { argument: 2 }, "epoll_wait epoll_pwait epoll_pwait2"),
@@ -109,13 +116,25 @@ impl Drives {
     /// The class of a call on `descriptor`. `number` is the raw argument or result that determines the class: bytes,
     /// names in the path or descriptors in the set.
     pub fn class(self, descriptor: Option<DescriptorKind>, number: Option<u64>) -> Class {
-        let class = Class { descriptor, ..Class::default() };
+        let class = Class {
+            descriptor,
+            ..Class::default()
+        };
         let number = number.map(|number| self.rounded(number));
         match self {
-            Bytes { .. } | Length { .. } => Class { size: number, ..class },
+            Bytes { .. } | Length { .. } => Class {
+                size: number,
+                ..class
+            },
             Descriptor { .. } => class,
-            Path { .. } => Class { depth: number, ..class },
-            Set { .. } => Class { set: number, ..class },
+            Path { .. } => Class {
+                depth: number,
+                ..class
+            },
+            Set { .. } => Class {
+                set: number,
+                ..class
+            },
         }
     }
 
@@ -135,12 +154,16 @@ pub fn drives(name: &str) -> Option<Drives> {
 }
 
 fn names() -> impl Iterator<Item = (&'static str, Drives)> {
-    TABLE.iter().flat_map(|(drives, names)| names.split_whitespace().map(|name| (name, *drives)))
+    TABLE
+        .iter()
+        .flat_map(|(drives, names)| names.split_whitespace().map(|name| (name, *drives)))
 }
 
 /// The number of names in a path: its non-empty parts between slashes.
 pub fn depth(path: &[u8]) -> u64 {
-    path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).count() as u64
+    path.split(|byte| *byte == b'/')
+        .filter(|name| !name.is_empty())
+        .count() as u64
 }
 
 #[cfg(test)]
@@ -152,7 +175,12 @@ mod tests {
     fn each_name_is_known_and_stands_once() {
         let names: Vec<&str> = names().map(|(name, _)| name).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
-        assert_eq!(names.iter().find(|name| !crate::syscall_names::is_known(name)), None);
+        assert_eq!(
+            names
+                .iter()
+                .find(|name| !crate::syscall_names::is_known(name)),
+            None
+        );
     }
 
     #[test]
@@ -160,12 +188,18 @@ mod tests {
         assert_eq!(drives("read"), Some(Bytes { descriptor: 0 }));
         assert_eq!(drives("getpid"), None);
         assert_eq!(drives("futex"), None);
-        assert_eq!(["/", "", "a", "/usr//lib/x.so", "./a/"].map(|path| depth(path.as_bytes())), [0, 0, 1, 3, 2]);
+        assert_eq!(
+            ["/", "", "a", "/usr//lib/x.so", "./a/"].map(|path| depth(path.as_bytes())),
+            [0, 0, 1, 3, 2]
+        );
     }
 
     #[test]
     fn sizes_are_rounded_down_to_powers_of_two() {
-        assert_eq!([0, 1, 2, 3, 4096, 5000].map(power_below), [0, 1, 2, 2, 4096, 4096]);
+        assert_eq!(
+            [0, 1, 2, 3, 4096, 5000].map(power_below),
+            [0, 1, 2, 2, 4096, 4096]
+        );
     }
 
     #[test]

@@ -10,7 +10,9 @@ use std::fmt;
 /// another architecture's gate carries its name behind it: `getpid(i386)`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Entries(#[schemars(with = "std::collections::BTreeMap<String, f64>")] IndexMap<String, f64>);
+pub struct Entries(
+    #[schemars(with = "std::collections::BTreeMap<String, f64>")] IndexMap<String, f64>,
+);
 
 impl Entries {
     /// Calls of `name` per iteration; 0 if it was not called.
@@ -52,7 +54,12 @@ impl Serialize for Entries {
 
 impl FromIterator<(String, f64)> for Entries {
     fn from_iter<I: IntoIterator<Item = (String, f64)>>(pairs: I) -> Self {
-        Entries(pairs.into_iter().filter(|(_, count)| *count != 0.0).collect())
+        Entries(
+            pairs
+                .into_iter()
+                .filter(|(_, count)| *count != 0.0)
+                .collect(),
+        )
     }
 }
 
@@ -87,7 +94,11 @@ impl fmt::Display for Count {
 
 /// How the entries of a record are known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "entries_status", content = "entries_reason", rename_all = "snake_case")]
+#[serde(
+    tag = "entries_status",
+    content = "entries_reason",
+    rename_all = "snake_case"
+)]
 pub enum EntriesStatus {
     /// Counted in a separate pass.
     Verified,
@@ -101,10 +112,13 @@ mod tests {
 
     #[test]
     fn entries_are_shown_as_counts_fractions_or_none() {
-        let entries: Entries =
-            [("read".to_string(), 1.0 / 64.0), ("close".to_string(), 2.0), ("futex".to_string(), 0.3)]
-                .into_iter()
-                .collect();
+        let entries: Entries = [
+            ("read".to_string(), 1.0 / 64.0),
+            ("close".to_string(), 2.0),
+            ("futex".to_string(), 0.3),
+        ]
+        .into_iter()
+        .collect();
         assert_eq!(entries.to_string(), "read x1/64 close x2 futex x0.30");
         assert_eq!(Entries::default().to_string(), "none");
     }

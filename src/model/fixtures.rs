@@ -1,19 +1,28 @@
 //! Runs and records of known costs, for the tests of every module.
 
 use super::explained::{
-    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation, KernelVersus,
+    Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation,
+    KernelVersus,
 };
 use super::{
-    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Histogram, Measurement, Nanos, Outcome, Plan,
-    Record, Returned, Run, Tool, Unit,
+    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Histogram, Measurement, Nanos,
+    Outcome, Plan, Record, Returned, Run, Tool, Unit,
 };
 use std::collections::BTreeMap;
 
 /// A complete run with these records and a target of 1%.
 pub fn run(records: Vec<Record>) -> Run {
     Run {
-        tool: Tool { name: "syscost".into(), version: "0".into(), compiler: "cc".into() },
-        plan: Plan { seed: 1, budget_s: 1.0, precision_percent: 1.0 },
+        tool: Tool {
+            name: "syscost".into(),
+            version: "0".into(),
+            compiler: "cc".into(),
+        },
+        plan: Plan {
+            seed: 1,
+            budget_s: 1.0,
+            precision_percent: 1.0,
+        },
         elapsed_s: 1.0,
         complete: true,
         records,
@@ -23,8 +32,15 @@ pub fn run(records: Vec<Record>) -> Run {
 
 /// Three launches of four blocks; each block has four batches of one iteration that took `ns(block)` nanoseconds.
 pub fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
-    let block = |i: u64| Block { launch: i as u32 / 4, slots: vec![vec![ns(i); 4]] };
-    Outcome::Measured(Measurement { iterations: 1, blocks: (0..12).map(block).collect(), ..Measurement::default() })
+    let block = |i: u64| Block {
+        launch: i as u32 / 4,
+        slots: vec![vec![ns(i); 4]],
+    };
+    Outcome::Measured(Measurement {
+        iterations: 1,
+        blocks: (0..12).map(block).collect(),
+        ..Measurement::default()
+    })
 }
 
 /// An operation that costs `ns` in every batch, without counted kernel entries.
@@ -39,7 +55,13 @@ pub fn varying(operation: &str, ns: impl Fn(u64) -> u64) -> Record {
 
 pub fn named(name: &str, operation: &str, ns: u64) -> Record {
     let record = record(operation, ns);
-    Record { case: Case { name: Some(name.to_string()), ..record.case }, ..record }
+    Record {
+        case: Case {
+            name: Some(name.to_string()),
+            ..record.case
+        },
+        ..record
+    }
 }
 
 /// The record with another measurement.
@@ -57,21 +79,47 @@ pub fn entering(operation: &str, ns: u64, entries: &[(&str, f64)]) -> Record {
 
 /// The record with exactly these kernel entries.
 pub fn counted(record: Record, entries: &[(&str, f64)]) -> Record {
-    let entries = entries.iter().map(|(name, count)| (name.to_string(), *count)).collect();
-    Record { entries: Some(entries), entries_status: EntriesStatus::Verified, ..record }
+    let entries = entries
+        .iter()
+        .map(|(name, count)| (name.to_string(), *count))
+        .collect();
+    Record {
+        entries: Some(entries),
+        entries_status: EntriesStatus::Verified,
+        ..record
+    }
 }
 
 /// A time published in an article.
 pub fn published(operation: &str, ns: f64) -> Record {
-    Record::new(Case::native(operation), Outcome::Published(Figure { time: Nanos(ns), ..Figure::default() }))
+    Record::new(
+        Case::native(operation),
+        Outcome::Published(Figure {
+            time: Nanos(ns),
+            ..Figure::default()
+        }),
+    )
 }
 
 /// An operation whose repeats took `each` instructions in an emulated machine.
 pub fn instructions(operation: &str, environment: &str, each: &[u64]) -> Record {
     let (fewer, more) = (10, 110);
-    let batches = each.iter().map(|each| (500 + fewer * each, 500 + more * each)).collect();
-    let case = Case { environment: environment.to_string(), ..Case::native(operation) };
-    Record::new(case, Outcome::Counted(Counted { fewer, more, batches }))
+    let batches = each
+        .iter()
+        .map(|each| (500 + fewer * each, 500 + more * each))
+        .collect();
+    let case = Case {
+        environment: environment.to_string(),
+        ..Case::native(operation)
+    };
+    Record::new(
+        case,
+        Outcome::Counted(Counted {
+            fewer,
+            more,
+            batches,
+        }),
+    )
 }
 
 /// What is known of an emulated machine with this kernel.
@@ -88,15 +136,40 @@ pub fn emulated(name: &str, kernel: &str) -> EnvironmentFacts {
 /// A function that is called once, with what it calls.
 pub fn call(name: &str, group: Group, own: u64, children: Vec<Call>) -> Call {
     let total = own + children.iter().map(|child| child.total).sum::<u64>();
-    Call { name: name.into(), group, calls: 1, own, total, children }
+    Call {
+        name: name.into(),
+        group,
+        calls: 1,
+        own,
+        total,
+        children,
+    }
 }
 
 /// What an operation executes in an emulated kernel: `work` instructions in its system call, and 20 around it.
 pub fn explained(work: u64) -> KernelExplanation {
     let system_call = call("__x64_sys_op", Group::Work, work, vec![]);
-    let probe = call("run_op", Group::Caller, 10, vec![call("entry_SYSCALL_64", Group::Entry, 10, vec![system_call])]);
-    let tree = Call { calls: 0, ..call("area.op", Group::Caller, 0, vec![probe]) };
-    let function = |name: &str, group, own| FunctionSum { name: name.into(), group, calls: 1, own };
+    let probe = call(
+        "run_op",
+        Group::Caller,
+        10,
+        vec![call(
+            "entry_SYSCALL_64",
+            Group::Entry,
+            10,
+            vec![system_call],
+        )],
+    );
+    let tree = Call {
+        calls: 0,
+        ..call("area.op", Group::Caller, 0, vec![probe])
+    };
+    let function = |name: &str, group, own| FunctionSum {
+        name: name.into(),
+        group,
+        calls: 1,
+        own,
+    };
     KernelExplanation {
         returned: Returned::default(),
         operation: "area.op".into(),
@@ -105,9 +178,17 @@ pub fn explained(work: u64) -> KernelExplanation {
         kernel: "6.1.0-54".into(),
         instructions: tree.total,
         counted: Some(tree.total as f64),
-        iterations: Iterations { recorded: 7, alike: 7, fewest: 20, most: 20 },
+        iterations: Iterations {
+            recorded: 7,
+            alike: 7,
+            fewest: 20,
+            most: 20,
+        },
         groups: [(Group::Caller, 10), (Group::Entry, 10), (Group::Work, work)]
-            .map(|(group, instructions)| GroupSum { group, instructions })
+            .map(|(group, instructions)| GroupSum {
+                group,
+                instructions,
+            })
             .to_vec(),
         functions: vec![
             function("__x64_sys_op", Group::Work, work),
@@ -123,14 +204,23 @@ pub fn explained(work: u64) -> KernelExplanation {
 /// The same in two kernels.
 pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
     let change = after.cast_signed() - before.cast_signed();
-    let (before, after) =
-        (explained(before), KernelExplanation { environment: "linux-6.12".into(), ..explained(after) });
+    let (before, after) = (
+        explained(before),
+        KernelExplanation {
+            environment: "linux-6.12".into(),
+            ..explained(after)
+        },
+    );
     let own = |of: &KernelExplanation| of.functions[0].own;
     KernelVersus {
         operation: before.operation.clone(),
         what: before.what.clone(),
         params: before.params.clone(),
-        groups: vec![GroupChange { group: Group::Work, before: own(&before), after: own(&after) }],
+        groups: vec![GroupChange {
+            group: Group::Work,
+            before: own(&before),
+            after: own(&after),
+        }],
         functions: vec![Change {
             name: "__x64_sys_op".into(),
             group: Group::Work,
@@ -146,6 +236,8 @@ pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
 /// So many single calls of each time in nanoseconds.
 pub fn times(calls: &[(u64, u64)]) -> Histogram {
     let mut histogram = Histogram::with_resolution(Histogram::SINGLE);
-    calls.iter().for_each(|(ns, count)| histogram.add(histogram.bucket(*ns), *count));
+    calls
+        .iter()
+        .for_each(|(ns, count)| histogram.add(histogram.bucket(*ns), *count));
     histogram
 }

@@ -6,6 +6,8 @@ use std::hash::Hash;
 /// Values by key, the keys in the order of their first value.
 pub fn grouped<K: Hash + Eq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> IndexMap<K, Vec<V>> {
     let mut groups: IndexMap<K, Vec<V>> = IndexMap::new();
-    pairs.into_iter().for_each(|(key, value)| groups.entry(key).or_default().push(value));
+    pairs
+        .into_iter()
+        .for_each(|(key, value)| groups.entry(key).or_default().push(value));
     groups
 }

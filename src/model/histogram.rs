@@ -25,7 +25,9 @@ impl Default for Histogram {
 impl From<Vec<(u16, u64)>> for Histogram {
     fn from(pairs: Vec<(u16, u64)>) -> Histogram {
         let mut histogram = Histogram::default();
-        pairs.into_iter().for_each(|(bucket, count)| histogram.add(bucket, count));
+        pairs
+            .into_iter()
+            .for_each(|(bucket, count)| histogram.add(bucket, count));
         histogram
     }
 }
@@ -44,12 +46,18 @@ impl Histogram {
 
     /// An empty histogram with `per_octave` buckets per power of two.
     pub fn with_resolution(per_octave: u16) -> Histogram {
-        Histogram { per_octave, counts: BTreeMap::new() }
+        Histogram {
+            per_octave,
+            counts: BTreeMap::new(),
+        }
     }
 
     /// The same counts, of single calls that a probe timed.
     pub fn of_single_calls(self) -> Histogram {
-        Histogram { per_octave: Histogram::SINGLE, ..self }
+        Histogram {
+            per_octave: Histogram::SINGLE,
+            ..self
+        }
     }
 
     /// Buckets per power of two. A bucket is at most 1 / `per_octave` of its lower bound wide.
@@ -64,7 +72,9 @@ impl Histogram {
 
     /// The bucket of a duration of `ns` nanoseconds: its leading bit and those below.
     pub fn bucket(&self, ns: u64) -> u16 {
-        let Some(log) = ns.checked_ilog2() else { return 0 };
+        let Some(log) = ns.checked_ilog2() else {
+            return 0;
+        };
         let below = ns ^ (1 << log);
         let part = (u128::from(below) * u128::from(self.per_octave)) >> log;
         log as u16 * self.per_octave + part as u16
@@ -79,7 +89,11 @@ impl Histogram {
     /// The middle of a bucket in nanoseconds; the duration itself where the bucket can hold only one.
     pub fn middle_ns(&self, bucket: u16) -> f64 {
         let (low, high) = (self.lower_ns(bucket), self.lower_ns(bucket + 1));
-        if high - low <= 1.0 { low.ceil() } else { (low + high) / 2.0 }
+        if high - low <= 1.0 {
+            low.ceil()
+        } else {
+            (low + high) / 2.0
+        }
     }
 
     /// Adds a duration of `ns` nanoseconds.
@@ -95,12 +109,16 @@ impl Histogram {
 
     /// The number of durations in all buckets.
     pub fn count(&self) -> u64 {
-        self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
+        self.counts
+            .values()
+            .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// The middles of the buckets in nanoseconds, ascending, and how many durations are in each.
     pub fn times(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
-        self.counts.iter().map(|(bucket, count)| (self.middle_ns(*bucket), *count))
+        self.counts
+            .iter()
+            .map(|(bucket, count)| (self.middle_ns(*bucket), *count))
     }
 
     /// The duration with this rank, counted from 1 for the shortest: the middle of its bucket.
@@ -115,12 +133,19 @@ impl Histogram {
 
     /// The `share` quantile (0 to 1) in nanoseconds: the middle of its bucket; `None` if there are no durations.
     pub fn quantile_ns(&self, share: f64) -> Option<f64> {
-        self.at_rank((share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64)
+        self.at_rank(
+            (share.clamp(0.0, 1.0) * self.count() as f64)
+                .ceil()
+                .max(1.0) as u64,
+        )
     }
 
     /// The longest duration in nanoseconds: the middle of its bucket.
     pub fn longest_ns(&self) -> Option<f64> {
-        self.counts.keys().next_back().map(|bucket| self.middle_ns(*bucket))
+        self.counts
+            .keys()
+            .next_back()
+            .map(|bucket| self.middle_ns(*bucket))
     }
 }
 
@@ -135,7 +160,10 @@ mod tests {
             for ns in [64u64, 65, 100, 1000, 1_000_000, 1 << 40, u64::MAX] {
                 let bucket = histogram.bucket(ns);
                 let (low, high) = (histogram.lower_ns(bucket), histogram.lower_ns(bucket + 1));
-                assert!(low <= ns as f64 && (ns as f64) <= high, "{ns}: {low} to {high}");
+                assert!(
+                    low <= ns as f64 && (ns as f64) <= high,
+                    "{ns}: {low} to {high}"
+                );
                 assert!(high / low <= 1.0 + 1.0 / f64::from(per_octave) + 1e-9);
                 assert!(bucket < Histogram::buckets(per_octave));
             }

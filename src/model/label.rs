@@ -27,7 +27,10 @@ impl Label {
         if value.len() <= LONGEST_VALUE {
             Ok(())
         } else {
-            Err(format!("the value has {} bytes, {LONGEST_VALUE} at most", value.len()))
+            Err(format!(
+                "the value has {} bytes, {LONGEST_VALUE} at most",
+                value.len()
+            ))
         }
     }
 
@@ -37,7 +40,10 @@ impl Label {
     /// What a key must be.
     pub fn check_key(key: &str) -> Result<(), String> {
         let rest = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        if key.starts_with(|c: char| c.is_ascii_lowercase()) && key.chars().all(rest) && key.len() <= LONGEST_KEY {
+        if key.starts_with(|c: char| c.is_ascii_lowercase())
+            && key.chars().all(rest)
+            && key.len() <= LONGEST_KEY
+        {
             Ok(())
         } else {
             Err(format!("must be {KEY}"))
@@ -49,10 +55,15 @@ impl FromStr for Label {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Label, String> {
-        let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE, e.g. pool=web")?;
+        let (key, value) = text
+            .split_once('=')
+            .ok_or("must be KEY=VALUE, e.g. pool=web")?;
         Label::check_key(key).map_err(|what| format!("the key {what}, e.g. instance_type"))?;
         Label::check_value(value)?;
-        Ok(Label { key: key.to_string(), value: value.to_string() })
+        Ok(Label {
+            key: key.to_string(),
+            value: value.to_string(),
+        })
     }
 }
 
@@ -63,9 +74,20 @@ mod tests {
     #[test]
     fn keys_are_names_and_values_are_any_text() {
         let label = |text: &str| text.parse::<Label>().map(|label| (label.key, label.value));
-        assert_eq!(label("pool=a=b\n'\""), Ok(("pool".into(), "a=b\n'\"".into())));
+        assert_eq!(
+            label("pool=a=b\n'\""),
+            Ok(("pool".into(), "a=b\n'\"".into()))
+        );
         assert_eq!(label("a_1="), Ok(("a_1".into(), String::new())));
-        for wrong in ["pool", "=x", "Pool=x", "1a=x", "a-b=x", "ä=x", &format!("{}=x", "a".repeat(49))] {
+        for wrong in [
+            "pool",
+            "=x",
+            "Pool=x",
+            "1a=x",
+            "a-b=x",
+            "ä=x",
+            &format!("{}=x", "a".repeat(49)),
+        ] {
             assert!(label(wrong).is_err(), "{wrong}");
         }
     }

@@ -38,7 +38,9 @@ fn histogram<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Histogram, D:
     Ok(Histogram::deserialize(deserializer)?.of_single_calls())
 }
 
-fn histogram_if_known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Histogram>, D::Error> {
+fn histogram_if_known<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Histogram>, D::Error> {
     Ok(Option::<Histogram>::deserialize(deserializer)?.map(Histogram::of_single_calls))
 }
 
@@ -53,18 +55,25 @@ enum TimesOrError<T, E> {
 
 /// Times of single calls, or in one line why there are none.
 #[derive(Serialize, Deserialize, JsonSchema)]
-pub struct InFile(#[serde(with = "TimesOrError::<SingleCalls, String>")] Result<SingleCalls, String>);
+pub struct InFile(
+    #[serde(with = "TimesOrError::<SingleCalls, String>")] Result<SingleCalls, String>,
+);
 
 type Latency = Option<Result<SingleCalls, String>>;
 
 pub mod in_file {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub fn serialize<S: Serializer>(latency: &super::Latency, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(
+        latency: &super::Latency,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         latency.clone().map(super::InFile).serialize(serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<super::Latency, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<super::Latency, D::Error> {
         Ok(Option::<super::InFile>::deserialize(deserializer)?.map(|file| file.0))
     }
 }

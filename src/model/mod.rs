@@ -33,7 +33,8 @@ mod units;
 mod word;
 
 pub use case::{
-    COLD, Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, REFERENCE, SHARED, SPIN, ShownCase, THREADS,
+    COLD, Case, EMPTY_CALL, EMPTY_LOOP, PANEL, PANEL_IN_USER_MODE, REFERENCE, SHARED, SPIN,
+    ShownCase, THREADS,
 };
 pub use class::{Class, DescriptorKind, Drives, depth, drives, power_below};
 pub use counters::{Counters, EVENTS, Event};
@@ -46,14 +47,14 @@ pub use latency::{LONGEST_NS, SingleCalls};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
 pub use profile::{
-    CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, INTERRUPT, KERNEL_THREAD, ObjectCount, ObjectKind,
-    Outside, PAGE_FAULT, ProcessGroup, ProcessPath, Profile, ProfileRun, SampledFunction, SlowCall, StackCount,
-    TracerFacts, USER_MODE, Usage, WaitCount,
+    CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, INTERRUPT, KERNEL_THREAD,
+    ObjectCount, ObjectKind, Outside, PAGE_FAULT, ProcessGroup, ProcessPath, Profile, ProfileRun,
+    SampledFunction, SlowCall, StackCount, TracerFacts, USER_MODE, Usage, WaitCount,
 };
 pub use race::{Contender, InEnvironment, Race, TimedRun};
 pub use record::{
-    Block, Counted, CpuTime, EnvironmentFacts, Failure, FailureKind, Figure, Measurement, ModeSamples, OrError,
-    Outcome, Plan, Record, Role, Run, Slot, Source, Tool,
+    Block, Counted, CpuTime, EnvironmentFacts, Failure, FailureKind, Figure, Measurement,
+    ModeSamples, OrError, Outcome, Plan, Record, Role, Run, Slot, Source, Tool,
 };
 pub use reply::{Batch, Facts, Reply};
 pub use returned::Returned;

@@ -87,7 +87,11 @@ impl Expectation {
     /// Whether `counted`, entries per iteration, are those declared for `params`.
     pub fn matches(&self, counted: &Entries, params: &BTreeMap<String, u64>) -> bool {
         let unknown = counted.names().any(|name| self.find(name).is_none());
-        !unknown && self.0.iter().all(|expected| expected.matches(counted, params))
+        !unknown
+            && self
+                .0
+                .iter()
+                .all(|expected| expected.matches(counted, params))
     }
 
     /// The declared fixed counts per iteration, under every name that an entry may have.
@@ -97,12 +101,19 @@ impl Expectation {
             Count::Parameter(name) => params.get(name).map(|value| *value as f64),
             Count::Any => None,
         };
-        let fixed = self.0.iter().filter_map(|e| Some((names_of(e), value(&e.count)?)));
-        fixed.flat_map(|(names, count)| names.map(move |name| (name, count))).collect()
+        let fixed = self
+            .0
+            .iter()
+            .filter_map(|e| Some((names_of(e), value(&e.count)?)));
+        fixed
+            .flat_map(|(names, count)| names.map(move |name| (name, count)))
+            .collect()
     }
 
     fn find(&self, name: &str) -> Option<&Expected> {
-        self.0.iter().find(|expected| expected.names.iter().any(|n| n == name))
+        self.0
+            .iter()
+            .find(|expected| expected.names.iter().any(|n| n == name))
     }
 }
 
@@ -112,7 +123,9 @@ impl Expected {
         match &self.count {
             Count::Any => true,
             Count::Exactly(count) => close(sum, *count),
-            Count::Parameter(name) => params.get(name).is_some_and(|value| close(sum, *value as f64)),
+            Count::Parameter(name) => params
+                .get(name)
+                .is_some_and(|value| close(sum, *value as f64)),
         }
     }
 }
@@ -132,10 +145,15 @@ impl FromStr for Expectation {
     fn from_str(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         if !words.len().is_multiple_of(2) {
-            return Err(format!("kernel entries '{text}' are not pairs of a name and a count"));
+            return Err(format!(
+                "kernel entries '{text}' are not pairs of a name and a count"
+            ));
         }
         let pairs = words.chunks(2).map(|pair| {
-            Ok(Expected { names: pair[0].split('/').map(str::to_string).collect(), count: pair[1].parse()? })
+            Ok(Expected {
+                names: pair[0].split('/').map(str::to_string).collect(),
+                count: pair[1].parse()?,
+            })
         });
         Ok(Expectation(pairs.collect::<Result<_, String>>()?))
     }
@@ -180,7 +198,9 @@ impl fmt::Display for Count {
         match self {
             Count::Any => write!(f, "?"),
             Count::Parameter(name) => write!(f, "{{{name}}}"),
-            Count::Exactly(count) if *count > 0.0 && *count < 1.0 => write!(f, "1/{}", (1.0 / count).round()),
+            Count::Exactly(count) if *count > 0.0 && *count < 1.0 => {
+                write!(f, "1/{}", (1.0 / count).round())
+            }
             Count::Exactly(count) => write!(f, "{count}"),
         }
     }
@@ -191,18 +211,32 @@ mod tests {
     use super::*;
 
     fn entries(pairs: &[(&str, f64)]) -> Entries {
-        pairs.iter().map(|(name, count)| (name.to_string(), *count)).collect()
+        pairs
+            .iter()
+            .map(|(name, count)| (name.to_string(), *count))
+            .collect()
     }
 
     #[test]
     fn expectation_reads_names_alternatives_fractions_and_parameters() {
         let text = "newfstatat/stat x1 read x1/4096 step x{procs} futex x?";
         let declared: Expectation = text.parse().unwrap();
-        assert_eq!(declared.to_string(), "newfstatat x1 read x1/4096 step x{procs} futex x?");
+        assert_eq!(
+            declared.to_string(),
+            "newfstatat x1 read x1/4096 step x{procs} futex x?"
+        );
         let params = BTreeMap::from([("procs".to_string(), 3)]);
-        let counted = entries(&[("stat", 1.0), ("read", 1.0 / 4096.0), ("step", 3.0), ("futex", 0.5)]);
+        let counted = entries(&[
+            ("stat", 1.0),
+            ("read", 1.0 / 4096.0),
+            ("step", 3.0),
+            ("futex", 0.5),
+        ]);
         assert!(declared.matches(&counted, &params));
-        assert!(!declared.matches(&entries(&[("stat", 1.0), ("read", 1.0), ("step", 3.0)]), &params));
+        assert!(!declared.matches(
+            &entries(&[("stat", 1.0), ("read", 1.0), ("step", 3.0)]),
+            &params
+        ));
         assert!("openat".parse::<Expectation>().is_err());
         assert!("openat 1".parse::<Expectation>().is_err());
     }

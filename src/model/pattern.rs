@@ -17,9 +17,16 @@ impl Pattern {
     /// If it is not a well-formed glob.
     pub fn new(text: &str) -> Result<Pattern> {
         // To fast-glob a leading `!` negates; here it is a character like any other.
-        let glob = if text.starts_with('!') { format!("\\{text}") } else { text.to_string() };
+        let glob = if text.starts_with('!') {
+            format!("\\{text}")
+        } else {
+            text.to_string()
+        };
         fast_glob::validate(&glob).with_context(|| format!("pattern '{text}'"))?;
-        Ok(Pattern { text: text.to_string(), glob: without_slash(&glob) })
+        Ok(Pattern {
+            text: text.to_string(),
+            glob: without_slash(&glob),
+        })
     }
 
     /// Whether it is the operation's id or area, or a glob that matches the id.
@@ -62,7 +69,11 @@ pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<
         let name = pattern.text.as_str();
         let found: Vec<&Operation> = catalogue.iter().filter(|o| leaf(&o.id) == name).collect();
         if found.len() > 1 {
-            let ids = found.iter().map(|o| o.id.as_str()).collect::<Vec<_>>().join(", ");
+            let ids = found
+                .iter()
+                .map(|o| o.id.as_str())
+                .collect::<Vec<_>>()
+                .join(", ");
             bail!("'{name}' may be {ids}: give an id, or '*.{name}' for all of them");
         }
         if !found.is_empty() {
@@ -70,7 +81,9 @@ pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<
         }
         let near = near(catalogue, name);
         if near.is_empty() && is_identifier(name) {
-            bail!("no operation matches '{name}'; 'syscost list' shows all, and C code is a snippet: 'c:{name}(1)'");
+            bail!(
+                "no operation matches '{name}'; 'syscost list' shows all, and C code is a snippet: 'c:{name}(1)'"
+            );
         }
         let begun = near.into_iter().filter(|o| begins_with(leaf(&o.id), name));
         Ok(begun.min_by_key(|o| !makes(o, name)).into_iter().collect())
@@ -79,12 +92,18 @@ pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<
 
 /// Whether one iteration makes the system call `name`, or one whose name begins so, as openat does.
 fn makes(operation: &Operation, name: &str) -> bool {
-    operation.enters.0.iter().flat_map(|expected| &expected.names).any(|call| call.starts_with(name))
+    operation
+        .enters
+        .0
+        .iter()
+        .flat_map(|expected| &expected.names)
+        .any(|call| call.starts_with(name))
 }
 
 /// Whether `part` is `name` with something after an underscore.
 fn begins_with(part: &str, name: &str) -> bool {
-    part.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'))
+    part.strip_prefix(name)
+        .is_some_and(|rest| rest.starts_with('_'))
 }
 
 fn is_identifier(text: &str) -> bool {
@@ -100,8 +119,10 @@ fn is_identifier(text: &str) -> bool {
 pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |pattern| {
         let part = pattern.text.to_ascii_lowercase();
-        let mut found: Vec<&Operation> =
-            catalogue.iter().filter(|o| !part.is_empty() && o.id.contains(&part)).collect();
+        let mut found: Vec<&Operation> = catalogue
+            .iter()
+            .filter(|o| !part.is_empty() && o.id.contains(&part))
+            .collect();
         found.sort_by_key(|o| leaf(&o.id) != part);
         Ok(found)
     })
@@ -125,9 +146,14 @@ fn each<'a>(
             found = otherwise(&pattern)?;
         }
         if found.is_empty() {
-            bail!("no operation matches '{text}'{}; 'syscost list' shows all", hint(catalogue, text));
+            bail!(
+                "no operation matches '{text}'{}; 'syscost list' shows all",
+                hint(catalogue, text)
+            );
         }
-        let new = found.into_iter().filter(|o| !chosen.iter().any(|c| c.id == o.id));
+        let new = found
+            .into_iter()
+            .filter(|o| !chosen.iter().any(|c| c.id == o.id));
         chosen.extend(new.collect::<Vec<_>>());
     }
     Ok(chosen)
@@ -145,8 +171,16 @@ const LIKE: f64 = 0.7;
 
 /// ` (did you mean id.getppid?)`
 fn hint(catalogue: &[Operation], typed: &str) -> String {
-    let names: Vec<&str> = near(catalogue, typed).into_iter().take(MOST_NAMES).map(|o| o.id.as_str()).collect();
-    if names.is_empty() { String::new() } else { format!(" (did you mean {}?)", names.join(", ")) }
+    let names: Vec<&str> = near(catalogue, typed)
+        .into_iter()
+        .take(MOST_NAMES)
+        .map(|o| o.id.as_str())
+        .collect();
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" (did you mean {}?)", names.join(", "))
+    }
 }
 
 /// Operations with names like `typed`: first ids whose last part was typed, then those that contain it, then those a few edits
@@ -167,9 +201,16 @@ fn near<'a>(catalogue: &'a [Operation], typed: &str) -> Vec<&'a Operation> {
         _ if begins_like(id) => Some(3),
         _ => None,
     };
-    let mut near: Vec<(u8, &Operation)> = catalogue.iter().filter_map(|o| Some((rank(&o.id)?, o))).collect();
+    let mut near: Vec<(u8, &Operation)> = catalogue
+        .iter()
+        .filter_map(|o| Some((rank(&o.id)?, o)))
+        .collect();
     let tie = |id: &str| (area.is_empty() || !id.starts_with(area), id.len());
-    let alike = |a: &str, b: &str| likeness(b).total_cmp(&likeness(a)).then(tie(a).cmp(&tie(b)));
+    let alike = |a: &str, b: &str| {
+        likeness(b)
+            .total_cmp(&likeness(a))
+            .then(tie(a).cmp(&tie(b)))
+    };
     near.sort_by(|(a, x), (b, y)| a.cmp(b).then(alike(&x.id, &y.id)));
     near.into_iter().map(|(_, operation)| operation).collect()
 }
@@ -189,7 +230,10 @@ mod tests {
             "signal.kill_self",
         ];
         let all = ids.iter().chain(&["proc.kill_self", "time.gettimeofday"]);
-        let operation = |id: &&str| Operation { id: id.to_string(), ..Operation::default() };
+        let operation = |id: &&str| Operation {
+            id: id.to_string(),
+            ..Operation::default()
+        };
         all.map(operation).collect()
     }
 
@@ -205,39 +249,71 @@ mod tests {
     fn the_last_part_of_an_id_names_the_only_operation_that_has_it() {
         assert_eq!(found(named, "getpid").unwrap(), ["call.getpid"]);
         assert_eq!(found(named, "stat").unwrap(), ["file.stat"]);
-        assert_eq!(found(named, "kill").unwrap(), ["proc.kill_self"], "how a name begins");
-        assert_eq!(found(named, "file").unwrap(), ["file.stat_absent", "file.stat", "file.fstat"]);
-        let several =
-            "'kill_self' may be signal.kill_self, proc.kill_self: give an id, or '*.kill_self' for all of them";
+        assert_eq!(
+            found(named, "kill").unwrap(),
+            ["proc.kill_self"],
+            "how a name begins"
+        );
+        assert_eq!(
+            found(named, "file").unwrap(),
+            ["file.stat_absent", "file.stat", "file.fstat"]
+        );
+        let several = "'kill_self' may be signal.kill_self, proc.kill_self: give an id, or '*.kill_self' for all of them";
         assert_eq!(found(named, "kill_self").unwrap_err(), several);
-        assert!(found(matching, "getpid").is_err(), "a study names its operations in full");
+        assert!(
+            found(matching, "getpid").is_err(),
+            "a study names its operations in full"
+        );
     }
 
     #[test]
     fn a_partial_name_lists_all_ids_that_contain_it() {
-        assert_eq!(found(like, "stat").unwrap(), ["file.stat", "file.stat_absent", "file.fstat"]);
+        assert_eq!(
+            found(like, "stat").unwrap(),
+            ["file.stat", "file.stat_absent", "file.fstat"]
+        );
         assert_eq!(found(like, "GetP").unwrap(), ["call.getpid", "id.getppid"]);
-        assert_eq!(found(like, "id").unwrap(), ["id.getppid", "id.getuid"], "an area is that area alone");
+        assert_eq!(
+            found(like, "id").unwrap(),
+            ["id.getppid", "id.getuid"],
+            "an area is that area alone"
+        );
         assert!(found(like, "fork").is_err());
     }
 
     #[test]
     fn globs_have_sets_alternatives_and_errors() {
-        assert_eq!(found(matching, "file.{stat,fstat}").unwrap(), ["file.stat", "file.fstat"]);
+        assert_eq!(
+            found(matching, "file.{stat,fstat}").unwrap(),
+            ["file.stat", "file.fstat"]
+        );
         assert_eq!(found(matching, "id.get[pu]?id").unwrap(), ["id.getppid"]);
         assert!(found(matching, "!file.*").is_err(), "nothing is negated");
         let error = format!("{:#}", Pattern::new("file.{stat").unwrap_err());
         assert!(error.starts_with("pattern 'file.{stat': "), "{error}");
-        assert!(Pattern::new("c:*passwd*").unwrap().matches_id("c:open(\"/etc/passwd\", 0)"));
+        assert!(
+            Pattern::new("c:*passwd*")
+                .unwrap()
+                .matches_id("c:open(\"/etc/passwd\", 0)")
+        );
     }
 
     #[test]
     fn a_hint_offers_the_same_last_part_first_then_parts_then_what_is_spelled_alike() {
         let hint = |typed| hint(&catalogue(), typed);
-        assert_eq!(hint("file.getpid"), " (did you mean call.getpid, id.getppid, id.getuid?)");
-        assert_eq!(hint("fs.stat"), " (did you mean file.stat, file.fstat, file.stat_absent?)");
+        assert_eq!(
+            hint("file.getpid"),
+            " (did you mean call.getpid, id.getppid, id.getuid?)"
+        );
+        assert_eq!(
+            hint("fs.stat"),
+            " (did you mean file.stat, file.fstat, file.stat_absent?)"
+        );
         assert_eq!(hint("timeofday"), " (did you mean time.gettimeofday?)");
-        assert_eq!(hint("id.gettppid"), " (did you mean id.getppid, call.getpid?)");
+        assert_eq!(
+            hint("id.gettppid"),
+            " (did you mean id.getppid, call.getpid?)"
+        );
         assert_eq!(hint("nonsense"), "");
         assert_eq!(hint("id."), "");
     }

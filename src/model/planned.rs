@@ -24,16 +24,31 @@ impl Planned {
     pub fn enters_rarely(&self) -> bool {
         let declared = self.enters.iter().flat_map(|enters| &enters.0);
         let mut counts = declared.map(|expected| &expected.count).peekable();
-        counts.peek().is_some() && counts.all(|count| matches!(count, Count::Exactly(count) if *count < 1.0))
+        counts.peek().is_some()
+            && counts.all(|count| matches!(count, Count::Exactly(count) if *count < 1.0))
     }
 
     pub fn in_environment(&self, environment: &str) -> Planned {
-        Planned { case: Case { environment: environment.to_string(), ..self.case.clone() }, ..self.clone() }
+        Planned {
+            case: Case {
+                environment: environment.to_string(),
+                ..self.case.clone()
+            },
+            ..self.clone()
+        }
     }
 
     /// A case without a declared limit or declared entries.
     pub fn new(case: Case, role: Role) -> Planned {
         let (traits, prepares) = (Traits::default(), Expectation::default());
-        Planned { case, role, traits, limit: None, enters: None, prepares, adds_processes: false }
+        Planned {
+            case,
+            role,
+            traits,
+            limit: None,
+            enters: None,
+            prepares,
+            adds_processes: false,
+        }
     }
 }

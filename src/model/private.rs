@@ -8,7 +8,11 @@ impl Profile {
     pub fn without_arguments(mut self) -> Profile {
         self.command.truncate(1);
         for program in &mut self.command {
-            *program = Path::new(program.as_str()).file_name().unwrap_or_default().to_string_lossy().into_owned();
+            *program = Path::new(program.as_str())
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
         }
         self
     }
@@ -22,9 +26,17 @@ mod tests {
     fn of_a_command_the_program_remains() {
         let of = |words: &[&str]| {
             let command = words.iter().map(ToString::to_string).collect();
-            Profile { command, ..Profile::default() }.without_arguments().command
+            Profile {
+                command,
+                ..Profile::default()
+            }
+            .without_arguments()
+            .command
         };
-        assert_eq!(of(&["/home/me/bin/curl", "-H", "Authorization: x"]), ["curl"]);
+        assert_eq!(
+            of(&["/home/me/bin/curl", "-H", "Authorization: x"]),
+            ["curl"]
+        );
         assert_eq!(of(&[]), Vec::<String>::new());
     }
 }

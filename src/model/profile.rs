@@ -45,7 +45,11 @@ pub struct Profile {
     pub tree: Vec<ProcessPath>,
     /// Elapsed times of single calls over all processes, by name of the call: pairs of bucket and count. With 32 buckets per power of
     /// two, bucket 32 k + i begins at 2^k (1 + i / 32) nanoseconds.
-    #[serde(default, rename = "durations", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        rename = "durations",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub latencies: BTreeMap<String, Histogram>,
     /// Paths and descriptors that calls were made on, if the tracer was asked for them: those with the most calls first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -340,7 +344,9 @@ pub const KERNEL_THREAD: &str = "[kernel thread]";
 pub const CALL_RETURN: &str = "[return from a call]";
 
 /// What a call was made on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectKind {
     /// A path; one that the program passed relative to a directory is joined to that directory's name.
@@ -456,12 +462,22 @@ mod tests {
     fn a_relative_path_is_one_object_only_with_its_directory() {
         let is_one = |kind, name: &str, directory: Option<&str>| {
             let (name, directory) = (name.to_string(), directory.map(str::to_string));
-            ObjectCount { kind, name, process: String::new(), directory, count: CallCount::default() }.is_one_object()
+            ObjectCount {
+                kind,
+                name,
+                process: String::new(),
+                directory,
+                count: CallCount::default(),
+            }
+            .is_one_object()
         };
         use ObjectKind::{Descriptor, Path};
         assert!(is_one(Path, "/usr/x", None) && is_one(Path, "/usr/x", Some("/usr")));
         assert!(is_one(Path, ".../usr/x", Some(".../usr")));
         assert!(!is_one(Path, "x", None) && !is_one(Path, "\"\"", None) && !is_one(Path, "", None));
-        assert!(is_one(Descriptor, "pipe:[1]", None) && !is_one(Descriptor, "anon_inode:[eventfd]", None));
+        assert!(
+            is_one(Descriptor, "pipe:[1]", None)
+                && !is_one(Descriptor, "anon_inode:[eventfd]", None)
+        );
     }
 }

@@ -102,8 +102,15 @@ impl ProgramInKernel {
         let mut names: Vec<&String> = self.calls.keys().chain(native.calls.keys()).collect();
         names.sort_unstable();
         names.dedup();
-        let count = |calls: &BTreeMap<String, u64>, name: &String| calls.get(name).copied().unwrap_or(0);
-        let both = names.into_iter().map(|name| (name.clone(), count(&self.calls, name), count(&native.calls, name)));
+        let count =
+            |calls: &BTreeMap<String, u64>, name: &String| calls.get(name).copied().unwrap_or(0);
+        let both = names.into_iter().map(|name| {
+            (
+                name.clone(),
+                count(&self.calls, name),
+                count(&native.calls, name),
+            )
+        });
         both.filter(|(_, there, here)| there != here).collect()
     }
 }
@@ -117,20 +124,29 @@ pub fn side_by_side<'a, T>(
     after: impl Iterator<Item = (&'a str, T, u64)>,
 ) -> Vec<SideBySide<'a, T>> {
     let mut all: BTreeMap<&str, (T, u64, u64)> = BTreeMap::new();
-    let sides = before.map(|(name, with, n)| (name, with, n, 0)).chain(after.map(|(name, with, n)| (name, with, 0, n)));
+    let sides = before
+        .map(|(name, with, n)| (name, with, n, 0))
+        .chain(after.map(|(name, with, n)| (name, with, 0, n)));
     for (name, with, before, after) in sides {
         let row = all.entry(name).or_insert((with, 0, 0));
         (row.1, row.2) = (row.1 + before, row.2 + after);
     }
-    let mut rows: Vec<_> = all.into_iter().map(|(name, (with, before, after))| (name, with, before, after)).collect();
+    let mut rows: Vec<_> = all
+        .into_iter()
+        .map(|(name, (with, before, after))| (name, with, before, after))
+        .collect();
     rows.sort_by_key(|(_, _, before, after)| std::cmp::Reverse(before.abs_diff(*after)));
     rows
 }
 
 /// What changed from one kernel to another, the largest change first.
 pub fn changes(before: &Split, after: &Split) -> Vec<FunctionInKernels> {
-    let [before, after] = [before, after]
-        .map(|split| split.functions.iter().map(|row| (row.function.as_str(), &row.mostly_for, row.own)));
+    let [before, after] = [before, after].map(|split| {
+        split
+            .functions
+            .iter()
+            .map(|row| (row.function.as_str(), &row.mostly_for, row.own))
+    });
     let change = |(function, mostly_for, before, after): SideBySide<&String>| FunctionInKernels {
         function: function.to_string(),
         mostly_for: mostly_for.clone(),
@@ -138,7 +154,11 @@ pub fn changes(before: &Split, after: &Split) -> Vec<FunctionInKernels> {
         after,
         change: after.cast_signed() - before.cast_signed(),
     };
-    side_by_side(before, after).into_iter().map(change).filter(|row| row.change != 0).collect()
+    side_by_side(before, after)
+        .into_iter()
+        .map(change)
+        .filter(|row| row.change != 0)
+        .collect()
 }
 
 #[cfg(test)]
@@ -147,21 +167,45 @@ mod tests {
 
     #[test]
     fn functions_of_one_kernel_only_change_by_all_they_have() {
-        let function = |name: &str, own| FunctionInKernel { function: name.into(), own, mostly_for: "open".into() };
-        let split = |functions| Split { functions, ..Split::default() };
+        let function = |name: &str, own| FunctionInKernel {
+            function: name.into(),
+            own,
+            mostly_for: "open".into(),
+        };
+        let split = |functions| Split {
+            functions,
+            ..Split::default()
+        };
         let rows = changes(
             &split(vec![function("a", 10), function("b", 5)]),
             &split(vec![function("b", 5), function("c", 30)]),
         );
-        let rows: Vec<_> = rows.iter().map(|row| (row.function.as_str(), row.before, row.after, row.change)).collect();
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| (row.function.as_str(), row.before, row.after, row.change))
+            .collect();
         assert_eq!(rows, [("c", 0, 30, 30), ("a", 10, 0, -10)]);
     }
 
     #[test]
     fn calls_that_differ_are_named() {
-        let calls = |pairs: &[(&str, u64)]| pairs.iter().map(|(name, n)| ((*name).to_string(), *n)).collect();
-        let native = NativeRun { calls: calls(&[("read", 3), ("brk", 1)]), ..NativeRun::default() };
-        let there = ProgramInKernel { calls: calls(&[("read", 3), ("mmap", 2)]), ..ProgramInKernel::default() };
-        assert_eq!(there.differing_calls(&native), [("brk".into(), 0, 1), ("mmap".into(), 2, 0)]);
+        let calls = |pairs: &[(&str, u64)]| {
+            pairs
+                .iter()
+                .map(|(name, n)| ((*name).to_string(), *n))
+                .collect()
+        };
+        let native = NativeRun {
+            calls: calls(&[("read", 3), ("brk", 1)]),
+            ..NativeRun::default()
+        };
+        let there = ProgramInKernel {
+            calls: calls(&[("read", 3), ("mmap", 2)]),
+            ..ProgramInKernel::default()
+        };
+        assert_eq!(
+            there.differing_calls(&native),
+            [("brk".into(), 0, 1), ("mmap".into(), 2, 0)]
+        );
     }
 }

@@ -73,7 +73,9 @@ pub struct TimedRun {
 impl Contender {
     /// Whether CPU time and memory of its runs are its own.
     pub fn is_accounted(&self) -> bool {
-        self.environment.as_ref().is_none_or(|there| there.is_accounted)
+        self.environment
+            .as_ref()
+            .is_none_or(|there| there.is_accounted)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The result of a run: one record per case, with its samples or the reason why there are none.
 
-use super::{Case, Counters, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView, Unit, latency};
+use super::{
+    Case, Counters, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView, Unit, latency,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -245,7 +247,10 @@ impl Counted {
     /// Sorted.
     fn differences(&self) -> Vec<f64> {
         let iterations = self.more.saturating_sub(self.fewer).max(1) as f64;
-        let each = self.batches.iter().map(|(fewer, more)| (*more as f64 - *fewer as f64) / iterations);
+        let each = self
+            .batches
+            .iter()
+            .map(|(fewer, more)| (*more as f64 - *fewer as f64) / iterations);
         let mut each: Vec<f64> = each.collect();
         each.sort_by(f64::total_cmp);
         each
@@ -349,7 +354,9 @@ impl Run {
     /// Drops, from this run and its repeats, the records that `keep` refuses by what they say of the case.
     pub fn retain_records(&mut self, keep: impl Fn(&Record) -> bool) {
         self.records.retain(&keep);
-        self.repeats.iter_mut().for_each(|run| run.records.retain(&keep));
+        self.repeats
+            .iter_mut()
+            .for_each(|run| run.records.retain(&keep));
     }
 }
 
@@ -394,7 +401,10 @@ pub enum OrError<T, E> {
 impl Failure {
     /// A failure; `message` is one line.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
-        Failure { kind, message: message.into() }
+        Failure {
+            kind,
+            message: message.into(),
+        }
     }
 
     /// One of something that was tried.
@@ -429,6 +439,10 @@ impl Measurement {
     /// All samples in order, in nanoseconds per iteration.
     pub fn samples(&self) -> impl Iterator<Item = Nanos> + '_ {
         let n = self.iterations as f64;
-        self.blocks.iter().flat_map(|b| &b.slots).flatten().map(move |ns| Nanos(*ns as f64 / n))
+        self.blocks
+            .iter()
+            .flat_map(|b| &b.slots)
+            .flatten()
+            .map(move |ns| Nanos(*ns as f64 / n))
     }
 }

@@ -33,7 +33,9 @@ impl Facts {
     /// Adds facts that the worker did not report.
     pub fn add_defaults(&mut self, defaults: Vec<(&str, f64)>) {
         for (name, value) in defaults {
-            self.0.entry(name.to_string()).or_insert_with(|| value.to_string());
+            self.0
+                .entry(name.to_string())
+                .or_insert_with(|| value.to_string());
         }
     }
 

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 /// The last result of each system call by its name, as the kernel returns it: a negative errno if it failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Returned(#[schemars(with = "std::collections::BTreeMap<String, i64>")] IndexMap<String, i64>);
+pub struct Returned(
+    #[schemars(with = "std::collections::BTreeMap<String, i64>")] IndexMap<String, i64>,
+);
 
 impl Returned {
     pub fn is_empty(&self) -> bool {
@@ -25,7 +27,9 @@ impl Returned {
 
     /// Those of the calls that are in `names`, in that order.
     pub fn of<'a>(&self, names: impl Iterator<Item = &'a str>) -> Returned {
-        names.filter_map(|name| Some((name.to_string(), *self.0.get(name)?))).collect()
+        names
+            .filter_map(|name| Some((name.to_string(), *self.0.get(name)?)))
+            .collect()
     }
 }
 

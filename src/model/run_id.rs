@@ -36,8 +36,19 @@ mod tests {
     use crate::model::{Host, Plan};
 
     fn run(host: Option<&str>) -> Run {
-        let host = Host { name: host.map(str::to_string), ..Host::default() };
-        Run { host, started_unix_s: 17, plan: Plan { seed: 5, ..Plan::default() }, ..Run::default() }
+        let host = Host {
+            name: host.map(str::to_string),
+            ..Host::default()
+        };
+        Run {
+            host,
+            started_unix_s: 17,
+            plan: Plan {
+                seed: 5,
+                ..Plan::default()
+            },
+            ..Run::default()
+        }
     }
 
     #[test]
@@ -45,7 +56,10 @@ mod tests {
         let stem = |name: &str| run(Some(name)).stem();
         assert_eq!(stem("node-7.example"), "node-7.example-17-5");
         assert_eq!(stem("../a b\n'\"$(x)ü"), "_._a_b_____x__-17-5");
-        assert_eq!((stem("-rf"), stem("")), ("_rf-17-5".into(), "unknown-17-5".into()));
+        assert_eq!(
+            (stem("-rf"), stem("")),
+            ("_rf-17-5".into(), "unknown-17-5".into())
+        );
         assert_eq!(stem(&"h".repeat(300)).len(), 64 + 5);
     }
 }

@@ -16,57 +16,126 @@ pub struct Selector {
 #[derive(Clone, Copy, Debug)]
 enum Values {
     /// One bit, and the operations with and without it; an empty name stands for no operation.
-    Flag { bit: u32, symbol: &'static str, set: &'static str, clear: &'static str },
+    Flag {
+        bit: u32,
+        symbol: &'static str,
+        set: &'static str,
+        clear: &'static str,
+    },
     /// Numbers under a mask. Names are those of the constants, without the prefix and in lower case, if there is a prefix.
-    Numbers { mask: u32, prefix: &'static str, names: &'static [(u32, &'static str)] },
+    Numbers {
+        mask: u32,
+        prefix: &'static str,
+        names: &'static [(u32, &'static str)],
+    },
 }
 
 use Values::{Flag, Numbers};
 
 /// All selectors. A call has at most one.
 pub const SELECTORS: &[Selector] = &[
-    Selector { calls: &["open"], argument: 1, values: CREATE },
-    Selector { calls: &["openat"], argument: 2, values: CREATE },
+    Selector {
+        calls: &["open"],
+        argument: 1,
+        values: CREATE,
+    },
+    Selector {
+        calls: &["openat"],
+        argument: 2,
+        values: CREATE,
+    },
     Selector {
         calls: &["unlinkat"],
         argument: 2,
-        values: Flag { bit: 0x200, symbol: "AT_REMOVEDIR", set: "directory", clear: "" },
+        values: Flag {
+            bit: 0x200,
+            symbol: "AT_REMOVEDIR",
+            set: "directory",
+            clear: "",
+        },
     },
     Selector {
         calls: &["mmap"],
         argument: 3,
-        values: Flag { bit: 0x20, symbol: "MAP_ANONYMOUS", set: "anonymous", clear: "file" },
+        values: Flag {
+            bit: 0x20,
+            symbol: "MAP_ANONYMOUS",
+            set: "anonymous",
+            clear: "file",
+        },
     },
     Selector {
         calls: &["clone"],
         argument: 0,
-        values: Flag { bit: 0x1_0000, symbol: "CLONE_THREAD", set: "thread", clear: "process" },
+        values: Flag {
+            bit: 0x1_0000,
+            symbol: "CLONE_THREAD",
+            set: "thread",
+            clear: "process",
+        },
     },
     Selector {
         calls: &["clock_gettime", "clock_gettime64"],
         argument: 0,
-        values: Numbers { mask: u32::MAX, prefix: "CLOCK_", names: CLOCK },
+        values: Numbers {
+            mask: u32::MAX,
+            prefix: "CLOCK_",
+            names: CLOCK,
+        },
     },
     Selector {
         calls: &["futex", "futex_time64"],
         argument: 1,
-        values: Numbers { mask: 0x7f, prefix: "FUTEX_", names: FUTEX },
+        values: Numbers {
+            mask: 0x7f,
+            prefix: "FUTEX_",
+            names: FUTEX,
+        },
     },
     Selector {
         calls: &["fcntl", "fcntl64"],
         argument: 1,
-        values: Numbers { mask: u32::MAX, prefix: "F_", names: FCNTL },
+        values: Numbers {
+            mask: u32::MAX,
+            prefix: "F_",
+            names: FCNTL,
+        },
     },
     Selector {
         calls: &["epoll_ctl"],
         argument: 1,
-        values: Numbers { mask: u32::MAX, prefix: "EPOLL_CTL_", names: &[(1, "add"), (2, "del"), (3, "mod")] },
+        values: Numbers {
+            mask: u32::MAX,
+            prefix: "EPOLL_CTL_",
+            names: &[(1, "add"), (2, "del"), (3, "mod")],
+        },
     },
-    Selector { calls: &["madvise"], argument: 2, values: Numbers { mask: u32::MAX, prefix: "MADV_", names: MADVISE } },
-    Selector { calls: &["ioctl"], argument: 1, values: Numbers { mask: u32::MAX, prefix: "", names: IOCTL } },
+    Selector {
+        calls: &["madvise"],
+        argument: 2,
+        values: Numbers {
+            mask: u32::MAX,
+            prefix: "MADV_",
+            names: MADVISE,
+        },
+    },
+    Selector {
+        calls: &["ioctl"],
+        argument: 1,
+        values: Numbers {
+            mask: u32::MAX,
+            prefix: "",
+            names: IOCTL,
+        },
+    },
 ];
 
-const CREATE: Values = Flag { bit: 0o100, symbol: "O_CREAT", set: "create", clear: "" };
+const CREATE: Values = Flag {
+    bit: 0o100,
+    symbol: "O_CREAT",
+    set: "create",
+    clear: "",
+};
 
 const CLOCK: &[(u32, &str)] = &[
     (0, "realtime"),
@@ -162,7 +231,9 @@ const IOCTL: &[(u32, &str)] = &[
 
 /// The selector of the call `name`, which must not include a gate such as `(i386)`.
 pub fn selector(name: &str) -> Option<&'static Selector> {
-    SELECTORS.iter().find(|selector| selector.calls.contains(&name))
+    SELECTORS
+        .iter()
+        .find(|selector| selector.calls.contains(&name))
 }
 
 impl Selector {
@@ -179,10 +250,12 @@ impl Selector {
     pub fn operation(&self, argument: u32) -> Option<String> {
         let value = argument & self.mask();
         match self.values {
-            Flag { set, clear, .. } => {
-                Some(if value == 0 { clear } else { set }).filter(|name| !name.is_empty()).map(str::to_string)
+            Flag { set, clear, .. } => Some(if value == 0 { clear } else { set })
+                .filter(|name| !name.is_empty())
+                .map(str::to_string),
+            Numbers { names, .. } => {
+                Some(named(names, value).map_or_else(|| format!("{value:#x}"), str::to_string))
             }
-            Numbers { names, .. } => Some(named(names, value).map_or_else(|| format!("{value:#x}"), str::to_string)),
         }
     }
 
@@ -190,10 +263,18 @@ impl Selector {
     pub fn operation_of_symbols(&self, argument: &str) -> Option<String> {
         let mut symbols = argument.split('|').map(str::trim);
         match self.values {
-            Flag { bit, symbol, .. } => self.operation(if symbols.any(|name| name == symbol) { bit } else { 0 }),
+            Flag { bit, symbol, .. } => self.operation(if symbols.any(|name| name == symbol) {
+                bit
+            } else {
+                0
+            }),
             Numbers { prefix: "", .. } => symbols.next().map(str::to_string),
             Numbers { prefix, names, .. } => {
-                let name = symbols.next()?.trim_start_matches(prefix).trim_end_matches("_PRIVATE").to_lowercase();
+                let name = symbols
+                    .next()?
+                    .trim_start_matches(prefix)
+                    .trim_end_matches("_PRIVATE")
+                    .to_lowercase();
                 let known = names.iter().any(|(_, known)| *known == name);
                 Some(if known { name } else { "unknown".to_string() })
             }
@@ -202,7 +283,10 @@ impl Selector {
 }
 
 fn named(names: &[(u32, &'static str)], value: u32) -> Option<&'static str> {
-    names.iter().find(|(number, _)| *number == value).map(|(_, name)| *name)
+    names
+        .iter()
+        .find(|(number, _)| *number == value)
+        .map(|(_, name)| *name)
 }
 
 #[cfg(test)]
@@ -216,9 +300,17 @@ mod tests {
 
     #[test]
     fn each_call_is_known_and_has_one_selector() {
-        let names: Vec<&str> = SELECTORS.iter().flat_map(|selector| selector.calls.iter().copied()).collect();
+        let names: Vec<&str> = SELECTORS
+            .iter()
+            .flat_map(|selector| selector.calls.iter().copied())
+            .collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
-        assert!(names.iter().all(|name| crate::syscall_names::is_known(name)), "{names:?}");
+        assert!(
+            names
+                .iter()
+                .all(|name| crate::syscall_names::is_known(name)),
+            "{names:?}"
+        );
     }
 
     #[test]
@@ -235,12 +327,21 @@ mod tests {
     #[test]
     fn what_strace_prints_has_the_same_names() {
         let of = |call: &str, text: &str| selector(call).unwrap().operation_of_symbols(text);
-        assert_eq!(of("openat", "O_WRONLY|O_CREAT|O_TRUNC").as_deref(), Some("create"));
+        assert_eq!(
+            of("openat", "O_WRONLY|O_CREAT|O_TRUNC").as_deref(),
+            Some("create")
+        );
         assert_eq!(of("openat", "O_RDONLY|O_CLOEXEC"), None);
-        assert_eq!(of("futex", "FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME").as_deref(), Some("wait_bitset"));
+        assert_eq!(
+            of("futex", "FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME").as_deref(),
+            Some("wait_bitset")
+        );
         assert_eq!(of("fcntl", "F_GETFL").as_deref(), Some("getfl"));
         assert_eq!(of("fcntl", "F_NEW").as_deref(), Some("unknown"));
         assert_eq!(of("ioctl", "TCGETS").as_deref(), Some("TCGETS"));
-        assert_eq!(of("clone", "CLONE_VM|CLONE_THREAD|CLONE_FS").as_deref(), Some("thread"));
+        assert_eq!(
+            of("clone", "CLONE_VM|CLONE_THREAD|CLONE_FS").as_deref(),
+            Some("thread")
+        );
     }
 }

@@ -10,7 +10,10 @@ pub struct Size(pub u64);
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(1u64 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
-        match units.iter().find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit)) {
+        match units
+            .iter()
+            .find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit))
+        {
             Some((unit, letter)) => write!(f, "{}{letter}", self.0 / unit),
             None => write!(f, "{}", self.0),
         }
@@ -27,7 +30,11 @@ pub fn has_larger_unit(name: &str) -> bool {
 
 /// The value of parameter `name`: `size=4K`, and `rss=4096`, which is in MiB.
 pub fn parameter_value(name: &str, value: u64) -> String {
-    if has_larger_unit(name) { value.to_string() } else { Size(value).to_string() }
+    if has_larger_unit(name) {
+        value.to_string()
+    } else {
+        Size(value).to_string()
+    }
 }
 
 /// Parses a whole number with an optional suffix K, M or G for powers of 1024.

@@ -62,7 +62,13 @@ pub struct Scale {
 }
 
 /// Units of time by name, in nanoseconds.
-const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9)];
+const UNITS: [(&str, f64); 5] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("min", 60e9),
+];
 
 impl Scale {
     /// The valid values of `unit`.
@@ -72,14 +78,20 @@ impl Scale {
 
     /// The time of all calls in `unit` if one call takes `ns` nanoseconds.
     pub fn time(&self, ns: f64) -> f64 {
-        let unit = UNITS.iter().find(|(name, _)| *name == self.unit).map_or(1.0, |(_, ns)| *ns);
+        let unit = UNITS
+            .iter()
+            .find(|(name, _)| *name == self.unit)
+            .map_or(1.0, |(_, ns)| *ns);
         ns * self.calls as f64 / unit
     }
 }
 
 impl StudyView {
     pub fn scale(&self, name: &str) -> Option<&Scale> {
-        let own = self.scales.iter().find(|scale| scale.cases.iter().any(|case| case == name));
+        let own = self
+            .scales
+            .iter()
+            .find(|scale| scale.cases.iter().any(|case| case == name));
         own.or_else(|| self.scales.iter().find(|scale| scale.cases.is_empty()))
     }
 }
@@ -102,7 +114,10 @@ mod tests {
             unit: "s".into(),
             cases: cases.iter().map(|c| c.to_string()).collect(),
         };
-        let study = StudyView { scales: vec![scale(1 << 26, &[]), scale(1 << 16, &["fork"])], ..StudyView::default() };
+        let study = StudyView {
+            scales: vec![scale(1 << 26, &[]), scale(1 << 16, &["fork"])],
+            ..StudyView::default()
+        };
         assert_eq!(study.scale("fork").unwrap().calls, 1 << 16);
         assert!((study.scale("stat").unwrap().time(100.0) - 6.7108864).abs() < 1e-9);
     }

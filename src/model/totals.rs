@@ -48,7 +48,15 @@ impl CallCount {
 
     /// Time between entry and return in nanoseconds, whether its split is known or not.
     pub fn elapsed_ns(&self) -> Option<u64> {
-        [self.on_cpu_ns, self.blocked_ns, self.runnable_ns, self.elapsed_ns].into_iter().reduce(added).flatten()
+        [
+            self.on_cpu_ns,
+            self.blocked_ns,
+            self.runnable_ns,
+            self.elapsed_ns,
+        ]
+        .into_iter()
+        .reduce(added)
+        .flatten()
     }
 
     /// Whether the blocked time goes on from the wake-up until the thread ran: profiles of versions that saw no wake-ups.
@@ -57,7 +65,9 @@ impl CallCount {
     }
 
     pub fn failures(&self) -> u64 {
-        self.errors.values().fold(0, |sum, count| sum.saturating_add(*count))
+        self.errors
+            .values()
+            .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// Adds the counts of `other`. If only one of them has a time, it is the sum, which is then a lower bound.
@@ -89,7 +99,8 @@ fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 impl ProcessGroup {
     /// The name, with the number of the process where the group is of one: `sh (123)`.
     pub fn label(&self) -> String {
-        self.pid.map_or_else(|| self.name.clone(), |pid| format!("{} ({pid})", self.name))
+        self.pid
+            .map_or_else(|| self.name.clone(), |pid| format!("{} ({pid})", self.name))
     }
 }
 
@@ -102,9 +113,20 @@ impl Profile {
     pub fn totals(&self, by: By) -> Vec<Total> {
         let mut totals: IndexMap<Key, CallCount> = IndexMap::new();
         let mut add = |of: &str, count: &CallCount| {
-            let class = if by == By::Class { count.class.clone() } else { Class::default() };
-            let empty = CallCount { call: count.call.clone(), class: class.clone(), ..CallCount::default() };
-            totals.entry((of.to_string(), count.call.clone(), class)).or_insert(empty).add(count);
+            let class = if by == By::Class {
+                count.class.clone()
+            } else {
+                Class::default()
+            };
+            let empty = CallCount {
+                call: count.call.clone(),
+                class: class.clone(),
+                ..CallCount::default()
+            };
+            totals
+                .entry((of.to_string(), count.call.clone(), class))
+                .or_insert(empty)
+                .add(count);
         };
         match by {
             By::Path => self.each_object(ObjectKind::Path, &mut add),
@@ -112,15 +134,25 @@ impl Profile {
             By::Error => self.each_call(|_, count| each_error(count, &mut add)),
             By::Call | By::Class => self.each_call(|_, count| add("", count)),
             By::Process => self.each_call(|group, count| add(&group.label(), count)),
-            By::Cgroup => self.each_call(|group, count| add(group.cgroup.as_deref().unwrap_or("unknown"), count)),
+            By::Cgroup => self
+                .each_call(|group, count| add(group.cgroup.as_deref().unwrap_or("unknown"), count)),
         }
-        let mut totals: Vec<Total> = totals.into_iter().map(|((of, ..), count)| Total { of, count }).collect();
-        totals.sort_by(|a, b| b.rank().cmp(&a.rank()).then_with(|| a.name().cmp(&b.name())));
+        let mut totals: Vec<Total> = totals
+            .into_iter()
+            .map(|((of, ..), count)| Total { of, count })
+            .collect();
+        totals.sort_by(|a, b| {
+            b.rank()
+                .cmp(&a.rank())
+                .then_with(|| a.name().cmp(&b.name()))
+        });
         totals
     }
 
     fn each_call(&self, mut take: impl FnMut(&ProcessGroup, &CallCount)) {
-        self.groups.iter().for_each(|group| group.calls.iter().for_each(|count| take(group, count)));
+        self.groups
+            .iter()
+            .for_each(|group| group.calls.iter().for_each(|count| take(group, count)));
     }
 
     fn each_object(&self, kind: ObjectKind, add: &mut impl FnMut(&str, &CallCount)) {
@@ -131,7 +163,8 @@ impl Profile {
     /// The sums of each run by call and class, the first run first.
     pub fn runs_by_class(&self) -> Vec<BTreeMap<(String, Class), CallCount>> {
         let first: Vec<&CallCount> = self.groups.iter().flat_map(|group| &group.calls).collect();
-        let runs = std::iter::once(first).chain(self.repeats.iter().map(|run| run.calls.iter().collect()));
+        let runs =
+            std::iter::once(first).chain(self.repeats.iter().map(|run| run.calls.iter().collect()));
         runs.map(by_class).collect()
     }
 
@@ -141,31 +174,53 @@ impl Profile {
         let runs = self.runs_by_class();
         for (index, run) in runs.iter().enumerate() {
             for ((call, _), count) in run {
-                let counts = each.entry(call.clone()).or_insert_with(|| vec![0; runs.len()]);
+                let counts = each
+                    .entry(call.clone())
+                    .or_insert_with(|| vec![0; runs.len()]);
                 counts[index] = counts[index].saturating_add(count.calls);
             }
         }
-        let ends = |counts: &Vec<u64>| counts.iter().min().copied().zip(counts.iter().max().copied());
+        let ends = |counts: &Vec<u64>| {
+            counts
+                .iter()
+                .min()
+                .copied()
+                .zip(counts.iter().max().copied())
+        };
         let several = each.iter().filter(|_| runs.len() > 1);
-        several.filter_map(|(call, counts)| Some((call.clone(), ends(counts)?))).collect()
+        several
+            .filter_map(|(call, counts)| Some((call.clone(), ends(counts)?)))
+            .collect()
     }
 
     /// What this profile called, as one of several runs.
     pub fn as_run(&self) -> ProfileRun {
         let first = self.groups.iter().flat_map(|group| &group.calls).collect();
-        let name = |((call, class), count)| CallCount { call, class, ..count };
-        ProfileRun { calls: by_class(first).into_iter().map(name).collect(), usage: self.usage.clone() }
+        let name = |((call, class), count)| CallCount {
+            call,
+            class,
+            ..count
+        };
+        ProfileRun {
+            calls: by_class(first).into_iter().map(name).collect(),
+            usage: self.usage.clone(),
+        }
     }
 
     /// The samples of CPUs, if these were sampled instead of calls counted.
     pub fn samples(&self) -> Option<u64> {
-        self.tracer.sampled_hz.map(|_| self.all_calls().samples.unwrap_or(0))
+        self.tracer
+            .sampled_hz
+            .map(|_| self.all_calls().samples.unwrap_or(0))
     }
 
     /// The sum over all calls; its name is empty.
     pub fn all_calls(&self) -> CallCount {
         let mut all = CallCount::default();
-        self.groups.iter().flat_map(|group| &group.calls).for_each(|count| all.add(count));
+        self.groups
+            .iter()
+            .flat_map(|group| &group.calls)
+            .for_each(|count| all.add(count));
         all
     }
 }
@@ -173,7 +228,9 @@ impl Profile {
 fn by_class(counts: Vec<&CallCount>) -> BTreeMap<(String, Class), CallCount> {
     let mut sums: BTreeMap<(String, Class), CallCount> = BTreeMap::new();
     for count in counts {
-        sums.entry((count.call.clone(), count.class.clone())).or_default().add(count);
+        sums.entry((count.call.clone(), count.class.clone()))
+            .or_default()
+            .add(count);
     }
     sums
 }
@@ -182,13 +239,25 @@ fn by_class(counts: Vec<&CallCount>) -> BTreeMap<(String, Class), CallCount> {
 fn each_error(count: &CallCount, add: &mut impl FnMut(&str, &CallCount)) {
     for (error, calls) in &count.errors {
         let errors = [(error.clone(), *calls)].into();
-        add(error, &CallCount { call: count.call.clone(), calls: *calls, errors, ..CallCount::default() });
+        add(
+            error,
+            &CallCount {
+                call: count.call.clone(),
+                calls: *calls,
+                errors,
+                ..CallCount::default()
+            },
+        );
     }
 }
 
 impl Total {
     fn rank(&self) -> (u64, u64, u64) {
-        (self.count.on_cpu_ns.unwrap_or(0), self.count.elapsed_ns().unwrap_or(0), self.count.calls)
+        (
+            self.count.on_cpu_ns.unwrap_or(0),
+            self.count.elapsed_ns().unwrap_or(0),
+            self.count.calls,
+        )
     }
 
     fn name(&self) -> (&str, &str, &Class) {
@@ -202,11 +271,24 @@ mod tests {
 
     #[test]
     fn what_is_too_much_for_a_number_is_the_largest_one_and_not_0() {
-        let half = CallCount { calls: 1 << 63, on_cpu_ns: Some(1 << 63), ..CallCount::default() };
-        let mut all =
-            CallCount { blocked_ns: Some(1 << 63), errors: [("EINTR".into(), u64::MAX)].into(), ..half.clone() };
+        let half = CallCount {
+            calls: 1 << 63,
+            on_cpu_ns: Some(1 << 63),
+            ..CallCount::default()
+        };
+        let mut all = CallCount {
+            blocked_ns: Some(1 << 63),
+            errors: [("EINTR".into(), u64::MAX)].into(),
+            ..half.clone()
+        };
         assert_eq!(all.elapsed_ns(), Some(u64::MAX));
-        all.add(&CallCount { errors: [("EINTR".into(), 1), ("EIO".into(), 1)].into(), ..half });
-        assert_eq!((all.calls, all.on_cpu_ns, all.failures()), (u64::MAX, Some(u64::MAX), u64::MAX));
+        all.add(&CallCount {
+            errors: [("EINTR".into(), 1), ("EIO".into(), 1)].into(),
+            ..half
+        });
+        assert_eq!(
+            (all.calls, all.on_cpu_ns, all.failures()),
+            (u64::MAX, Some(u64::MAX), u64::MAX)
+        );
     }
 }

@@ -23,7 +23,13 @@ pub fn read(path: &str) -> io::Result<(String, Option<Untrusted>)> {
     let doubt = owner::doubt(&file.metadata()?);
     let mut text = String::new();
     file.read_to_string(&mut text)?;
-    Ok((text, doubt.map(|why| Untrusted { file: path.to_string(), why })))
+    Ok((
+        text,
+        doubt.map(|why| Untrusted {
+            file: path.to_string(),
+            why,
+        }),
+    ))
 }
 
 /// Checks that the file may run: it is the user's own, or the user trusts all named files.

@@ -30,7 +30,9 @@ impl std::str::FromStr for Setting {
 
     fn from_str(text: &str) -> Result<Setting> {
         let Some((name, items)) = text.split_once('=') else {
-            bail!("'{text}' is not of the form name=value[,value...], e.g. size=1,4K,1M or depth=1..64x2");
+            bail!(
+                "'{text}' is not of the form name=value[,value...], e.g. size=1,4K,1M or depth=1..64x2"
+            );
         };
         let mut values = Vec::new();
         for item in items.split(',') {
@@ -39,7 +41,10 @@ impl std::str::FromStr for Setting {
                 bail!("'{text}' has more than {MOST_VALUES} values: take larger steps");
             }
         }
-        Ok(Setting { name: name.to_string(), values })
+        Ok(Setting {
+            name: name.to_string(),
+            values,
+        })
     }
 }
 
@@ -102,7 +107,11 @@ fn whole(item: &str, from: u64, to: u64) -> Result<Vec<u64>> {
     let more = to - from;
     if more >= MOST_WITHOUT_STEP {
         let distance = more.div_ceil(MOST_WITHOUT_STEP - 1);
-        let factor = if from == 0 { String::new() } else { format!("{item}x2 or ") };
+        let factor = if from == 0 {
+            String::new()
+        } else {
+            format!("{item}x2 or ")
+        };
         let count = more.saturating_add(1);
         bail!(
             "range '{item}' has {count} values, more than {MOST_WITHOUT_STEP}: give a step, e.g. {factor}{item}+{distance}"
@@ -137,8 +146,23 @@ mod tests {
     #[test]
     fn settings() {
         let setting: Setting = "size=1,4K,2M".parse().unwrap();
-        assert_eq!(setting, Setting { name: "size".into(), values: vec![1, 4096, 2 << 20] });
-        for bad in ["size", "size=", "size=x", "size=-1", "size=99999999999G", "size=1,,2", "size=..", "size=1..x2"] {
+        assert_eq!(
+            setting,
+            Setting {
+                name: "size".into(),
+                values: vec![1, 4096, 2 << 20]
+            }
+        );
+        for bad in [
+            "size",
+            "size=",
+            "size=x",
+            "size=-1",
+            "size=99999999999G",
+            "size=1,,2",
+            "size=..",
+            "size=1..x2",
+        ] {
             assert!(bad.parse::<Setting>().is_err(), "{bad}");
         }
     }
@@ -148,33 +172,63 @@ mod tests {
         assert_eq!(values("3..6"), [3, 4, 5, 6]);
         assert_eq!(values("1..64x2"), [1, 2, 4, 8, 16, 32, 64]);
         assert_eq!(values("1..100x4"), [1, 4, 16, 64, 100]);
-        assert_eq!(values("1K..1Mx4"), [10, 12, 14, 16, 18, 20].map(|shift| 1u64 << shift));
+        assert_eq!(
+            values("1K..1Mx4"),
+            [10, 12, 14, 16, 18, 20].map(|shift| 1u64 << shift)
+        );
         assert_eq!(values("1..100+33"), [1, 34, 67, 100]);
         assert_eq!(values("0..25+10"), [0, 10, 20, 25]);
         assert_eq!(values("7..7"), [7]);
         assert_eq!(values("1..64").len(), 64);
-        assert_eq!(values("0,1..8x2,4..5"), [0, 1, 2, 4, 8, 5], "ranges repeat nothing");
+        assert_eq!(
+            values("0,1..8x2,4..5"),
+            [0, 1, 2, 4, 8, 5],
+            "ranges repeat nothing"
+        );
         assert_eq!(values("5,5"), [5, 5], "lists do as they say");
-        assert_eq!(values("18446744073709551614..18446744073709551615x2").len(), 2, "no overflow");
+        assert_eq!(
+            values("18446744073709551614..18446744073709551615x2").len(),
+            2,
+            "no overflow"
+        );
     }
 
     #[test]
     fn bad_ranges_are_explained() {
         let said = |text: &str| format!("{}", format!("n={text}").parse::<Setting>().unwrap_err());
-        assert_eq!(said("4K..1K"), "range '4K..1K' is empty: its end is below its start");
-        assert_eq!(said("1..8x1"), "range '1..8x1': step 'x1' never reaches the end: a factor is at least 2");
-        assert_eq!(said("1..8+0"), "range '1..8+0': step '+0' never reaches the end: a distance is at least 1");
-        assert_eq!(said("0..8x2"), "range '0..8x2' starts at 0, which no factor raises: write 0,1..8x2");
+        assert_eq!(
+            said("4K..1K"),
+            "range '4K..1K' is empty: its end is below its start"
+        );
+        assert_eq!(
+            said("1..8x1"),
+            "range '1..8x1': step 'x1' never reaches the end: a factor is at least 2"
+        );
+        assert_eq!(
+            said("1..8+0"),
+            "range '1..8+0': step '+0' never reaches the end: a distance is at least 1"
+        );
+        assert_eq!(
+            said("0..8x2"),
+            "range '0..8x2' starts at 0, which no factor raises: write 0,1..8x2"
+        );
         assert_eq!(
             said("1..100"),
             "range '1..100' has 100 values, more than 64: give a step, e.g. 1..100x2 or 1..100+2"
         );
-        assert_eq!(said("1..1G+1"), "range '1..1G+1' has more than 200 values: take larger steps");
+        assert_eq!(
+            said("1..1G+1"),
+            "range '1..1G+1' has more than 200 values: take larger steps"
+        );
         assert_eq!(
             said("1..60,101..160,201..260,301..360"),
             "'n=1..60,101..160,201..260,301..360' has more than 200 values: take larger steps"
         );
-        assert!(said("a..8").starts_with("range 'a..8': 'a' is not a whole number"), "{}", said("a..8"));
+        assert!(
+            said("a..8").starts_with("range 'a..8': 'a' is not a whole number"),
+            "{}",
+            said("a..8")
+        );
     }
 
     proptest! {

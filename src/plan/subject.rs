@@ -33,16 +33,23 @@ impl std::str::FromStr for Code {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Code> {
-        let (language, code) =
-            text.split_once(':').with_context(|| format!("'{text}' is not of the form LANG:CODE"))?;
+        let (language, code) = text
+            .split_once(':')
+            .with_context(|| format!("'{text}' is not of the form LANG:CODE"))?;
         let (text, untrusted) = body(code)?;
-        Ok(Code { language: Language::find(language)?.name, text, untrusted })
+        Ok(Code {
+            language: Language::find(language)?.name,
+            text,
+            untrusted,
+        })
     }
 }
 
 fn body(code: &str) -> Result<(String, Option<Untrusted>)> {
     match code.strip_prefix('@') {
-        Some(file) => code_file::read(file).with_context(|| format!("cannot read the snippet's file {file}")),
+        Some(file) => {
+            code_file::read(file).with_context(|| format!("cannot read the snippet's file {file}"))
+        }
         None => Ok((code.to_string(), None)),
     }
 }
@@ -65,7 +72,11 @@ impl Surroundings {
             }
             texts
         };
-        Surroundings { preludes: by_language(preludes), setups: by_language(setups), trust_files }
+        Surroundings {
+            preludes: by_language(preludes),
+            setups: by_language(setups),
+            trust_files,
+        }
     }
 }
 
@@ -86,8 +97,14 @@ pub fn subjects<'a>(
             chosen.push(Subject::Snippet(snippet(&code, surroundings)));
             continue;
         }
-        let known = |o: &&Operation| chosen.iter().any(|s| matches!(s, Subject::Operation(c) if c.id == o.id));
-        let new = named(catalogue, std::slice::from_ref(word))?.into_iter().filter(|o| !known(o));
+        let known = |o: &&Operation| {
+            chosen
+                .iter()
+                .any(|s| matches!(s, Subject::Operation(c) if c.id == o.id))
+        };
+        let new = named(catalogue, std::slice::from_ref(word))?
+            .into_iter()
+            .filter(|o| !known(o));
         chosen.extend(new.map(Subject::Operation).collect::<Vec<_>>());
     }
     if chosen.is_empty() {
@@ -97,7 +114,12 @@ pub fn subjects<'a>(
 }
 
 fn snippet(code: &Code, surroundings: &Surroundings) -> Case {
-    let of = |texts: &BTreeMap<String, String>| texts.get(&code.language).cloned().unwrap_or_default();
+    let of =
+        |texts: &BTreeMap<String, String>| texts.get(&code.language).cloned().unwrap_or_default();
     let (prelude, setup) = (of(&surroundings.preludes), of(&surroundings.setups));
-    Case { prelude, setup, ..Case::snippet(&code.language, &code.text) }
+    Case {
+        prelude,
+        setup,
+        ..Case::snippet(&code.language, &code.text)
+    }
 }

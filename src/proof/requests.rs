@@ -39,9 +39,17 @@ pub fn per_iteration(
         }
     }
     // Calls that are fewer are not the case's own.
-    let fewest = if planned.case.language.is_some() { BACKGROUND } else { 1 };
-    let counts = medians(&seen).into_iter().filter(|(_, count)| *count >= fewest || more < MANY);
-    Ok(counts.map(|(name, count)| (name, count as f64 / more as f64)).collect())
+    let fewest = if planned.case.language.is_some() {
+        BACKGROUND
+    } else {
+        1
+    };
+    let counts = medians(&seen)
+        .into_iter()
+        .filter(|(_, count)| *count >= fewest || more < MANY);
+    Ok(counts
+        .map(|(name, count)| (name, count as f64 / more as f64))
+        .collect())
 }
 
 /// Entries per iteration of a case that seems to make none, over as many iterations as take about `long`: those of a buffer that
@@ -58,7 +66,10 @@ pub fn rare(
         let many = request(n)?;
         let found = difference(&many, &few);
         if !found.is_empty() || started.elapsed() * 4 > long {
-            return Ok(found.into_iter().map(|(name, count)| (name, count.max(0) as f64 / n as f64)).collect());
+            return Ok(found
+                .into_iter()
+                .map(|(name, count)| (name, count.max(0) as f64 / n as f64))
+                .collect());
         }
         n *= 4;
     }
@@ -75,7 +86,10 @@ pub(crate) fn step<T>(
     let (limit, least) = (planned.limit.unwrap_or(u64::MAX), finest(planned));
     request(1)?;
     let fits = |more: u64| more <= MOST && base(more) + more <= limit;
-    let mut more = (0..=LEAST.ilog2()).map(|shift| LEAST >> shift).find(|more| fits(*more)).unwrap_or(1);
+    let mut more = (0..=LEAST.ilog2())
+        .map(|shift| LEAST >> shift)
+        .find(|more| fits(*more))
+        .unwrap_or(1);
     loop {
         let started = Instant::now();
         request(base(more) + more)?;
@@ -94,7 +108,11 @@ pub(crate) fn base(more: u64) -> u64 {
 
 /// Iterations in which every declared fraction occurs at least once: 4096 for x1/4096.
 fn finest(planned: &Planned) -> u64 {
-    let declared = planned.enters.iter().chain([&planned.prepares]).flat_map(|declared| &declared.0);
+    let declared = planned
+        .enters
+        .iter()
+        .chain([&planned.prepares])
+        .flat_map(|declared| &declared.0);
     let periods = declared.map(|expected| match expected.count {
         Count::Exactly(count) if count > 0.0 => (1.0 / count).round() as u64,
         _ => 1,
@@ -105,17 +123,25 @@ fn finest(planned: &Planned) -> u64 {
 fn difference(many: &Counts, few: &Counts) -> IndexMap<String, i64> {
     let count = |counts: &Counts, name: &str| counts.get(name).map_or(0, |n| n.cast_signed());
     let names = many.keys().chain(few.keys());
-    names.map(|name| (name.clone(), count(many, name) - count(few, name))).filter(|(_, n)| *n != 0).collect()
+    names
+        .map(|name| (name.clone(), count(many, name) - count(few, name)))
+        .filter(|(_, n)| *n != 0)
+        .collect()
 }
 
 fn medians(seen: &[IndexMap<String, i64>]) -> IndexMap<String, i64> {
     let names = seen.iter().flat_map(|counts| counts.keys());
     let median = |name: &String| {
-        let mut counts: Vec<i64> = seen.iter().map(|c| c.get(name).copied().unwrap_or(0)).collect();
+        let mut counts: Vec<i64> = seen
+            .iter()
+            .map(|c| c.get(name).copied().unwrap_or(0))
+            .collect();
         counts.sort_unstable();
         counts[counts.len() / 2]
     };
-    names.map(|name| (name.clone(), median(name).max(0))).collect()
+    names
+        .map(|name| (name.clone(), median(name).max(0)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -125,15 +151,24 @@ mod tests {
 
     /// Entries per iteration of a process that reads, makes `calls` of the iteration's number, and writes.
     fn counted(limit: Option<u64>, calls: impl Fn(u64) -> u64) -> String {
-        let planned = Planned { limit, ..Planned::new(Case::native("id.getppid"), Role::Asked) };
+        let planned = Planned {
+            limit,
+            ..Planned::new(Case::native("id.getppid"), Role::Asked)
+        };
         let mut made = 0;
         let request = |n| {
             let own = (made..made + n).map(&calls).sum();
             made += n;
-            let counts = [("read", 1), ("getppid", own), ("write", 1)].into_iter().filter(|(_, count)| *count > 0);
-            Ok(counts.map(|(name, count)| (name.to_string(), count)).collect())
+            let counts = [("read", 1), ("getppid", own), ("write", 1)]
+                .into_iter()
+                .filter(|(_, count)| *count > 0);
+            Ok(counts
+                .map(|(name, count)| (name.to_string(), count))
+                .collect())
         };
-        per_iteration(&planned, Duration::ZERO, request).unwrap().to_string()
+        per_iteration(&planned, Duration::ZERO, request)
+            .unwrap()
+            .to_string()
     }
 
     #[test]
@@ -149,17 +184,26 @@ mod tests {
         let found = rare(None, Duration::from_secs(1), |n| {
             let own = (made + n) / 1_000_000 - made / 1_000_000;
             made += n;
-            let counts = [("read", 1), ("brk", own)].into_iter().filter(|(_, count)| *count > 0);
-            Ok(counts.map(|(name, count)| (name.to_string(), count)).collect())
+            let counts = [("read", 1), ("brk", own)]
+                .into_iter()
+                .filter(|(_, count)| *count > 0);
+            Ok(counts
+                .map(|(name, count)| (name.to_string(), count))
+                .collect())
         });
         assert_eq!(found.unwrap().to_string(), "brk x1/1048576");
-        let never = rare(Some(1 << 20), Duration::from_secs(1), |_| Ok(Counts::from([("read".to_string(), 1)])));
+        let never = rare(Some(1 << 20), Duration::from_secs(1), |_| {
+            Ok(Counts::from([("read".to_string(), 1)]))
+        });
         assert_eq!(never.unwrap(), Entries::default());
     }
 
     #[test]
     fn every_fourth_iteration_is_a_fraction_and_the_first_one_alone_is_none() {
         assert_eq!(counted(None, |i| u64::from(i % 4 == 0)), "getppid x1/4");
-        assert_eq!(counted(None, |i| if i == 0 { 100 } else { 1 }), "getppid x1");
+        assert_eq!(
+            counted(None, |i| if i == 0 { 100 } else { 1 }),
+            "getppid x1"
+        );
     }
 }

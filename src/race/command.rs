@@ -54,9 +54,13 @@ impl std::str::FromStr for Parameter {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Parameter> {
-        let Some((name, values)) = text.split_once('=').filter(|(name, values)| !name.is_empty() && !values.is_empty())
+        let Some((name, values)) = text
+            .split_once('=')
+            .filter(|(name, values)| !name.is_empty() && !values.is_empty())
         else {
-            bail!("'{text}' is not of the form name=value[,value...], e.g. threads=1,2,4 or threads=1..8");
+            bail!(
+                "'{text}' is not of the form name=value[,value...], e.g. threads=1,2,4 or threads=1..8"
+            );
         };
         let mut all: Vec<String> = Vec::new();
         for value in values.split(',') {
@@ -65,7 +69,10 @@ impl std::str::FromStr for Parameter {
                 _ => all.push(value.to_string()),
             }
         }
-        Ok(Parameter { name: name.to_string(), values: all })
+        Ok(Parameter {
+            name: name.to_string(),
+            values: all,
+        })
     }
 }
 
@@ -88,7 +95,11 @@ impl Commands {
         for (index, values) in combinations.iter().enumerate() {
             for (which, text) in self.texts.iter().enumerate() {
                 // A single command is compared with itself at the first values.
-                let base = if self.texts.len() == 1 { 0 } else { index * self.texts.len() };
+                let base = if self.texts.len() == 1 {
+                    0
+                } else {
+                    index * self.texts.len()
+                };
                 let base = Some(base).filter(|base| *base != all.len());
                 all.push(self.command(which, text, values, base)?);
             }
@@ -99,14 +110,22 @@ impl Commands {
     fn check(&self) -> Result<()> {
         for parameter in &self.parameters {
             let hole = format!("{{{}}}", parameter.name);
-            if !self.texts.iter().chain(&self.prepare).any(|text| text.contains(&hole)) {
+            if !self
+                .texts
+                .iter()
+                .chain(&self.prepare)
+                .any(|text| text.contains(&hole))
+            {
                 bail!("--parameter {}: no command has {hole}", parameter.name);
             }
         }
         match self.prepare.len() {
             0 | 1 => Ok(()),
             count if count == self.texts.len() => Ok(()),
-            count => bail!("--prepare: {count} for {} commands: give one, or one for each", self.texts.len()),
+            count => bail!(
+                "--prepare: {count} for {} commands: give one, or one for each",
+                self.texts.len()
+            ),
         }
     }
 
@@ -118,7 +137,10 @@ impl Commands {
                 own.insert(name.clone(), value.clone());
                 own
             };
-            all = all.iter().flat_map(|own| values.iter().map(move |value| with(own, value))).collect();
+            all = all
+                .iter()
+                .flat_map(|own| values.iter().map(move |value| with(own, value)))
+                .collect();
             if all.len() * self.texts.len() > MOST {
                 bail!("--parameter {name}: more than {MOST} commands: give fewer values");
             }
@@ -134,27 +156,52 @@ impl Commands {
         base: Option<usize>,
     ) -> Result<Command> {
         let text = filled(text, values);
-        let words = if self.shell { by_shell(&text) } else { words(&text)? };
+        let words = if self.shell {
+            by_shell(&text)
+        } else {
+            words(&text)?
+        };
         let traced = self.traced(words);
         let launch = bound(&traced)?;
-        let prepare = self.prepare.get(if self.prepare.len() == 1 { 0 } else { which });
+        let prepare = self
+            .prepare
+            .get(if self.prepare.len() == 1 { 0 } else { which });
         let prepare = prepare.map(|code| self.traced(by_shell(&filled(code, values))));
         let prepare = prepare.as_ref().map(bound).transpose()?;
-        Ok(Command { text, shell: self.shell, parameters: values.clone(), base, traced, launch, prepare, inside: None })
+        Ok(Command {
+            text,
+            shell: self.shell,
+            parameters: values.clone(),
+            base,
+            traced,
+            launch,
+            prepare,
+            inside: None,
+        })
     }
 
     fn traced(&self, words: Vec<OsString>) -> trace::Command {
-        trace::Command { words, user: self.user.clone(), silent: !self.show_output, directory: None }
+        trace::Command {
+            words,
+            user: self.user.clone(),
+            silent: !self.show_output,
+            directory: None,
+        }
     }
 }
 
 /// It ends with us, however we end.
 fn bound(command: &trace::Command) -> Result<Launch> {
-    Ok(Launch { bound: true, ..command.prepare()? })
+    Ok(Launch {
+        bound: true,
+        ..command.prepare()?
+    })
 }
 
 fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
-    values.iter().fold(text.to_string(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    values.iter().fold(text.to_string(), |text, (name, value)| {
+        text.replace(&format!("{{{name}}}"), value)
+    })
 }
 
 fn by_shell(code: &str) -> Vec<OsString> {
@@ -175,10 +222,17 @@ fn words(text: &str) -> Result<Vec<OsString>> {
 /// A command's text of its words, with quotes where they are needed.
 pub fn joined(words: &[String]) -> String {
     let is_plain = |word: &str| {
-        !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "'\"\\".contains(c) || SYNTAX.contains(c))
+        !word.is_empty()
+            && !word
+                .contains(|c: char| c.is_whitespace() || "'\"\\".contains(c) || SYNTAX.contains(c))
     };
-    let quoted =
-        |word: &String| if is_plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) };
+    let quoted = |word: &String| {
+        if is_plain(word) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
@@ -205,40 +259,79 @@ mod tests {
     fn commands(texts: &[&str], parameters: &[&str]) -> Commands {
         Commands {
             texts: texts.iter().map(ToString::to_string).collect(),
-            parameters: parameters.iter().map(|text| text.parse().unwrap()).collect(),
+            parameters: parameters
+                .iter()
+                .map(|text| text.parse().unwrap())
+                .collect(),
             ..Commands::default()
         }
     }
 
     fn shown(commands: &Commands) -> Vec<(String, Option<usize>)> {
-        commands.launched().unwrap().into_iter().map(|command| (command.text, command.base)).collect()
+        commands
+            .launched()
+            .unwrap()
+            .into_iter()
+            .map(|command| (command.text, command.base))
+            .collect()
     }
 
     #[test]
     fn heads_are_compared_with_the_base_at_the_same_values() {
         let two = commands(&["echo a{n}", "echo b{n}"], &["n=1,x"]);
-        let expected = [("echo a1", None), ("echo b1", Some(0)), ("echo ax", None), ("echo bx", Some(2))]
-            .map(|(t, b)| (t.into(), b));
+        let expected = [
+            ("echo a1", None),
+            ("echo b1", Some(0)),
+            ("echo ax", None),
+            ("echo bx", Some(2)),
+        ]
+        .map(|(t, b)| (t.into(), b));
         assert_eq!(shown(&two), expected);
         let one = commands(&["echo {n} {m}"], &["n=1..2", "m=a,b"]);
         let bases: Vec<Option<usize>> = shown(&one).into_iter().map(|(_, base)| base).collect();
-        assert_eq!(bases, [None, Some(0), Some(0), Some(0)], "a single command with itself");
+        assert_eq!(
+            bases,
+            [None, Some(0), Some(0), Some(0)],
+            "a single command with itself"
+        );
         assert_eq!(shown(&one)[3].0, "echo 2 b");
     }
 
     #[test]
     fn joined_words_are_the_same_words() {
-        let all = ["dd", "if=/dev/zero", "", "a b", "it's", "$HOME", r"back\slash", "{}", "-n"].map(String::from);
+        let all = [
+            "dd",
+            "if=/dev/zero",
+            "",
+            "a b",
+            "it's",
+            "$HOME",
+            r"back\slash",
+            "{}",
+            "-n",
+        ]
+        .map(String::from);
         assert_eq!(joined(&all[..2]), "dd if=/dev/zero");
-        let again: Vec<String> =
-            words(&joined(&all)).unwrap().into_iter().map(|word| word.into_string().unwrap()).collect();
+        let again: Vec<String> = words(&joined(&all))
+            .unwrap()
+            .into_iter()
+            .map(|word| word.into_string().unwrap())
+            .collect();
         assert_eq!(again, all);
     }
 
     #[test]
     fn quoted_syntax_is_no_syntax() {
-        let all = ["python3 -c 'print(1); x = [2]'", r#"echo "a|b""#, r"echo \$HOME", "a-b_c/d.e+f=g,h:i%j@k"];
+        let all = [
+            "python3 -c 'print(1); x = [2]'",
+            r#"echo "a|b""#,
+            r"echo \$HOME",
+            "a-b_c/d.e+f=g,h:i%j@k",
+        ];
         assert_eq!(all.map(shell_syntax), [None; 4]);
-        assert_eq!(["echo \"$HOME\"", "a > b", "'a' `b`"].map(shell_syntax), [Some('$'), Some('>'), Some('`')]);
+        assert_eq!(
+            ["echo \"$HOME\"", "a > b", "'a' `b`"].map(shell_syntax),
+            [Some('$'), Some('>'), Some('`')]
+        );
     }
 }

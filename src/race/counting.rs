@@ -24,9 +24,18 @@ const ELSEWHERE: &str = "eBPF counts there, as root, what has been counted in na
 const NOBODY: &str = "none of its processes runs there under the name that it has in native";
 
 /// The profile of each command, or why there is none.
-pub fn count(commands: &[Command], course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>> {
+pub fn count(
+    commands: &[Command],
+    course: &Course,
+    watch: &dyn Watch,
+) -> Vec<Result<Profile, String>> {
     watch.stage(Stage::Proving);
-    let is_native = |command: &&Command| command.inside.as_ref().is_some_and(|inside| inside.name == NATIVE);
+    let is_native = |command: &&Command| {
+        command
+            .inside
+            .as_ref()
+            .is_some_and(|inside| inside.name == NATIVE)
+    };
     let one = |(index, command): (usize, &Command), there: Option<&Profile>| {
         watch.at(index as f64 / commands.len() as f64, &command.text);
         match (course.options.count, course.interrupt.is_set()) {
@@ -52,7 +61,11 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
     let runs = if native.is_some() { 1 } else { RUNS };
     for _ in 0..runs {
         prepare(command, course)?;
-        let bound = Bound { interrupt: course.interrupt, run: course.run, alone: true };
+        let bound = Bound {
+            interrupt: course.interrupt,
+            run: course.run,
+            alone: true,
+        };
         let inside = command.inside.as_ref().filter(|_| native.is_some());
         let (traced, launch) = inside.map_or((&command.traced, &command.launch), |inside| {
             let (traced, launch) = &inside.counted;
@@ -64,7 +77,11 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
             return Err(anyhow!("tracing was cut short"));
         }
         // Other calls than those of the runs that are timed.
-        if let Some(warning) = own.warnings.iter().find(|warning| warning.ends_with(LOST_PRIVILEGE)) {
+        if let Some(warning) = own
+            .warnings
+            .iter()
+            .find(|warning| warning.ends_with(LOST_PRIVILEGE))
+        {
             return Err(anyhow!("{warning}; root can count it"));
         }
         let is_long = own.usage.wall_ns.is_some_and(|ns| ns > LONG_NS);
@@ -78,7 +95,8 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
     }
     let mut all = all.ok_or_else(|| anyhow!("not traced"))?;
     if let Some(native) = native {
-        all.groups.retain(|group| native.groups.iter().any(|own| own.name == group.name));
+        all.groups
+            .retain(|group| native.groups.iter().any(|own| own.name == group.name));
         ensure!(all.all_calls().calls > 0, NOBODY);
     }
     Ok(all)

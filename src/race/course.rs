@@ -17,6 +17,10 @@ pub struct Course<'a> {
 impl Course<'_> {
     /// A command has ended: takes note of what it has left. An environment may consist of that, and it is ended with the race.
     pub fn look(&self, command: &Command) {
-        if command.inside.is_some() { self.left.reap() } else { self.left.look(&command.text) }
+        if command.inside.is_some() {
+            self.left.reap()
+        } else {
+            self.left.look(&command.text)
+        }
     }
 }

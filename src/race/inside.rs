@@ -49,7 +49,10 @@ pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
 /// The name of this process's user: a command in an environment is not started as the one who called sudo, since what it needs
 /// belongs to this one.
 pub fn own_user() -> Option<String> {
-    User::from_uid(geteuid()).ok().flatten().map(|user| user.name)
+    User::from_uid(geteuid())
+        .ok()
+        .flatten()
+        .map(|user| user.name)
 }
 
 /// What each execution starts with.
@@ -78,20 +81,41 @@ pub fn enter(
     tell: &dyn Fn(&str),
 ) -> Result<Vec<Command>> {
     let home = env::current_dir().context("the working directory does not exist any more")?;
-    let (environments, is_fresh) = with_files(environments, start, || check_copied(&home, run.path()), tell)?;
+    let (environments, is_fresh) = with_files(
+        environments,
+        start,
+        || check_copied(&home, run.path()),
+        tell,
+    )?;
     let mut all = Vec::new();
     for (index, environment) in environments.into_iter().enumerate() {
         if environment.keeps_containers {
             run.note_containers()?;
         }
         let directory = run.worker_directory()?;
-        let site = Site::new((run.path(), directory), &home, is_fresh, environment.files());
-        let mut own = Entrance { environment, number: run.number(), mark: run.mark(), site };
+        let site = Site::new(
+            (run.path(), directory),
+            &home,
+            is_fresh,
+            environment.files(),
+        );
+        let mut own = Entrance {
+            environment,
+            number: run.number(),
+            mark: run.mark(),
+            site,
+        };
         own.check(interrupt)?;
         if own.site.files.is_some() {
-            own.site.launch = Some(own.launch(&own.started(&[own.empty_program().into()]), true, true)?.1);
+            own.site.launch = Some(
+                own.launch(&own.started(&[own.empty_program().into()]), true, true)?
+                    .1,
+            );
         }
-        all.push(Command { base: (index > 0).then_some(0), ..own.command(command)? });
+        all.push(Command {
+            base: (index > 0).then_some(0),
+            ..own.command(command)?
+        });
     }
     Ok(all)
 }
@@ -105,9 +129,15 @@ fn with_files<'a>(
     tell: &dyn Fn(&str),
 ) -> Result<(Vec<&'a Environment>, bool)> {
     let is_copied = |environment: &&Environment| environment.files() == Some(Files::Inside);
-    let has_own = environments.iter().any(|environment| environment.files().is_some());
-    let is_fresh = matches!(start, Start::Fresh | Start::Changes) || has_own && start == Start::AsNeeded;
-    let needs_copy = is_fresh || environments.iter().any(|environment| is_copied(&environment));
+    let has_own = environments
+        .iter()
+        .any(|environment| environment.files().is_some());
+    let is_fresh =
+        matches!(start, Start::Fresh | Start::Changes) || has_own && start == Start::AsNeeded;
+    let needs_copy = is_fresh
+        || environments
+            .iter()
+            .any(|environment| is_copied(&environment));
     let Err(error) = (if needs_copy { check_copied() } else { Ok(()) }) else {
         return Ok((environments.iter().collect(), is_fresh));
     };
@@ -115,7 +145,9 @@ fn with_files<'a>(
     if start == Start::Fresh || others.iter().all(|environment| environment.name == NATIVE) {
         return Err(error);
     }
-    left_out.iter().for_each(|environment| tell(&format!("{} is left out: {error}", environment.name)));
+    left_out
+        .iter()
+        .for_each(|environment| tell(&format!("{} is left out: {error}", environment.name)));
     if is_fresh && left_out.is_empty() {
         tell(&format!("no execution gets fresh files: {error}"));
     }
@@ -140,17 +172,27 @@ struct Entrance<'a> {
 impl Entrance<'_> {
     fn empty_program(&self) -> PathBuf {
         let paths = EMPTY.map(|name| self.site.run.join(name));
-        paths.iter().find(|path| path.exists()).unwrap_or(&paths[1]).clone()
+        paths
+            .iter()
+            .find(|path| path.exists())
+            .unwrap_or(&paths[1])
+            .clone()
     }
 
     /// What starts `words` in the environment; in the file system that its launcher has made and waits in, if there is one.
     fn started(&self, words: &[OsString]) -> process::Command {
         let site = &self.site;
         if site.launch.is_some() {
-            let joins = [site.run.join(CONFINE).into(), "join".into(), MOUNTED.into(), "--".into()];
+            let joins = [
+                site.run.join(CONFINE).into(),
+                "join".into(),
+                MOUNTED.into(),
+                "--".into(),
+            ];
             return command(&[&joins, words].concat());
         }
-        self.environment.started_command(command(words), &site.run, &site.directory, &site.work())
+        self.environment
+            .started_command(command(words), &site.run, &site.directory, &site.work())
     }
 
     /// Starts the program that does nothing, for the reason if that is not possible.
@@ -159,25 +201,48 @@ impl Entrance<'_> {
             self.site.ready(false, interrupt)?;
         }
         let mut command = self.started(&[self.empty_program().into()]);
-        command.current_dir(self.site.start()).env(RUN_VARIABLE, self.number).stdin(Stdio::null());
+        command
+            .current_dir(self.site.start())
+            .env(RUN_VARIABLE, self.number)
+            .stdin(Stdio::null());
         let name = &self.environment.name;
-        let ended = output(&mut command).with_context(|| format!("environment {name} cannot start a command here"))?;
+        let ended = output(&mut command)
+            .with_context(|| format!("environment {name} cannot start a command here"))?;
         if interrupt.is_set() {
             return Err(Failure::interrupted().into());
         }
         if !ended.status.success() {
-            let reason = last_line(&ended.stderr).or(last_line(&ended.stdout)).unwrap_or(ended.status.to_string());
+            let reason = last_line(&ended.stderr)
+                .or(last_line(&ended.stdout))
+                .unwrap_or(ended.status.to_string());
             bail!("environment {name} cannot start a command here: {reason}");
         }
         Ok(())
     }
 
     /// `holds`: our launcher waits when it has made the environment.
-    fn launch(&self, started: &process::Command, silent: bool, holds: bool) -> Result<(trace::Command, Launch)> {
-        let words = std::iter::once(started.get_program()).chain(started.get_args()).map(OsStr::to_owned).collect();
-        let traced = trace::Command { words, user: own_user(), silent, directory: Some(self.site.start()) };
+    fn launch(
+        &self,
+        started: &process::Command,
+        silent: bool,
+        holds: bool,
+    ) -> Result<(trace::Command, Launch)> {
+        let words = std::iter::once(started.get_program())
+            .chain(started.get_args())
+            .map(OsStr::to_owned)
+            .collect();
+        let traced = trace::Command {
+            words,
+            user: own_user(),
+            silent,
+            directory: Some(self.site.start()),
+        };
         let enters = holds && self.environment.is_launched();
-        let mut launch = Launch { bound: true, enters, ..traced.prepare()? };
+        let mut launch = Launch {
+            bound: true,
+            enters,
+            ..traced.prepare()?
+        };
         launch.environment.push(self.mark.clone());
         if launch.enters {
             launch.environment.push(CString::new(HOLD)?);
@@ -190,36 +255,73 @@ impl Entrance<'_> {
         let started = self.started(&command.traced.words);
         let (traced, launch) = self.launch(&started, command.traced.silent, true)?;
         let counted = self.launch(&started, true, false)?;
-        let (empty, empty_launch) = self.launch(&self.started(&[self.empty_program().into()]), true, true)?;
+        let (empty, empty_launch) =
+            self.launch(&self.started(&[self.empty_program().into()]), true, true)?;
         let mut prepare = command.prepare.clone();
         if let Some(prepare) = &mut prepare {
             prepare.directory = Some(text(&self.site.work())?);
             prepare.environment.push(self.mark.clone());
         }
-        let Environment { name, unaccounted, switches, lacks, .. } = self.environment.clone();
+        let Environment {
+            name,
+            unaccounted,
+            switches,
+            lacks,
+            ..
+        } = self.environment.clone();
         let (is_accounted, has_others) = (!unaccounted, unaccounted || switches);
-        let inside = Inside { name, is_accounted, has_others, lacks, counted, site: self.site, empty, empty_launch };
+        let inside = Inside {
+            name,
+            is_accounted,
+            has_others,
+            lacks,
+            counted,
+            site: self.site,
+            empty,
+            empty_launch,
+        };
         let (text, parameters) = (command.text.clone(), command.parameters.clone());
-        Ok(Command { text, parameters, traced, launch, prepare, inside: Some(inside), ..*command })
+        Ok(Command {
+            text,
+            parameters,
+            traced,
+            launch,
+            prepare,
+            inside: Some(inside),
+            ..*command
+        })
     }
 }
 
 /// Has the janitor of `run` end what the commands leave running, if this process cannot.
 pub fn mark_left(commands: &mut [Command], run: &RunDirectory) {
-    commands.iter_mut().for_each(|command| command.launch.environment.push(run.mark()));
+    commands
+        .iter_mut()
+        .for_each(|command| command.launch.environment.push(run.mark()));
 }
 
 fn text(path: &Path) -> Result<CString> {
-    CString::new(path.as_os_str().as_bytes()).context("the working directory's path has a zero byte")
+    CString::new(path.as_os_str().as_bytes())
+        .context("the working directory's path has a zero byte")
 }
 
 /// The last line of what a program printed; of our launcher (`error ERRNO call: text`) without what is for the protocol.
 fn last_line(printed: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(printed);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-    let own = line.strip_prefix("error E").and_then(|rest| rest.split_once(' '));
-    let is_errno = |errno: &str| errno.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit());
-    Some(own.filter(|(errno, _)| is_errno(errno)).map_or(line, |(_, reason)| reason).to_string())
+    let own = line
+        .strip_prefix("error E")
+        .and_then(|rest| rest.split_once(' '));
+    let is_errno = |errno: &str| {
+        errno
+            .chars()
+            .all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit())
+    };
+    Some(
+        own.filter(|(errno, _)| is_errno(errno))
+            .map_or(line, |(_, reason)| reason)
+            .to_string(),
+    )
 }
 
 #[cfg(test)]
@@ -228,12 +330,18 @@ mod tests {
 
     #[test]
     fn the_reason_of_a_refusal_is_what_was_printed_last() {
-        assert_eq!(last_line(b"x\n bwrap: No permissions \n\n").as_deref(), Some("bwrap: No permissions"));
+        assert_eq!(
+            last_line(b"x\n bwrap: No permissions \n\n").as_deref(),
+            Some("bwrap: No permissions")
+        );
         assert_eq!(
             last_line(b"error EPERM unshare: Operation not permitted\n").unwrap(),
             "unshare: Operation not permitted"
         );
-        assert_eq!(last_line(b"error Ended early\n").unwrap(), "error Ended early");
+        assert_eq!(
+            last_line(b"error Ended early\n").unwrap(),
+            "error Ended early"
+        );
         assert_eq!(last_line(b"\n"), None);
     }
 }

@@ -38,7 +38,13 @@ struct Facts {
 
 impl Facts {
     fn of(found: &Metadata) -> Facts {
-        let own = [found.ino(), found.mode().into(), found.uid().into(), found.gid().into(), found.nlink()];
+        let own = [
+            found.ino(),
+            found.mode().into(),
+            found.uid().into(),
+            found.gid().into(),
+            found.nlink(),
+        ];
         Facts {
             is_directory: found.is_dir(),
             own,
@@ -71,8 +77,13 @@ impl Kept {
     pub fn changed(&self, top: &Path) -> io::Result<Option<PathBuf>> {
         let now = facts(top)?;
         let is_same = |was: &Facts, now: &Facts| was == now || was.is_same_directory(now);
-        let differs =
-            |path: &&PathBuf| !self.0.get(*path).zip(now.get(*path)).is_some_and(|(was, now)| is_same(was, now));
+        let differs = |path: &&PathBuf| {
+            !self
+                .0
+                .get(*path)
+                .zip(now.get(*path))
+                .is_some_and(|(was, now)| is_same(was, now))
+        };
         Ok(self.0.keys().chain(now.keys()).find(differs).cloned())
     }
 
@@ -84,14 +95,23 @@ impl Kept {
         let now = facts(copy)?;
         let differ = |(path, was): &(&PathBuf, &Facts)| now.get(*path) != Some(*was);
         let changed: Vec<(&PathBuf, &Facts)> = self.0.iter().filter(differ).collect();
-        let added: Vec<&PathBuf> = now.keys().filter(|path| !self.0.contains_key(*path)).collect();
+        let added: Vec<&PathBuf> = now
+            .keys()
+            .filter(|path| !self.0.contains_key(*path))
+            .collect();
         if changed.is_empty() && added.is_empty() {
             return Ok(Some(self));
         }
-        let (directories, files): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, was)| was.is_directory);
-        let same = |(path, was): &(&PathBuf, &Facts)| now.get(*path).is_some_and(|now| was.is_same_directory(now));
+        let (directories, files): (Vec<_>, Vec<_>) =
+            changed.into_iter().partition(|(_, was)| was.is_directory);
+        let same = |(path, was): &(&PathBuf, &Facts)| {
+            now.get(*path).is_some_and(|now| was.is_same_directory(now))
+        };
         let alone = |(path, was): &(&PathBuf, &Facts)| {
-            was.own[4] == 1 && now.get(*path).is_none_or(|now| !now.is_directory && now.own[4] == 1)
+            was.own[4] == 1
+                && now
+                    .get(*path)
+                    .is_none_or(|now| !now.is_directory && now.own[4] == 1)
         };
         if files.len() > MOST_CHANGED || !directories.iter().all(same) || !files.iter().all(alone) {
             return Ok(None);
@@ -99,20 +119,32 @@ impl Kept {
         // What is in a directory comes behind it.
         for path in added.into_iter().rev() {
             let at = copy.join(path);
-            if now[path].is_directory { fs::remove_dir(at)? } else { fs::remove_file(at)? }
+            if now[path].is_directory {
+                fs::remove_dir(at)?
+            } else {
+                fs::remove_file(at)?
+            }
         }
         let gone = files.iter().filter(|(path, _)| now.contains_key(*path));
-        gone.map(|(path, _)| copy.join(path)).try_for_each(fs::remove_file)?;
+        gone.map(|(path, _)| copy.join(path))
+            .try_for_each(fs::remove_file)?;
         if !files.is_empty() {
             let mut copies = private::helper("cp", run);
-            copies.current_dir(original).args(["-a", "--reflink=auto", "--parents", "--"]);
-            if !output(copies.args(files.iter().map(|(path, _)| path)).arg(copy))?.status.success() {
+            copies
+                .current_dir(original)
+                .args(["-a", "--reflink=auto", "--parents", "--"]);
+            if !output(copies.args(files.iter().map(|(path, _)| path)).arg(copy))?
+                .status
+                .success()
+            {
                 return Ok(None);
             }
         }
         // Removing and copying changed the times of directories, too.
         let touched = files.iter().filter_map(|(path, _)| path.parent());
-        let touched: BTreeSet<&Path> = touched.chain(directories.iter().map(|(path, _)| path.as_path())).collect();
+        let touched: BTreeSet<&Path> = touched
+            .chain(directories.iter().map(|(path, _)| path.as_path()))
+            .collect();
         for path in touched {
             let modified = fs::metadata(original.join(path))?.modified()?;
             File::open(copy.join(path))?.set_times(FileTimes::new().set_modified(modified))?;
@@ -155,19 +187,50 @@ mod tests {
         }
         let fill = || {
             let _ = fs::remove_dir_all(&copy);
-            assert!(std::process::Command::new("cp").arg("-a").args([&original, &copy]).status().unwrap().success());
+            assert!(
+                std::process::Command::new("cp")
+                    .arg("-a")
+                    .args([&original, &copy])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
             Kept::of(&copy).unwrap()
         };
         type Change = fn(&Path);
         let changes: [(Change, bool); 8] = [
             (|_| {}, true),
-            (|copy| fs::write(copy.join("other/file"), "as it is.").unwrap(), true),
-            (|copy| fs::remove_file(copy.join("deep/er/file")).unwrap(), true),
-            (|copy| fs::create_dir_all(copy.join("new/er/est")).unwrap(), true),
-            (|copy| fs::rename(copy.join("other/file"), copy.join("moved")).unwrap(), true),
-            (|copy| fs::remove_dir_all(copy.join("other")).unwrap(), false),
-            (|copy| fs::set_permissions(copy.join("deep"), PermissionsExt::from_mode(0o711)).unwrap(), false),
-            (|copy| fs::hard_link(copy.join("other/file"), copy.join("two")).unwrap(), false),
+            (
+                |copy| fs::write(copy.join("other/file"), "as it is.").unwrap(),
+                true,
+            ),
+            (
+                |copy| fs::remove_file(copy.join("deep/er/file")).unwrap(),
+                true,
+            ),
+            (
+                |copy| fs::create_dir_all(copy.join("new/er/est")).unwrap(),
+                true,
+            ),
+            (
+                |copy| fs::rename(copy.join("other/file"), copy.join("moved")).unwrap(),
+                true,
+            ),
+            (
+                |copy| fs::remove_dir_all(copy.join("other")).unwrap(),
+                false,
+            ),
+            (
+                |copy| {
+                    fs::set_permissions(copy.join("deep"), PermissionsExt::from_mode(0o711))
+                        .unwrap()
+                },
+                false,
+            ),
+            (
+                |copy| fs::hard_link(copy.join("other/file"), copy.join("two")).unwrap(),
+                false,
+            ),
         ];
         for (index, (change, is_restored)) in changes.into_iter().enumerate() {
             let kept = fill();
@@ -176,11 +239,16 @@ mod tests {
             assert_eq!(found.is_some(), is_restored, "{index}");
             let is_same = || {
                 let [original, copy] = [&original, &copy].map(|top| facts(top).unwrap());
-                let same = |(a, b): (&Facts, &Facts)| (a.size, a.modified, a.own[1]) == (b.size, b.modified, b.own[1]);
+                let same = |(a, b): (&Facts, &Facts)| {
+                    (a.size, a.modified, a.own[1]) == (b.size, b.modified, b.own[1])
+                };
                 original.keys().eq(copy.keys()) && original.values().zip(copy.values()).all(same)
             };
             assert!(!is_restored || is_same(), "{index}");
-            assert!(!is_restored || fs::read_to_string(copy.join("other/file")).unwrap() == "as it was", "{index}");
+            assert!(
+                !is_restored || fs::read_to_string(copy.join("other/file")).unwrap() == "as it was",
+                "{index}"
+            );
         }
     }
 }

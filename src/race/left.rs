@@ -35,7 +35,10 @@ impl Left {
     /// Nothing yet; what is left from now on is ended if `ends`.
     pub fn new(ends: bool) -> Left {
         adopt_orphans();
-        let left = Left { ends, state: RefCell::default() };
+        let left = Left {
+            ends,
+            state: RefCell::default(),
+        };
         left.accept();
         left
     }
@@ -57,7 +60,10 @@ impl Left {
         let mut state = self.state.borrow_mut();
         for pid in state.unknown() {
             if self.ends || state.seen.contains_key(&pid) {
-                let command = state.seen.remove(&pid).unwrap_or_else(|| command.to_string());
+                let command = state
+                    .seen
+                    .remove(&pid)
+                    .unwrap_or_else(|| command.to_string());
                 state.named.entry(command).or_default().insert(name_of(pid));
                 state.known.extend((!self.ends).then_some(pid));
             } else {
@@ -90,8 +96,12 @@ impl Drop for Left {
 impl State {
     /// Children that are not known and have not ended; those that have are reaped.
     fn unknown(&self) -> Vec<i32> {
-        let all = children(process::id().cast_signed()).into_iter().filter(|pid| !self.known.contains(pid));
-        let runs = |pid: &i32| waitpid(Pid::from_raw(*pid), Some(WaitPidFlag::WNOHANG)) == Ok(WaitStatus::StillAlive);
+        let all = children(process::id().cast_signed())
+            .into_iter()
+            .filter(|pid| !self.known.contains(pid));
+        let runs = |pid: &i32| {
+            waitpid(Pid::from_raw(*pid), Some(WaitPidFlag::WNOHANG)) == Ok(WaitStatus::StillAlive)
+        };
         all.filter(runs).collect()
     }
 
@@ -104,7 +114,8 @@ impl State {
             }
             for pid in left.into_iter().map(Pid::from_raw) {
                 // One that has gained privileges may not be killed.
-                if kill(pid, Signal::SIGKILL).and_then(|()| waitpid(pid, None)) == Err(Errno::EPERM) {
+                if kill(pid, Signal::SIGKILL).and_then(|()| waitpid(pid, None)) == Err(Errno::EPERM)
+                {
                     self.known.insert(pid.as_raw());
                 }
             }

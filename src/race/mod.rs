@@ -48,12 +48,24 @@ pub fn run(
     let host = facts(&Sources::default(), None);
     let least_rss_kib = timing::least_rss_kib()?;
     let entries = entries(commands);
-    let course = Course { options, interrupt, run: run.as_ref(), left: Left::new(options.ends_left) };
+    let course = Course {
+        options,
+        interrupt,
+        run: run.as_ref(),
+        left: Left::new(options.ends_left),
+    };
     let (round, first) = rounds::warm_up(&entries, &course)?;
     let counted = counting::count(commands, &course, watch);
-    let ready = Ready { entries: &entries, course: &course, begun, round };
+    let ready = Ready {
+        entries: &entries,
+        course: &course,
+        begun,
+        round,
+    };
     ready.warn(tell);
-    let seed = now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
+    let seed = now
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| time.as_nanos() as u64);
     let mut runs = ready.rounds(seed, watch)?;
     if runs.first().is_none_or(Vec::is_empty) {
         return Err(Failure::interrupted().into());
@@ -68,11 +80,23 @@ pub fn run(
     Ok(Race {
         tool: Tool::default(),
         host,
-        started_unix_s: now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
+        started_unix_s: now
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |time| time.as_secs()),
         seed,
         complete: !interrupt.is_set(),
-        contenders: commands.iter().zip(runs).zip(counted).map(contender).collect(),
-        is_copied: commands.iter().any(|command| command.inside.as_ref().is_some_and(|inside| inside.site.is_fresh)),
+        contenders: commands
+            .iter()
+            .zip(runs)
+            .zip(counted)
+            .map(contender)
+            .collect(),
+        is_copied: commands.iter().any(|command| {
+            command
+                .inside
+                .as_ref()
+                .is_some_and(|inside| inside.site.is_fresh)
+        }),
         least_rss_kib,
     })
 }

@@ -39,7 +39,10 @@ pub struct Ready<'a> {
 
 /// The commands, and then what is timed with them in their environments.
 pub fn entries(commands: &[Command]) -> Vec<Entry<'_>> {
-    let empty = commands.iter().filter_map(|command| command.inside.as_ref()).map(Entry::Empty);
+    let empty = commands
+        .iter()
+        .filter_map(|command| command.inside.as_ref())
+        .map(Entry::Empty);
     commands.iter().map(Entry::Command).chain(empty).collect()
 }
 
@@ -88,7 +91,11 @@ fn timed(command: &Command, course: &Course) -> Result<Option<TimedRun>> {
 
 /// ` in podman, which lacks the network`
 fn place(inside: &Inside) -> String {
-    let lacks = inside.lacks.as_ref().map(|lacks| format!(", which lacks {lacks}")).unwrap_or_default();
+    let lacks = inside
+        .lacks
+        .as_ref()
+        .map(|lacks| format!(", which lacks {lacks}"))
+        .unwrap_or_default();
     format!(" in {}{lacks}", inside.name)
 }
 
@@ -96,7 +103,11 @@ fn nothing(inside: &Inside, course: &Course) -> Result<Option<TimedRun>> {
     inside.site.ready(false, course.interrupt)?;
     match time(&inside.empty, &inside.empty_launch, course)? {
         Some(run) if run.status != 0 => {
-            bail!("environment {}: a program that does nothing failed with status {}", inside.name, run.status)
+            bail!(
+                "environment {}: a program that does nothing failed with status {}",
+                inside.name,
+                run.status
+            )
         }
         run => Ok(run),
     }
@@ -110,11 +121,16 @@ pub fn prepare(command: &Command, course: &Course) -> Result<()> {
     if let Some(inside) = &command.inside {
         inside.site.ready(true, course.interrupt)?;
     }
-    let Some(launch) = &command.prepare else { return Ok(()) };
+    let Some(launch) = &command.prepare else {
+        return Ok(());
+    };
     let run = time(&command.traced, launch, course)?;
     course.left.accept();
     match run {
-        Some(run) if run.status != 0 => bail!("--prepare failed with status {}: --show-output shows why", run.status),
+        Some(run) if run.status != 0 => bail!(
+            "--prepare failed with status {}: --show-output shows why",
+            run.status
+        ),
         _ => Ok(()),
     }
 }
@@ -126,7 +142,11 @@ impl Ready<'_> {
             (Some(runs), _) => (runs, None),
             (None, Some(time)) => (FEWEST_ROUNDS, Some(self.begun + time)),
             (None, None) => {
-                let commands = self.entries.iter().filter(|entry| matches!(entry, Entry::Command(_))).count();
+                let commands = self
+                    .entries
+                    .iter()
+                    .filter(|entry| matches!(entry, Entry::Command(_)))
+                    .count();
                 let time = TIME_EACH * u32::try_from(commands).unwrap_or(u32::MAX);
                 (USUAL_ROUNDS, Some(Instant::now() + time))
             }
@@ -137,7 +157,9 @@ impl Ready<'_> {
     pub fn warn(&self, tell: &dyn Fn(&str)) {
         let (fewest, end) = self.limit();
         let is_told = self.course.options.time.is_some() && !self.course.options.until_known;
-        let (Some(round), Some(end), true) = (self.round, end, is_told) else { return };
+        let (Some(round), Some(end), true) = (self.round, end, is_told) else {
+            return;
+        };
         let left = end.saturating_duration_since(Instant::now());
         if round * fewest > left {
             let (round, all) = (round.as_secs_f64(), (round * fewest).as_secs_f64());
@@ -157,13 +179,19 @@ impl Ready<'_> {
         for done in 0.. {
             watch.at(share(done, fewest, begun, end), "");
             let each = begun.elapsed() / u32::max(done, 1);
-            let most = end.map_or(0.0, |end| (end - begun).as_secs_f64() / each.as_secs_f64().max(1e-9));
+            let most = end.map_or(0.0, |end| {
+                (end - begun).as_secs_f64() / each.as_secs_f64().max(1e-9)
+            });
             if done >= fewest && (f64::from(done) + 1.0 > most || self.is_known(&runs, most)) {
                 break;
             }
             order.shuffle(&mut random);
-            let Some(round) = self.round(&order)? else { break };
-            runs.iter_mut().zip(round).for_each(|(runs, own)| runs.push(own));
+            let Some(round) = self.round(&order)? else {
+                break;
+            };
+            runs.iter_mut()
+                .zip(round)
+                .for_each(|(runs, own)| runs.push(own));
         }
         Ok(runs)
     }
@@ -175,19 +203,31 @@ impl Ready<'_> {
             return false;
         }
         let (commands, empty) = runs.split_at(runs.len() / 2);
-        let native = self.entries[commands.len()..].iter().position(Entry::is_native).unwrap_or_default();
+        let native = self.entries[commands.len()..]
+            .iter()
+            .position(Entry::is_native)
+            .unwrap_or_default();
         let net = |which: usize| -> Vec<f64> {
-            let all = commands[which].iter().zip(&empty[which]).zip(&empty[native]);
-            all.map(|((own, there), here)| own.wall_ns as f64 - there.wall_ns as f64 + here.wall_ns as f64).collect()
+            let all = commands[which]
+                .iter()
+                .zip(&empty[which])
+                .zip(&empty[native]);
+            all.map(|((own, there), here)| {
+                own.wall_ns as f64 - there.wall_ns as f64 + here.wall_ns as f64
+            })
+            .collect()
         };
         let base = net(0);
-        let widths =
-            (1..commands.len()).map(|head| Some(next_trimmed_ratio(&net(head), &base)?.error.percent() / 100.0));
-        let widest = widths.map(|width| width.unwrap_or(f64::INFINITY)).fold(0.0, f64::max);
+        let widths = (1..commands.len())
+            .map(|head| Some(next_trimmed_ratio(&net(head), &base)?.error.percent() / 100.0));
+        let widest = widths
+            .map(|width| width.unwrap_or(f64::INFINITY))
+            .fold(0.0, f64::max);
         // The error of a mean shrinks with the root of the number of rounds.
         let is_hopeless = widest * (done as f64 / most).sqrt() > KNOWN;
         // What a few rounds seem to know may be luck.
-        widest <= KNOWN && done >= USUAL_ROUNDS as usize || is_hopeless && self.begun.elapsed() > PATIENCE
+        widest <= KNOWN && done >= USUAL_ROUNDS as usize
+            || is_hopeless && self.begun.elapsed() > PATIENCE
     }
 
     /// One run of each entry, by entry; `None` if the round was interrupted.
@@ -206,6 +246,8 @@ impl Ready<'_> {
 /// How much is done, from 0 to 1.
 fn share(done: u32, fewest: u32, begun: Instant, end: Option<Instant>) -> f64 {
     let rounds = f64::from(done) / f64::from(fewest.max(1));
-    let time = end.map_or(1.0, |end| begun.elapsed().as_secs_f64() / (end - begun).as_secs_f64().max(1e-3));
+    let time = end.map_or(1.0, |end| {
+        begun.elapsed().as_secs_f64() / (end - begun).as_secs_f64().max(1e-3)
+    });
     rounds.min(time).min(1.0)
 }

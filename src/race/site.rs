@@ -72,10 +72,24 @@ impl Drop for Mounted {
 
 impl Site {
     /// A place that is yet to be made, in a directory of the run's.
-    pub fn new((run, directory): (&Path, PathBuf), home: &Path, is_fresh: bool, files: Option<Files>) -> Site {
+    pub fn new(
+        (run, directory): (&Path, PathBuf),
+        home: &Path,
+        is_fresh: bool,
+        files: Option<Files>,
+    ) -> Site {
         let (run, home) = (run.to_path_buf(), home.to_path_buf());
         let (mounted, kept) = (RefCell::default(), RefCell::default());
-        Site { run, directory, home, is_fresh, files, launch: None, mounted, kept }
+        Site {
+            run,
+            directory,
+            home,
+            is_fresh,
+            files,
+            launch: None,
+            mounted,
+            kept,
+        }
     }
 
     /// Where the command works, as it is seen from outside of the environment.
@@ -89,7 +103,11 @@ impl Site {
 
     /// Where what starts it works: our launcher finds the file system from there.
     pub fn start(&self) -> PathBuf {
-        if self.files.is_some() { self.directory.clone() } else { self.work() }
+        if self.files.is_some() {
+            self.directory.clone()
+        } else {
+            self.work()
+        }
     }
 
     /// Makes the place, unless there is one; `again`: as it was before the last execution.
@@ -100,10 +118,22 @@ impl Site {
         if !again && self.work().exists() {
             return Ok(());
         }
-        let kept = self.kept.take().and_then(|kept| kept.restored(&self.home, &self.work(), &self.run).ok().flatten());
-        let is_ready = if self.is_fresh { kept.is_some() } else { self.work().exists() };
+        let kept = self.kept.take().and_then(|kept| {
+            kept.restored(&self.home, &self.work(), &self.run)
+                .ok()
+                .flatten()
+        });
+        let is_ready = if self.is_fresh {
+            kept.is_some()
+        } else {
+            self.work().exists()
+        };
         *self.kept.borrow_mut() = kept;
-        if is_ready && (self.files.is_some() || self.clear_beside().is_ok()) { Ok(()) } else { self.make(interrupt) }
+        if is_ready && (self.files.is_some() || self.clear_beside().is_ok()) {
+            Ok(())
+        } else {
+            self.make(interrupt)
+        }
     }
 
     fn make(&self, interrupt: &Interrupt) -> Result<()> {
@@ -111,7 +141,8 @@ impl Site {
         let mounts_again = self.mounted.take().is_some() && self.files == Some(Files::Below);
         if !mounts_again || self.clear_beside().is_err() {
             if self.directory.exists() {
-                remove(&self.directory).with_context(|| format!("cannot remove {}", self.directory.display()))?;
+                remove(&self.directory)
+                    .with_context(|| format!("cannot remove {}", self.directory.display()))?;
             }
             private::make(&self.directory)?;
             let below = self.directory.join(FILES_DIRECTORY);
@@ -139,7 +170,11 @@ impl Site {
         if interrupt.is_set() {
             return Err(Failure::interrupted().into());
         }
-        ensure!(has_entered, "its file system cannot be made again in {}", self.directory.display());
+        ensure!(
+            has_entered,
+            "its file system cannot be made again in {}",
+            self.directory.display()
+        );
         symlink(format!("/proc/{pid}"), self.directory.join(MOUNTED))?;
         Ok(mounted)
     }
@@ -164,13 +199,21 @@ impl Site {
         }
         let contents = |directory: &Path| OsString::from(directory.join("."));
         let mut copies = private::helper("cp", &self.run);
-        let copied = output(copies.args(["-a", "--reflink=auto"]).arg(contents(&self.home)).arg(contents(to)))?;
+        let copied = output(
+            copies
+                .args(["-a", "--reflink=auto"])
+                .arg(contents(&self.home))
+                .arg(contents(to)),
+        )?;
         if interrupt.is_set() {
             return Err(Failure::interrupted().into());
         }
         if !copied.status.success() {
             let text = String::from_utf8_lossy(&copied.stderr);
-            bail!("cannot copy the working directory: {}", text.lines().next().unwrap_or("cp failed"));
+            bail!(
+                "cannot copy the working directory: {}",
+                text.lines().next().unwrap_or("cp failed")
+            );
         }
         Ok(())
     }
@@ -202,11 +245,16 @@ fn permit(directory: &Path) -> std::io::Result<()> {
 pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
     let at = home.display();
     if run.starts_with(home) {
-        bail!("a fresh copy of {at} cannot be made in {} inside of it: set TMPDIR to another directory", run.display());
+        bail!(
+            "a fresh copy of {at} cannot be made in {} inside of it: set TMPDIR to another directory",
+            run.display()
+        );
     }
     let (mut bytes, mut files, mut left) = (0, 0, vec![home.to_path_buf()]);
     while let Some(directory) = left.pop() {
-        for entry in fs::read_dir(&directory).with_context(|| format!("cannot read {}", directory.display()))?.flatten()
+        for entry in fs::read_dir(&directory)
+            .with_context(|| format!("cannot read {}", directory.display()))?
+            .flatten()
         {
             let facts = entry.metadata()?;
             (bytes, files) = (bytes + facts.len(), files + 1);
@@ -253,13 +301,19 @@ mod tests {
         fs::write(site.home.join("deep/file"), "as it was").unwrap();
         for _ in 0..2 {
             site.ready(true, &Interrupt::default()).unwrap();
-            assert_eq!(fs::read_to_string(site.work().join("deep/file")).unwrap(), "as it was");
+            assert_eq!(
+                fs::read_to_string(site.work().join("deep/file")).unwrap(),
+                "as it was"
+            );
             fs::write(site.work().join("deep/file"), "changed").unwrap();
             fs::create_dir(site.work().join("closed")).unwrap();
             fs::write(site.work().join("closed/file"), "").unwrap();
             fs::set_permissions(site.work().join("closed"), Permissions::from_mode(0o000)).unwrap();
         }
-        assert_eq!(fs::read_to_string(site.home.join("deep/file")).unwrap(), "as it was");
+        assert_eq!(
+            fs::read_to_string(site.home.join("deep/file")).unwrap(),
+            "as it was"
+        );
         site.ready(true, &Interrupt::default()).unwrap();
         let number = || fs::metadata(site.work().join("deep")).unwrap().ino();
         let first = number();
@@ -277,10 +331,17 @@ mod tests {
         let site = site(top.path(), true);
         fs::create_dir_all(&site.home).unwrap();
         fs::write(site.home.join("one"), "").unwrap();
-        let link = |number| fs::hard_link(site.home.join("one"), site.home.join(format!("{number}"))).unwrap();
+        let link = |number| {
+            fs::hard_link(site.home.join("one"), site.home.join(format!("{number}"))).unwrap()
+        };
         (1..MOST_FILES).for_each(link);
         assert!(check_copied(&site.home, &site.run).is_ok());
         link(MOST_FILES);
-        assert!(check_copied(&site.home, &site.run).unwrap_err().to_string().contains("20000 files"));
+        assert!(
+            check_copied(&site.home, &site.run)
+                .unwrap_err()
+                .to_string()
+                .contains("20000 files")
+        );
     }
 }

@@ -17,11 +17,20 @@ use std::time::Instant;
 ///
 /// # Errors
 /// [`LaunchError`] if it cannot be executed.
-pub fn time(command: &trace::Command, launch: &Launch, course: &Course) -> Result<Option<TimedRun>> {
-    let held = launch.hold().map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
+pub fn time(
+    command: &trace::Command,
+    launch: &Launch,
+    course: &Course,
+) -> Result<Option<TimedRun>> {
+    let held = launch
+        .hold()
+        .map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
     let (pid, interrupt) = (i32::try_from(held.pid)?, course.interrupt);
     let tell = |what: fn(&mut RunDirectory, u32)| {
-        course.run.into_iter().for_each(|run| what(&mut run.borrow_mut(), pid.unsigned_abs()));
+        course
+            .run
+            .into_iter()
+            .for_each(|run| what(&mut run.borrow_mut(), pid.unsigned_abs()));
     };
     tell(RunDirectory::group_started);
     let mut begun = Instant::now();
@@ -60,7 +69,10 @@ pub fn time(command: &trace::Command, launch: &Launch, course: &Course) -> Resul
 /// Waits until our launcher has made the environment. The mounts in it stay while the file is open, so that unmounting is no part of
 /// what is timed; `None` if it could not enter.
 fn enter(started: &mut Started, pid: i32, interrupt: &Interrupt) -> Result<Option<File>> {
-    let mounts = || File::open(format!("/proc/{pid}/ns/mnt")).context("cannot keep the mounts of an environment");
+    let mounts = || {
+        File::open(format!("/proc/{pid}/ns/mnt"))
+            .context("cannot keep the mounts of an environment")
+    };
     has_entered(started, interrupt).then(mounts).transpose()
 }
 

@@ -20,7 +20,10 @@ pub fn known(value: Option<&Known>) -> String {
 
 /// `pool=web, zone=a`; `None` without labels.
 pub fn labels(labels: &BTreeMap<String, String>) -> Option<String> {
-    let each: Vec<String> = labels.iter().map(|(key, text)| format!("{key}={}", shortened(text))).collect();
+    let each: Vec<String> = labels
+        .iter()
+        .map(|(key, text)| format!("{key}={}", shortened(text)))
+        .collect();
     (!each.is_empty()).then(|| each.join(", "))
 }
 
@@ -32,5 +35,9 @@ pub fn tax(tax: &Tax) -> String {
 /// Facts come from files and may be long or have line ends.
 pub fn shortened(text: &str) -> String {
     const LONGEST: usize = 80;
-    if text.chars().count() > LONGEST { text.chars().take(LONGEST).chain(['…']).collect() } else { text.to_string() }
+    if text.chars().count() > LONGEST {
+        text.chars().take(LONGEST).chain(['…']).collect()
+    } else {
+        text.to_string()
+    }
 }

@@ -27,18 +27,27 @@ pub enum RunFormat {
 impl ValueEnum for RunFormat {
     fn value_variants<'a>() -> &'a [RunFormat] {
         use RunFormat::{GoBenchmark, Ours, Rows};
-        &[Ours(Format::Text), Ours(Format::Markdown), Ours(Format::Csv), Ours(Format::Json), Rows, GoBenchmark]
+        &[
+            Ours(Format::Text),
+            Ours(Format::Markdown),
+            Ours(Format::Csv),
+            Ours(Format::Json),
+            Rows,
+            GoBenchmark,
+        ]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             RunFormat::Ours(format) => format.to_possible_value(),
-            RunFormat::Rows => {
-                Some(PossibleValue::new("rows").help("JSON lines for data engines, of any number of files"))
-            }
-            RunFormat::GoBenchmark => {
-                Some(PossibleValue::new("go-benchmark").help("Go's benchmark lines, one a time block, for benchstat"))
-            }
+            RunFormat::Rows => Some(
+                PossibleValue::new("rows")
+                    .help("JSON lines for data engines, of any number of files"),
+            ),
+            RunFormat::GoBenchmark => Some(
+                PossibleValue::new("go-benchmark")
+                    .help("Go's benchmark lines, one a time block, for benchstat"),
+            ),
         }
     }
 }
@@ -51,19 +60,34 @@ pub fn write_go_benchmark(run: &Run, summary: &Summary, out: &mut dyn Write) -> 
     head(run, summary, out)?;
     let (range, _) = steady_range(run);
     let mut taken = HashMap::new();
-    let asked = run.records.iter().enumerate().filter(|(_, record)| record.role == Role::Asked);
+    let asked = run
+        .records
+        .iter()
+        .enumerate()
+        .filter(|(_, record)| record.role == Role::Asked);
     for ((index, record), row) in asked.zip(&summary.rows) {
         let name = unique(name(&row.case), &mut taken).replace(' ', "_");
         if let Some(failure) = row.failure() {
             writeln!(out, "# {name}: not measured: {}", line(&failure.message))?;
         }
-        let entries = row.entries.as_ref().map(|entries| format!(" {} kernel-entries/op", entries.total()));
+        let entries = row
+            .entries
+            .as_ref()
+            .map(|entries| format!(" {} kernel-entries/op", entries.total()));
         let entries = entries.unwrap_or_default();
         for repetition in repetitions(run, index, record, row, &range) {
-            writeln!(out, "{name} {} {} ns/op{entries}", repetition.iterations, repetition.ns)?;
+            writeln!(
+                out,
+                "{name} {} {} ns/op{entries}",
+                repetition.iterations, repetition.ns
+            )?;
         }
         if let Some(count) = row.instructions() {
-            writeln!(out, "{name} 1 {} instructions/op{entries}", count.per_operation)?;
+            writeln!(
+                out,
+                "{name} 1 {} instructions/op{entries}",
+                count.per_operation
+            )?;
         }
     }
     Ok(())
@@ -73,7 +97,12 @@ fn head(run: &Run, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let host = &run.host;
     let lines = [
         ("goos", host.system.as_deref().map(str::to_lowercase)),
-        ("goarch", host.architecture.as_deref().map(|name| architecture(name).to_string())),
+        (
+            "goarch",
+            host.architecture
+                .as_deref()
+                .map(|name| architecture(name).to_string()),
+        ),
         ("pkg", Some("syscost".to_string())),
         ("cpu", host.cpu.clone()),
         ("# kernel", host.kernel.clone()),
@@ -106,8 +135,12 @@ fn name(case: &Case) -> String {
         (None, Some(language)) => format!("{language}:{}", case.operation),
         _ => case.label().to_string(),
     };
-    let params = case.params.iter().map(|(key, value)| format!("/{}={value}", word(key)));
-    let environment = (case.environment != "native").then(|| format!("/env={}", word(&case.environment)));
+    let params = case
+        .params
+        .iter()
+        .map(|(key, value)| format!("/{}={value}", word(key)));
+    let environment =
+        (case.environment != "native").then(|| format!("/env={}", word(&case.environment)));
     let tail: String = params.chain(environment).collect();
     format!("Benchmark{}{}", capital(&word(&label)), tail)
 }
@@ -121,7 +154,9 @@ fn word(text: &str) -> String {
 fn capital(word: &str) -> String {
     let mut letters = word.chars();
     match letters.next() {
-        Some(first) if first.is_ascii_alphabetic() => first.to_ascii_uppercase().to_string() + letters.as_str(),
+        Some(first) if first.is_ascii_alphabetic() => {
+            first.to_ascii_uppercase().to_string() + letters.as_str()
+        }
         _ => format!("X{word}"),
     }
 }
@@ -150,7 +185,13 @@ struct Repetition {
 }
 
 /// One per time block, or per run if there are several; one for a published value; none if the case failed.
-fn repetitions(run: &Run, index: usize, record: &Record, row: &Row, range: &Range<usize>) -> Vec<Repetition> {
+fn repetitions(
+    run: &Run,
+    index: usize,
+    record: &Record,
+    row: &Row,
+    range: &Range<usize>,
+) -> Vec<Repetition> {
     if row.figure.is_err() {
         return Vec::new();
     }
@@ -160,9 +201,16 @@ fn repetitions(run: &Run, index: usize, record: &Record, row: &Row, range: &Rang
     match &record.outcome {
         Outcome::Measured(m) => {
             let steady = of_blocks(m, range);
-            if steady.is_empty() { of_blocks(m, &(0..usize::MAX)) } else { steady }
+            if steady.is_empty() {
+                of_blocks(m, &(0..usize::MAX))
+            } else {
+                steady
+            }
         }
-        Outcome::Published(figure) => vec![Repetition { iterations: figure.count.unwrap_or(1), ns: figure.time.0 }],
+        Outcome::Published(figure) => vec![Repetition {
+            iterations: figure.count.unwrap_or(1),
+            ns: figure.time.0,
+        }],
         Outcome::Failed(_) | Outcome::Counted(_) => Vec::new(),
     }
 }
@@ -174,12 +222,21 @@ fn of_runs(run: &Run, index: usize, over: &OverRuns) -> Vec<Repetition> {
         _ => 0,
     };
     let runs = run.runs().zip(&over.medians_ns);
-    runs.filter_map(|(one, ns)| Some(Repetition { iterations: iterations(one), ns: (*ns)? })).collect()
+    runs.filter_map(|(one, ns)| {
+        Some(Repetition {
+            iterations: iterations(one),
+            ns: (*ns)?,
+        })
+    })
+    .collect()
 }
 
 /// The median of each block in `range` that has samples.
 fn of_blocks(m: &Measurement, range: &Range<usize>) -> Vec<Repetition> {
-    let batches = m.blocks.iter().map(|block| block.slots.iter().map(Vec::len).sum::<usize>());
+    let batches = m
+        .blocks
+        .iter()
+        .map(|block| block.slots.iter().map(Vec::len).sum::<usize>());
     let figures = stats::block_medians(m).into_iter().zip(batches).enumerate();
     let sound = figures.filter(|(i, (ns, _))| range.contains(i) && ns.is_finite());
     let repetition = |(_, (ns, batches)): (usize, (f64, usize))| Repetition {
@@ -200,9 +257,17 @@ mod tests {
     fn example() -> Run {
         let failure = Failure::new(FailureKind::Unsupported, "stat:\nENOSYS");
         let failed = Record::new(Case::native("file.stat"), Outcome::Failed(failure));
-        let hostile = Record { case: Case::snippet("c", "a \"b\" \\ {}\n/-4"), ..entering("x", 7, &[]) };
+        let hostile = Record {
+            case: Case::snippet("c", "a \"b\" \\ {}\n/-4"),
+            ..entering("x", 7, &[])
+        };
         let time = Nanos(463.7241363525391);
-        let figure = Figure { time, as_printed: "31.12 s".into(), count: Some(1 << 26), user_share: None };
+        let figure = Figure {
+            time,
+            as_printed: "31.12 s".into(),
+            count: Some(1 << 26),
+            user_share: None,
+        };
         let published = Record::new(Case::native("id.umask"), Outcome::Published(figure));
         let published = counted(published, &[("umask", 1.0)]);
         let mut m32 = counted(varying("file.lstat", |i| 900 + i), &[]);
@@ -231,29 +296,67 @@ mod tests {
                 "BenchmarkFile.lstat 4 501 ns/op 0 kernel-entries/op"
             ]
         );
-        let of = |name: &str| lines.iter().filter(|line| line.starts_with(&format!("{name} "))).count();
-        assert_eq!((of("BenchmarkFile.lstat"), of("BenchmarkFile.lstat/depth=4/env=m32")), (12, 12));
-        assert_eq!((of("BenchmarkFile.lstat_#2"), of("BenchmarkC:a_\"b\"_\\_{}___4")), (12, 12), "{text}");
-        assert!(lines.contains(&"# BenchmarkFile.stat: not measured: stat: ENOSYS"), "{text}");
-        assert!(lines.contains(&"BenchmarkId.umask 67108864 463.7241363525391 ns/op 1 kernel-entries/op"), "{text}");
+        let of = |name: &str| {
+            lines
+                .iter()
+                .filter(|line| line.starts_with(&format!("{name} ")))
+                .count()
+        };
+        assert_eq!(
+            (
+                of("BenchmarkFile.lstat"),
+                of("BenchmarkFile.lstat/depth=4/env=m32")
+            ),
+            (12, 12)
+        );
+        assert_eq!(
+            (
+                of("BenchmarkFile.lstat_#2"),
+                of("BenchmarkC:a_\"b\"_\\_{}___4")
+            ),
+            (12, 12),
+            "{text}"
+        );
+        assert!(
+            lines.contains(&"# BenchmarkFile.stat: not measured: stat: ENOSYS"),
+            "{text}"
+        );
+        assert!(
+            lines.contains(
+                &"BenchmarkId.umask 67108864 463.7241363525391 ns/op 1 kernel-entries/op"
+            ),
+            "{text}"
+        );
     }
 
     #[test]
     fn instructions_are_never_written_as_a_time() {
-        let text = written(&run(vec![instructions("file.stat", "linux-6.1", &[2731, 2733])]));
-        assert!(text.ends_with("BenchmarkFile.stat/env=linux_6.1 1 2733 instructions/op\n"), "{text}");
+        let text = written(&run(vec![instructions(
+            "file.stat",
+            "linux-6.1",
+            &[2731, 2733],
+        )]));
+        assert!(
+            text.ends_with("BenchmarkFile.stat/env=linux_6.1 1 2733 instructions/op\n"),
+            "{text}"
+        );
         assert!(!text.contains(" ns/op"), "{text}");
     }
 
     #[test]
     fn names_begin_with_a_capital() {
-        assert_eq!([capital("a"), capital("B"), capital("1"), capital("")], ["A", "B", "X1", "X"]);
+        assert_eq!(
+            [capital("a"), capital("B"), capital("1"), capital("")],
+            ["A", "B", "X1", "X"]
+        );
     }
 
     #[test]
     fn equal_names_are_counted_on_and_not_from_the_first() {
         let mut taken = HashMap::from([("a #3".to_string(), 2)]);
-        let names: Vec<String> = (0..4).map(|_| unique("a".to_string(), &mut taken)).collect();
+        let names: Vec<String> = (0..4)
+            .map(|_| unique("a".to_string(), &mut taken))
+            .collect();
         assert_eq!(names, ["a", "a #2", "a #4", "a #5"]);
         assert_eq!(taken["a"], 6, "the next one is tried with this number");
         assert_eq!(unique("a #3".to_string(), &mut taken), "a #3 #2");
@@ -261,10 +364,26 @@ mod tests {
 
     #[test]
     fn blocks_without_samples_are_no_repetitions() {
-        let block = |slot| Block { launch: 0, slots: vec![slot] };
+        let block = |slot| Block {
+            launch: 0,
+            slots: vec![slot],
+        };
         let blocks = vec![block(vec![]), block(vec![10, 30]), block(vec![50])];
-        let m = Measurement { iterations: 10, blocks, ..Measurement::default() };
-        let all = [Repetition { iterations: 20, ns: 2.0 }, Repetition { iterations: 10, ns: 5.0 }];
+        let m = Measurement {
+            iterations: 10,
+            blocks,
+            ..Measurement::default()
+        };
+        let all = [
+            Repetition {
+                iterations: 20,
+                ns: 2.0,
+            },
+            Repetition {
+                iterations: 10,
+                ns: 5.0,
+            },
+        ];
         assert_eq!(of_blocks(&m, &(0..usize::MAX)), all);
         assert_eq!(of_blocks(&m, &(2..3)), all[1..]);
     }

@@ -120,14 +120,22 @@ pub struct Overlay<'a> {
 impl Overlay<'_> {
     /// The ends of the axis that holds all of it.
     pub fn ends(&self) -> (f64, f64) {
-        let samples = self.samples.iter().flatten().flat_map(|one| [one.low, one.high]);
-        let costs = self
-            .costs
+        let samples = self
+            .samples
             .iter()
             .flatten()
-            .flat_map(|one| [Some(one.value), one.low_high.map(|e| e.0), one.low_high.map(|e| e.1)]);
+            .flat_map(|one| [one.low, one.high]);
+        let costs = self.costs.iter().flatten().flat_map(|one| {
+            [
+                Some(one.value),
+                one.low_high.map(|e| e.0),
+                one.low_high.map(|e| e.1),
+            ]
+        });
         let all = samples.chain(costs.flatten()).filter(|ns| ns.is_finite());
-        all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ns| (low.min(ns), high.max(ns)))
+        all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ns| {
+            (low.min(ns), high.max(ns))
+        })
     }
 }
 
@@ -146,7 +154,9 @@ pub struct Lines {
 impl Lines {
     /// Where the value 0 is drawn, since it has no logarithm: at half of the smallest other value.
     pub fn zero(&self) -> f64 {
-        self.values().find(|value| *value > 0.0).map_or(0.5, |smallest| smallest / 2.0)
+        self.values()
+            .find(|value| *value > 0.0)
+            .map_or(0.5, |smallest| smallest / 2.0)
     }
 
     /// The parameter's axis.

@@ -23,9 +23,15 @@ pub enum Outcome {
 
 /// A line for each finding that failed, and one for each reason not to judge rows, with their names.
 pub fn finding_lines(findings: &[Finding]) -> Vec<String> {
-    let of = |outcome: Outcome| findings.iter().filter(move |finding| finding.outcome == outcome);
+    let of = |outcome: Outcome| {
+        findings
+            .iter()
+            .filter(move |finding| finding.outcome == outcome)
+    };
     let failed = of(Outcome::Failed).map(|finding| finding.text.clone());
     let by_text = grouped(of(Outcome::NotJudged).map(|finding| (&finding.text, &finding.name)));
-    let not_judged = by_text.iter().map(|(text, names)| format!("not judged: {}: {text}", few(names)));
+    let not_judged = by_text
+        .iter()
+        .map(|(text, names)| format!("not judged: {}: {text}", few(names)));
     failed.chain(not_judged).collect()
 }

@@ -21,5 +21,10 @@ use page::{Part, Section};
 pub fn document_page(title: &str, document: Document) -> Page {
     let parts = document.blocks.into_iter().map(Part::Block).collect();
     let sections = vec![Section::new("answer", "Answer", "Answer", parts)];
-    Page { title: title.to_string(), sections, made_from: "1 file".to_string(), ..Page::default() }
+    Page {
+        title: title.to_string(),
+        sections,
+        made_from: "1 file".to_string(),
+        ..Page::default()
+    }
 }

@@ -24,9 +24,12 @@ pub mod svg;
 pub mod top;
 
 pub use attribution::{WhyDocument, time_figure, why_document};
-pub use comparison::{comparison_document, exceeded_line, findings, profile_findings, profiles_document};
+pub use comparison::{
+    comparison_document, exceeded_line, findings, profile_findings, profiles_document,
+};
 pub use explain::{
-    KernelView, SMALL_CALLS, kernel_difference, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document,
+    KernelView, SMALL_CALLS, kernel_difference, kernel_document, kernel_flame, kernel_stacks,
+    kernel_versus_document,
 };
 pub use explain::{explanation_document, program_document, variant_table, variants_answer};
 pub use export::{RunFormat, write_go_benchmark};
@@ -34,17 +37,19 @@ pub use fit::{parameter_table, plot};
 pub use gate::{Finding, Outcome, finding_lines};
 pub use profile::{
     ProfileDocument, Weight, flame_difference, flame_figure, latency_histograms, percent_of_wall,
-    profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document, tracer_line,
+    profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document,
+    tracer_line,
 };
 pub use race::race_document;
 pub use rows::write_rows;
 pub use run::{
-    Portrait, RunView, Sort, SummaryDocument, ViewKind, bar_blocks, cmpthese_blocks, distribution_blocks, figures,
-    first_run_note, latency_document, latency_figure, latency_table, run_document, summary_table, summary_tables,
+    Portrait, RunView, Sort, SummaryDocument, ViewKind, bar_blocks, cmpthese_blocks,
+    distribution_blocks, figures, first_run_note, latency_document, latency_figure, latency_table,
+    run_document, summary_table, summary_tables,
 };
 // What views and commands name on nearly every page.
 pub use crate::document::{Align, Cell, Column, Records, Spec, Style, Table};
 pub use crate::write::{
-    Format, JsonDocument, Screen, pages, write_answer, write_document, write_json, write_json_line, write_lines,
-    write_notes, write_table,
+    Format, JsonDocument, Screen, pages, write_answer, write_document, write_json, write_json_line,
+    write_lines, write_notes, write_table,
 };

@@ -21,17 +21,29 @@ pub fn nanoseconds(ns: f64) -> String {
 
 /// A count per iteration, with the digits of nanoseconds; `0` for what rounds to it.
 pub fn count(value: f64) -> String {
-    if value.abs() < 0.005 { "0".to_string() } else { nanoseconds(value) }
+    if value.abs() < 0.005 {
+        "0".to_string()
+    } else {
+        nanoseconds(value)
+    }
 }
 
 /// A number of instructions: `2,731`, `2,731.6`; repeats that differ make tenths.
 pub fn instructions(count: f64) -> String {
     let tenths = (count.abs() * 10.0).round();
     if tenths >= 1e15 || tenths % 10.0 == 0.0 {
-        return if tenths >= 1e15 { format!("{count:.2e}") } else { thousands(count) };
+        return if tenths >= 1e15 {
+            format!("{count:.2e}")
+        } else {
+            thousands(count)
+        };
     }
     let sign = if count < 0.0 { "-" } else { "" };
-    format!("{sign}{}.{:.0}", thousands((tenths / 10.0).floor()), tenths % 10.0)
+    format!(
+        "{sign}{}.{:.0}",
+        thousands((tenths / 10.0).floor()),
+        tenths % 10.0
+    )
 }
 
 /// A figure without its unit, with the digits that it has in tables.
@@ -110,7 +122,10 @@ pub fn four_figures(value: f64) -> String {
 pub fn significant(value: f64) -> String {
     match value.abs() {
         v if v == 0.0 || !v.is_finite() => format!("{value:.0}"),
-        v if v < 1.0 => format!("{value:.*}", (2.0 - v.log10().floor()).clamp(0.0, 12.0) as usize),
+        v if v < 1.0 => format!(
+            "{value:.*}",
+            (2.0 - v.log10().floor()).clamp(0.0, 12.0) as usize
+        ),
         _ => three_figures(value),
     }
 }
@@ -127,9 +142,21 @@ impl TimeUnit {
     /// The unit for a table whose largest time is `seconds`, the largest that it reaches.
     pub fn of(seconds: f64) -> TimeUnit {
         match seconds {
-            v if v == 0.0 || v >= 1.0 => TimeUnit { name: "s", per_second: 1.0, digits: 4 },
-            v if v >= 1e-3 => TimeUnit { name: "ms", per_second: 1e3, digits: 3 },
-            _ => TimeUnit { name: "us", per_second: 1e6, digits: 1 },
+            v if v == 0.0 || v >= 1.0 => TimeUnit {
+                name: "s",
+                per_second: 1.0,
+                digits: 4,
+            },
+            v if v >= 1e-3 => TimeUnit {
+                name: "ms",
+                per_second: 1e3,
+                digits: 3,
+            },
+            _ => TimeUnit {
+                name: "us",
+                per_second: 1e6,
+                digits: 1,
+            },
         }
     }
 
@@ -149,12 +176,23 @@ impl TimeUnit {
 
 /// A value between those of a parameter, with the same suffixes: `210K`, `1.25M`, `12.3`.
 pub fn size(value: f64) -> String {
-    prefixed(value, [(2f64.powi(30), "G"), (2f64.powi(20), "M"), (2f64.powi(10), "K")])
+    prefixed(
+        value,
+        [
+            (2f64.powi(30), "G"),
+            (2f64.powi(20), "M"),
+            (2f64.powi(10), "K"),
+        ],
+    )
 }
 
 /// A percentage: `2.3`, from 10 on `12`.
 pub fn percent(value: f64) -> String {
-    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+    if value < 9.95 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.0}")
+    }
 }
 
 /// The same with its sign: `2.3%`
@@ -186,8 +224,15 @@ pub fn entries(entries: &Entries) -> String {
     }
     let more = words.len() / 2 - MOST_NAMES;
     let total = entries.total();
-    let total = if total.fract() == 0.0 { thousands(total) } else { three_figures(total) };
-    format!("{} +{more} names, {total} in all", words[..2 * MOST_NAMES].join(" "))
+    let total = if total.fract() == 0.0 {
+        thousands(total)
+    } else {
+        three_figures(total)
+    };
+    format!(
+        "{} +{more} names, {total} in all",
+        words[..2 * MOST_NAMES].join(" ")
+    )
 }
 
 #[cfg(test)]
@@ -208,27 +253,72 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        let ns: Vec<String> =
-            [0.312, 9.996, 101.23, 999.9, 1000.0, 85432.1, 1e7].iter().map(|v| nanoseconds(*v)).collect();
-        assert_eq!(ns, ["0.31", "10.00", "101.2", "999.9", "1,000", "85,432", "10,000,000"]);
-        let rates: Vec<String> = [9.88e6, 12345.0, 950.0, 3.2e9, 0.5].iter().map(|v| rate(*v)).collect();
+        let ns: Vec<String> = [0.312, 9.996, 101.23, 999.9, 1000.0, 85432.1, 1e7]
+            .iter()
+            .map(|v| nanoseconds(*v))
+            .collect();
+        assert_eq!(
+            ns,
+            [
+                "0.31",
+                "10.00",
+                "101.2",
+                "999.9",
+                "1,000",
+                "85,432",
+                "10,000,000"
+            ]
+        );
+        let rates: Vec<String> = [9.88e6, 12345.0, 950.0, 3.2e9, 0.5]
+            .iter()
+            .map(|v| rate(*v))
+            .collect();
         assert_eq!(rates, ["9.88M", "12.3k", "950", "3.20G", "0.50"]);
-        let counts: Vec<String> =
-            [327.0, 2731.6, 2731.96, 0.04, -12.5, 1.5e290].iter().map(|count| instructions(*count)).collect();
-        assert_eq!(counts, ["327", "2,731.6", "2,732", "0", "-12.5", "1.50e290"]);
-        assert_eq!((nanoseconds(1.5e290), thousands(-1234.0)), ("1.50e290".into(), "-1,234".into()));
-        let few: Vec<String> = [0.03124, -0.5, 0.0, 1.5, 4321.0, 1e-9].iter().map(|v| significant(*v)).collect();
-        assert_eq!(few, ["0.0312", "-0.500", "0", "1.50", "4,321", "0.00000000100"]);
-        let places: Vec<String> = [215040.0, 1310720.0, 12.34].iter().map(|v| size(*v)).collect();
+        let counts: Vec<String> = [327.0, 2731.6, 2731.96, 0.04, -12.5, 1.5e290]
+            .iter()
+            .map(|count| instructions(*count))
+            .collect();
+        assert_eq!(
+            counts,
+            ["327", "2,731.6", "2,732", "0", "-12.5", "1.50e290"]
+        );
+        assert_eq!(
+            (nanoseconds(1.5e290), thousands(-1234.0)),
+            ("1.50e290".into(), "-1,234".into())
+        );
+        let few: Vec<String> = [0.03124, -0.5, 0.0, 1.5, 4321.0, 1e-9]
+            .iter()
+            .map(|v| significant(*v))
+            .collect();
+        assert_eq!(
+            few,
+            ["0.0312", "-0.500", "0", "1.50", "4,321", "0.00000000100"]
+        );
+        let places: Vec<String> = [215040.0, 1310720.0, 12.34]
+            .iter()
+            .map(|v| size(*v))
+            .collect();
         assert_eq!(places, ["210K", "1.25M", "12.3"]);
     }
 
     #[test]
     fn dates_are_those_of_the_calendar() {
-        let all = [0, 951_782_400, 951_868_800, 1_735_689_599, 4_107_542_400, u64::MAX];
+        let all = [
+            0,
+            951_782_400,
+            951_868_800,
+            1_735_689_599,
+            4_107_542_400,
+            u64::MAX,
+        ];
         let shown: Vec<String> = all[..5].iter().map(|s| date(*s)).collect();
-        let expected =
-            ["1970-01-01 00:00", "2000-02-29 00:00", "2000-03-01 00:00", "2024-12-31 23:59", "2100-03-01 00:00"];
+        let expected = [
+            "1970-01-01 00:00",
+            "2000-02-29 00:00",
+            "2000-03-01 00:00",
+            "2024-12-31 23:59",
+            "2100-03-01 00:00",
+        ];
         assert_eq!(shown, expected);
         assert_eq!(date(all[5]), "18446744073709551615 s after 1970");
     }
@@ -236,7 +326,10 @@ mod tests {
     #[test]
     fn many_entries_are_counted() {
         let many: Entries = (0..9).map(|i| (format!("call{i}"), 1.0)).collect();
-        assert_eq!(entries(&many), "call0 x1 call1 x1 call2 x1 call3 x1 +5 names, 9 in all");
+        assert_eq!(
+            entries(&many),
+            "call0 x1 call1 x1 call2 x1 call3 x1 +5 names, 9 in all"
+        );
         assert_eq!(entries(&Entries::default()), "none");
     }
 }

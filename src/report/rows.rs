@@ -33,7 +33,10 @@ struct Line<'a> {
     fields: (&'a Records, usize),
 }
 
-fn fields<S: Serializer>((records, row): &(&Records, usize), serializer: S) -> Result<S::Ok, S::Error> {
+fn fields<S: Serializer>(
+    (records, row): &(&Records, usize),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map(records.names().iter().zip(&records.rows()[*row]))
 }
 
@@ -42,16 +45,26 @@ fn fields<S: Serializer>((records, row): &(&Records, usize), serializer: S) -> R
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_rows(run: &Run, file: Option<&str>, labels: &BTreeSet<String>, out: &mut dyn Write) -> Result<()> {
+pub fn write_rows(
+    run: &Run,
+    file: Option<&str>,
+    labels: &BTreeSet<String>,
+    out: &mut dyn Write,
+) -> Result<()> {
     let summary = summarize(run);
     let lines = lines(&summary, &summary.rows.iter().collect::<Vec<&Row>>());
     let records = Records::of(&columns(&summary), &lines);
     let run_warnings = kinds(&summary.warnings);
-    let labels = labels.iter().map(|key| (format!("label_{key}"), run.labels.get(key))).collect();
+    let labels = labels
+        .iter()
+        .map(|key| (format!("label_{key}"), run.labels.get(key)))
+        .collect();
     for (row, line) in lines.iter().enumerate() {
         let written = Line {
             file,
-            started_unix_s: i64::try_from(run.started_unix_s).ok().filter(|seconds| *seconds > 0),
+            started_unix_s: i64::try_from(run.started_unix_s)
+                .ok()
+                .filter(|seconds| *seconds > 0),
             complete: run.runs().all(|run| run.complete),
             machine: Machine::for_environment(run, line.environment),
             tool: format!("{} {}", run.tool.name, run.tool.version),
@@ -69,7 +82,10 @@ pub fn write_rows(run: &Run, file: Option<&str>, labels: &BTreeSet<String>, out:
 
 /// Each kind once, separated by spaces.
 fn kinds<'a, T: Serialize + 'a>(warnings: impl IntoIterator<Item = &'a T>) -> String {
-    let kinds: indexmap::IndexSet<String> = warnings.into_iter().map(|warning| word(warning, "kind")).collect();
+    let kinds: indexmap::IndexSet<String> = warnings
+        .into_iter()
+        .map(|warning| word(warning, "kind"))
+        .collect();
     kinds.into_iter().collect::<Vec<_>>().join(" ")
 }
 
@@ -84,28 +100,60 @@ mod tests {
         let keys = labels.iter().map(ToString::to_string).collect();
         let mut out = Vec::new();
         write_rows(run, Some("a.json"), &keys, &mut out).unwrap();
-        String::from_utf8(out).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        String::from_utf8(out)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     #[test]
     fn a_guest_is_another_machine() {
-        let records = vec![instructions("file.stat", "linux-6.1", &[1003, 1004]), record("file.stat", 300)];
+        let records = vec![
+            instructions("file.stat", "linux-6.1", &[1003, 1004]),
+            record("file.stat", 300),
+        ];
         let mut whole = run(records);
         whole.environments = vec![emulated("linux-6.1", "6.1.0-9")];
         let text = |text: &str| Some(text.to_string());
-        whole.host = Host { kernel: text("6.18"), cpu: text("Xeon"), libc: text("glibc"), ..Host::default() };
+        whole.host = Host {
+            kernel: text("6.18"),
+            cpu: text("Xeon"),
+            libc: text("glibc"),
+            ..Host::default()
+        };
         let lines = written(&whole, &[]);
-        let machine = |line: &Value| ["kernel", "cpu", "hypervisor", "libc"].map(|field| line[field].clone());
-        let guest = [json!("6.1.0-9"), json!(null), json!("qemu-system-x86_64 7.2"), json!(null)];
-        assert_eq!((machine(&lines[0]), &lines[0]["median_ns"]), (guest, &json!(null)));
-        assert_eq!(machine(&lines[1]), [json!("6.18"), json!("Xeon"), json!(null), json!("glibc")]);
+        let machine =
+            |line: &Value| ["kernel", "cpu", "hypervisor", "libc"].map(|field| line[field].clone());
+        let guest = [
+            json!("6.1.0-9"),
+            json!(null),
+            json!("qemu-system-x86_64 7.2"),
+            json!(null),
+        ];
+        assert_eq!(
+            (machine(&lines[0]), &lines[0]["median_ns"]),
+            (guest, &json!(null))
+        );
+        assert_eq!(
+            machine(&lines[1]),
+            [json!("6.18"), json!("Xeon"), json!(null), json!("glibc")]
+        );
     }
 
     #[test]
     fn warnings_of_the_run_and_of_the_row_are_told_apart() {
         let jump = |i| if i < 7 { 100 } else { 180 };
-        let lines = written(&run(vec![varying("id.getppid", jump), record("call.spin", 80)]), &[]);
+        let lines = written(
+            &run(vec![varying("id.getppid", jump), record("call.spin", 80)]),
+            &[],
+        );
         assert_eq!(lines[0]["run_warnings"], "state_changed", "{}", lines[0]);
-        assert!(!lines[0]["warnings"].as_str().unwrap().contains("state_changed"));
+        assert!(
+            !lines[0]["warnings"]
+                .as_str()
+                .unwrap()
+                .contains("state_changed")
+        );
     }
 }

@@ -15,26 +15,50 @@ pub struct Scaled<'a> {
 impl<'a> Scaled<'a> {
     pub fn of(summary: &'a Summary) -> Option<Scaled<'a>> {
         let study = summary.study.as_ref()?;
-        let scales: Vec<Option<&Scale>> = summary.rows.iter().map(|row| study.scale(row.case.label())).collect();
-        let kinds: BTreeSet<_> = scales.iter().flatten().map(|scale| (scale.calls, &scale.unit)).collect();
-        let common = scales.iter().flatten().next().copied().filter(|_| kinds.len() == 1);
+        let scales: Vec<Option<&Scale>> = summary
+            .rows
+            .iter()
+            .map(|row| study.scale(row.case.label()))
+            .collect();
+        let kinds: BTreeSet<_> = scales
+            .iter()
+            .flatten()
+            .map(|scale| (scale.calls, &scale.unit))
+            .collect();
+        let common = scales
+            .iter()
+            .flatten()
+            .next()
+            .copied()
+            .filter(|_| kinds.len() == 1);
         (!kinds.is_empty()).then_some(Scaled { common })
     }
 
     /// `s per 67,108,864`, or `scaled` if the scales differ.
     pub fn heading(&self) -> String {
-        self.common
-            .map_or("scaled".to_string(), |scale| format!("{} per {}", scale.unit, thousands(scale.calls as f64)))
+        self.common.map_or("scaled".to_string(), |scale| {
+            format!("{} per {}", scale.unit, thousands(scale.calls as f64))
+        })
     }
 
     pub fn cell(&self, scale: Option<&Scale>, time: Option<Ranged>) -> Cell {
-        let Some((scale, time)) = scale.zip(time) else { return Cell::default() };
+        let Some((scale, time)) = scale.zip(time) else {
+            return Cell::default();
+        };
         let time = scale.time(time.value);
         match self.common {
             Some(_) => Cell::number(three_figures(time), time),
             None => {
-                let text = format!("{} {} per {}", three_figures(time), scale.unit, thousands(scale.calls as f64));
-                Cell { text, ..Cell::number("", time) }
+                let text = format!(
+                    "{} {} per {}",
+                    three_figures(time),
+                    scale.unit,
+                    thousands(scale.calls as f64)
+                );
+                Cell {
+                    text,
+                    ..Cell::number("", time)
+                }
             }
         }
     }
@@ -49,20 +73,34 @@ pub fn title(summary: &Summary, machine: String) -> String {
 }
 
 pub fn notes(summary: &Summary) -> Vec<String> {
-    let Some(study) = &summary.study else { return Vec::new() };
+    let Some(study) = &summary.study else {
+        return Vec::new();
+    };
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let texts = [("question", &study.question), ("answer", &study.answer)];
-    texts.iter().filter(|(_, text)| !text.is_empty()).map(|(what, text)| format!("{what}: {}", flat(text))).collect()
+    texts
+        .iter()
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(what, text)| format!("{what}: {}", flat(text)))
+        .collect()
 }
 
 /// A derived row as a case without an environment, which gives its name.
 pub fn derived_case(row: &DerivedRow) -> Case {
-    Case { name: Some(row.name.clone()), params: row.params.clone(), environment: String::new(), ..Case::native("") }
+    Case {
+        name: Some(row.name.clone()),
+        params: row.params.clone(),
+        environment: String::new(),
+        ..Case::native("")
+    }
 }
 
 /// `lstat - fstat depth=4 = difference`
 pub fn derived_name(row: &DerivedRow) -> Cell {
-    Cell::styled(format!("{} ({})", derived_case(row), kind(row.combination)), Style::Heading)
+    Cell::styled(
+        format!("{} ({})", derived_case(row), kind(row.combination)),
+        Style::Heading,
+    )
 }
 
 pub fn kind(combination: Combination) -> &'static str {
@@ -80,8 +118,14 @@ fn number(row: &DerivedRow, value: f64) -> String {
 }
 
 pub fn derived_value(row: &DerivedRow) -> Cell {
-    let Ok(Ranged { value, .. }) = row.value else { return Cell::styled("-", Style::Faint) };
-    let unit = if row.combination == Combination::Ratio { "x " } else { "" };
+    let Ok(Ranged { value, .. }) = row.value else {
+        return Cell::styled("-", Style::Faint);
+    };
+    let unit = if row.combination == Combination::Ratio {
+        "x "
+    } else {
+        ""
+    };
     Cell::number(format!("{unit}{}", number(row, value)), value)
 }
 
@@ -107,12 +151,23 @@ pub fn derived_entries(row: &DerivedRow) -> Cell {
     if let Err(why) = &row.value {
         return Cell::styled(why.clone(), Style::Bad);
     }
-    let Some(entries) = &row.entries else { return Cell::default() };
+    let Some(entries) = &row.entries else {
+        return Cell::default();
+    };
     if entries.names().next().is_none() {
         return Cell::styled("the same", Style::Faint);
     }
-    let signed = |count: f64| format!("{}{}", if count > 0.0 { "+" } else { "" }, (count * 100.0).round() / 100.0);
-    let names: Vec<String> = entries.iter().map(|(name, count)| format!("{name} {}", signed(count))).collect();
+    let signed = |count: f64| {
+        format!(
+            "{}{}",
+            if count > 0.0 { "+" } else { "" },
+            (count * 100.0).round() / 100.0
+        )
+    };
+    let names: Vec<String> = entries
+        .iter()
+        .map(|(name, count)| format!("{name} {}", signed(count)))
+        .collect();
     let sum: f64 = entries.iter().map(|(_, count)| count).sum();
     Cell::from(format!("{}: {}", signed(sum), names.join(", ")))
 }

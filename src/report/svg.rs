@@ -43,12 +43,27 @@ fn draw(figure: &Figure) -> Drawing {
 pub fn inline(figure: &Figure, id: &str) -> Markup {
     let drawing = draw(figure);
     let mut svg = Markup::new();
-    svg.raw("<div").set("class", frame_class(&figure.chart, drawing.left)).raw(" role=\"img\"");
-    svg.attribute("aria-labelledby", &format!("{id}-t {id}-d")).raw("><svg class=\"names\"");
-    svg.set("height", drawing.height).raw("><title").attribute("id", &format!("{id}-t")).raw(">").text(&figure.title);
-    svg.raw("</title><desc").attribute("id", &format!("{id}-d")).raw(">").text(&figure.description).raw("</desc>");
+    svg.raw("<div")
+        .set("class", frame_class(&figure.chart, drawing.left))
+        .raw(" role=\"img\"");
+    svg.attribute("aria-labelledby", &format!("{id}-t {id}-d"))
+        .raw("><svg class=\"names\"");
+    svg.set("height", drawing.height)
+        .raw("><title")
+        .attribute("id", &format!("{id}-t"))
+        .raw(">")
+        .text(&figure.title);
+    svg.raw("</title><desc")
+        .attribute("id", &format!("{id}-d"))
+        .raw(">")
+        .text(&figure.description)
+        .raw("</desc>");
     sides(&mut svg, &drawing);
-    svg.raw("</svg><svg class=\"plot\"").set("height", drawing.height).raw(">").add(&drawing.plot).raw("</svg></div>");
+    svg.raw("</svg><svg class=\"plot\"")
+        .set("height", drawing.height)
+        .raw(">")
+        .add(&drawing.plot)
+        .raw("</svg></div>");
     svg
 }
 
@@ -68,7 +83,11 @@ fn frame_class(chart: &Chart, left: u32) -> &'static str {
 
 /// Columns of the longest name on the left; a character that is not ASCII may take two.
 fn longest(chart: &Chart) -> usize {
-    let columns = |text: &String| text.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum::<usize>();
+    let columns = |text: &String| {
+        text.chars()
+            .map(|c| if c.is_ascii() { 1 } else { 2 })
+            .sum::<usize>()
+    };
     let labels: Vec<&String> = match chart {
         Chart::Bars(Bars { groups, .. }) => in_groups(groups, |bar| &bar.label),
         Chart::Ratios(Ratios { groups, .. }) => in_groups(groups, |row| &row.label),
@@ -79,13 +98,20 @@ fn longest(chart: &Chart) -> usize {
 }
 
 fn in_groups<T>(groups: &[Group<T>], label: fn(&T) -> &String) -> Vec<&String> {
-    groups.iter().flat_map(|group| std::iter::once(&group.name).chain(group.rows.iter().map(label))).collect()
+    groups
+        .iter()
+        .flat_map(|group| std::iter::once(&group.name).chain(group.rows.iter().map(label)))
+        .collect()
 }
 
 /// Names, with the legend above.
 fn sides(svg: &mut Markup, drawing: &Drawing) {
     if !drawing.labels.is_empty() {
-        svg.raw("<svg width=\"100%\"").set("height", drawing.height).raw(">").add(&drawing.labels).raw("</svg>");
+        svg.raw("<svg width=\"100%\"")
+            .set("height", drawing.height)
+            .raw(">")
+            .add(&drawing.labels)
+            .raw("</svg>");
     }
     svg.add(&drawing.legend);
 }
@@ -96,16 +122,31 @@ pub fn document(figure: &Figure) -> Markup {
     let (full, top) = (drawing.height + 56, 44);
     let mut svg = Markup::new();
     svg.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fig\" role=\"img\"");
-    svg.set("width", WIDTH).set("height", full).attribute("viewBox", &format!("0 0 {WIDTH} {full}"));
-    svg.raw(" aria-labelledby=\"t d\"><title id=\"t\">").text(&figure.title);
-    svg.raw("</title><desc id=\"d\">").text(&figure.description).raw("</desc><style>");
-    svg.text(&stylesheet()).raw("</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>");
-    svg.raw("<text class=\"h\" x=\"12\" y=\"26\" font-size=\"15\">").text(&figure.title).raw("</text>");
-    svg.raw("<svg x=\"12\" overflow=\"visible\"").set("y", top).set("width", drawing.left.saturating_sub(8));
+    svg.set("width", WIDTH)
+        .set("height", full)
+        .attribute("viewBox", &format!("0 0 {WIDTH} {full}"));
+    svg.raw(" aria-labelledby=\"t d\"><title id=\"t\">")
+        .text(&figure.title);
+    svg.raw("</title><desc id=\"d\">")
+        .text(&figure.description)
+        .raw("</desc><style>");
+    svg.text(&stylesheet())
+        .raw("</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>");
+    svg.raw("<text class=\"h\" x=\"12\" y=\"26\" font-size=\"15\">")
+        .text(&figure.title)
+        .raw("</text>");
+    svg.raw("<svg x=\"12\" overflow=\"visible\"")
+        .set("y", top)
+        .set("width", drawing.left.saturating_sub(8));
     svg.set("height", drawing.height).raw(">");
     sides(&mut svg, &drawing);
-    svg.raw("</svg><svg overflow=\"visible\"").set("x", 12 + drawing.left).set("y", top);
-    svg.set("width", WIDTH - 24 - drawing.left - BEYOND).set("height", drawing.height).raw(">").add(&drawing.plot);
+    svg.raw("</svg><svg overflow=\"visible\"")
+        .set("x", 12 + drawing.left)
+        .set("y", top);
+    svg.set("width", WIDTH - 24 - drawing.left - BEYOND)
+        .set("height", drawing.height)
+        .raw(">")
+        .add(&drawing.plot);
     svg.raw("</svg></svg>\n");
     svg
 }
@@ -114,7 +155,10 @@ pub fn document(figure: &Figure) -> Markup {
 /// change the rules.
 fn stylesheet() -> String {
     let rules = format!("{STYLESHEET}.paper{{fill:var(--paper)}}");
-    let (light, dark) = (palette::resolved(&rules, false), palette::resolved(&rules, true));
+    let (light, dark) = (
+        palette::resolved(&rules, false),
+        palette::resolved(&rules, true),
+    );
     format!("{light}@media (prefers-color-scheme:dark){{{dark}}}")
 }
 

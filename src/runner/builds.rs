@@ -47,14 +47,23 @@ impl Built {
     }
 
     pub fn wording(self) -> Option<ErrorWording> {
-        let Built::Snippet(snippet) = self else { return None };
-        Some(Rc::new(move |message| snippet.filled.explain(&snippet.language, message)))
+        let Built::Snippet(snippet) = self else {
+            return None;
+        };
+        Some(Rc::new(move |message| {
+            snippet.filled.explain(&snippet.language, message)
+        }))
     }
 
     pub fn clock(&self) -> Vec<(&'static str, f64)> {
-        let Built::Snippet(snippet) = self else { return Vec::new() };
+        let Built::Snippet(snippet) = self else {
+            return Vec::new();
+        };
         let language = &snippet.language;
-        vec![("clock_cost_ns", language.clock_cost_ns), ("clock_step_ns", language.clock_step_ns)]
+        vec![
+            ("clock_cost_ns", language.clock_cost_ns),
+            ("clock_step_ns", language.clock_step_ns),
+        ]
     }
 }
 
@@ -86,7 +95,12 @@ pub struct Builds {
 impl Builds {
     pub fn new(run: &Path) -> Builds {
         let cache = Cache::open(run);
-        Builds { cache, probes: BTreeMap::new(), snippets: BTreeMap::new(), tools: BTreeMap::new() }
+        Builds {
+            cache,
+            probes: BTreeMap::new(),
+            snippets: BTreeMap::new(),
+            tools: BTreeMap::new(),
+        }
     }
 
     /// The program for `case`, built now if it has not been.
@@ -113,16 +127,23 @@ impl Builds {
         let cache = &self.cache;
         let build = || Environment::find(environment)?.probe(cache);
         let known = self.probes.entry(environment.to_string());
-        known.or_insert_with(|| build().map_err(|e| unsupported(&e))).clone()
+        known
+            .or_insert_with(|| build().map_err(|e| unsupported(&e)))
+            .clone()
     }
 
     fn snippet(&mut self, language: &str, case: &Case) -> Result<Rc<Snippet>, Failure> {
         if let Some(known) = self.snippets.get(case) {
             return known.clone();
         }
-        let tool = self.tools.entry(language.to_string()).or_insert_with(|| find_tool(language));
+        let tool = self
+            .tools
+            .entry(language.to_string())
+            .or_insert_with(|| find_tool(language));
         let built = match tool {
-            Ok((language, program, version)) => build_snippet(&self.cache, language, program, version, case),
+            Ok((language, program, version)) => {
+                build_snippet(&self.cache, language, program, version, case)
+            }
             Err(failure) => Err(failure.clone()),
         };
         self.snippets.insert(case.clone(), built.clone());
@@ -139,7 +160,10 @@ fn find_tool(language: &str) -> Result<(Language, PathBuf, String), Failure> {
         let language = Language::find(language)?;
         let program = language.program()?;
         let compiled = !language.build.is_empty();
-        let version = compiled.then(|| language.version_of(&program)).flatten().unwrap_or_default();
+        let version = compiled
+            .then(|| language.version_of(&program))
+            .flatten()
+            .unwrap_or_default();
         Ok((language, program, version))
     };
     find().map_err(|e| unsupported(&e))
@@ -155,7 +179,10 @@ fn build_snippet(
 ) -> Result<Rc<Snippet>, Failure> {
     let environment = Environment::find(&case.environment).map_err(|e| unsupported(&e))?;
     if !language.environments && case.environment != NATIVE {
-        let text = format!("{} is not built in environments: {} is for C", language.title, case.environment);
+        let text = format!(
+            "{} is not built in environments: {} is for C",
+            language.title, case.environment
+        );
         return Err(Failure::new(FailureKind::Unsupported, text));
     }
     let mut last = Failure::new(FailureKind::Start, "no form of the body");
@@ -166,16 +193,37 @@ fn build_snippet(
     };
     for form in forms(language, &case.operation) {
         let filled = fill(language, case, form);
-        let snippet = Snippet { language: language.clone(), tool: tool.clone(), directory: "".into(), filled };
+        let snippet = Snippet {
+            language: language.clone(),
+            tool: tool.clone(),
+            directory: "".into(),
+            filled,
+        };
         let (path, flags) = (tool.join(OsStr::new(" ")), environment.flags.join(" "));
         let path = path.as_bytes();
         let text = snippet.filled.text.as_bytes();
-        let parts = [b"snippet", language.name.as_bytes(), path, version.as_bytes(), flags.as_bytes(), text];
-        let built = cache.get(&parts, |directory| build(cache, &snippet, &environment, directory));
+        let parts = [
+            b"snippet",
+            language.name.as_bytes(),
+            path,
+            version.as_bytes(),
+            flags.as_bytes(),
+            text,
+        ];
+        let built = cache.get(&parts, |directory| {
+            build(cache, &snippet, &environment, directory)
+        });
         match built {
-            Ok(directory) => return Ok(Rc::new(Snippet { directory, ..snippet })),
+            Ok(directory) => {
+                return Ok(Rc::new(Snippet {
+                    directory,
+                    ..snippet
+                }));
+            }
             Err(error) => {
-                last = error.downcast().unwrap_or_else(|e| Failure::new(FailureKind::Start, format!("{e:#}")))
+                last = error
+                    .downcast()
+                    .unwrap_or_else(|e| Failure::new(FailureKind::Start, format!("{e:#}")))
             }
         }
     }
@@ -183,12 +231,22 @@ fn build_snippet(
 }
 
 /// Builds in `directory`. What the compiler reports is a [`Failure`].
-fn build(cache: &Cache, snippet: &Snippet, environment: &Environment, directory: &Path) -> anyhow::Result<()> {
-    fs::write(directory.join(&snippet.language.source), &snippet.filled.text)?;
+fn build(
+    cache: &Cache,
+    snippet: &Snippet,
+    environment: &Environment,
+    directory: &Path,
+) -> anyhow::Result<()> {
+    fs::write(
+        directory.join(&snippet.language.source),
+        &snippet.filled.text,
+    )?;
     for command in &snippet.language.build {
         let words = snippet.words(command, directory, &environment.flags);
         let output = output(cache.compiler(&words[0], directory).args(&words[1..]));
-        let output = output.map_err(|e| anyhow::anyhow!("cannot start {}: {e}{}", words[0].display(), advice(&e)))?;
+        let output = output.map_err(|e| {
+            anyhow::anyhow!("cannot start {}: {e}{}", words[0].display(), advice(&e))
+        })?;
         if !output.status.success() {
             return Err(complaint(snippet, environment, &output).into());
         }
@@ -202,7 +260,10 @@ fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> F
     let said = String::from_utf8_lossy(&said).into_owned();
     let explained = snippet.filled.explain(&snippet.language, &said);
     if environment.package.is_some() && !explained.starts_with("line ") {
-        return Failure::new(FailureKind::Unsupported, environment.cannot_build(&explained));
+        return Failure::new(
+            FailureKind::Unsupported,
+            environment.cannot_build(&explained),
+        );
     }
     Failure::new(FailureKind::Failed, explained)
 }

@@ -36,13 +36,20 @@ const UNFINISHED: &str = ".building-";
 impl Cache {
     /// The user's own cache; else a directory in `run`, which is removed with the run.
     pub fn open(run: &Path) -> Cache {
-        let cache = Cache::at(place::find(place::CACHE).unwrap_or_else(|| run.join("cache")), run);
+        let cache = Cache::at(
+            place::find(place::CACHE).unwrap_or_else(|| run.join("cache")),
+            run,
+        );
         private::sweep(&cache.root, UNFINISHED);
         cache
     }
 
     fn at(root: PathBuf, run: &Path) -> Cache {
-        Cache { root, run: run.to_path_buf(), warnings: RefCell::default() }
+        Cache {
+            root,
+            run: run.to_path_buf(),
+            warnings: RefCell::default(),
+        }
     }
 
     /// A compiler that works in `directory`, that of a build.
@@ -92,7 +99,10 @@ impl Cache {
         if manifest::holds(target) {
             return Ok(true);
         }
-        let text = format!("{} was changed after it was built, and rebuilt", target.display());
+        let text = format!(
+            "{} was changed after it was built, and rebuilt",
+            target.display()
+        );
         self.warnings.borrow_mut().push(text);
         remove(target).with_context(|| format!("cannot remove {}", target.display()))?;
         Ok(false)
@@ -100,7 +110,11 @@ impl Cache {
 }
 
 fn remove(path: &Path) -> std::io::Result<()> {
-    if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+    if fs::symlink_metadata(path)?.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    }
 }
 
 /// The digest of `parts`, each with its length.
@@ -125,7 +139,9 @@ mod tests {
     }
 
     fn get(cache: &Cache, key: &str, text: &str) -> Result<PathBuf> {
-        cache.get(&[key.as_bytes()], |path| Ok(fs::write(path.join("x"), text)?))
+        cache.get(&[key.as_bytes()], |path| {
+            Ok(fs::write(path.join("x"), text)?)
+        })
     }
 
     fn names(cache: &Cache) -> usize {
@@ -138,10 +154,18 @@ mod tests {
     #[test]
     fn a_build_that_was_changed_is_made_anew() {
         let damages: [Damage; 5] = [
-            ("another text", |built| fs::write(built.join("x"), "2").unwrap()),
-            ("one more file", |built| fs::write(built.join("y"), "").unwrap()),
-            ("one file fewer", |built| fs::remove_file(built.join("x")).unwrap()),
-            ("no manifest", |built| fs::remove_file(built.join(manifest::NAME)).unwrap()),
+            ("another text", |built| {
+                fs::write(built.join("x"), "2").unwrap()
+            }),
+            ("one more file", |built| {
+                fs::write(built.join("y"), "").unwrap()
+            }),
+            ("one file fewer", |built| {
+                fs::remove_file(built.join("x")).unwrap()
+            }),
+            ("no manifest", |built| {
+                fs::remove_file(built.join(manifest::NAME)).unwrap()
+            }),
             ("a link in its place", |built| {
                 fs::rename(built, built.with_extension("away")).unwrap();
                 std::os::unix::fs::symlink(built.with_extension("away"), built).unwrap();
@@ -153,7 +177,10 @@ mod tests {
             damage(&built);
             assert_eq!(get(&cache, "a", "3").unwrap(), built, "{what}");
             assert_eq!(fs::read_to_string(built.join("x")).unwrap(), "3", "{what}");
-            assert!(cache.warnings()[0].ends_with("was changed after it was built, and rebuilt"), "{what}");
+            assert!(
+                cache.warnings()[0].ends_with("was changed after it was built, and rebuilt"),
+                "{what}"
+            );
         }
     }
 

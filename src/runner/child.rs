@@ -51,8 +51,7 @@ const MOST_BATCHES: usize = 4096;
 /// More than any answer of lines: the catalogue, or files of facts.
 const MOST_OF_ANSWER: usize = 4 << 20;
 /// `cat`, or a terminal between.
-const ECHO: &str =
-    "the command sends back what it is sent, so there is a terminal in between (leave out -t) or no probe";
+const ECHO: &str = "the command sends back what it is sent, so there is a terminal in between (leave out -t) or no probe";
 /// What a worker may write to standard error while an answer is waited for.
 const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 
@@ -91,19 +90,38 @@ impl Child {
         interrupt: &Interrupt,
         wording: Option<ErrorWording>,
     ) -> Result<Child, Failure> {
-        let cannot = |what: &str, e: &dyn std::fmt::Display| Failure::new(FailureKind::Start, format!("{what}: {e}"));
-        let directory = run.borrow_mut().worker_directory().map_err(|e| cannot("no directory for a worker", &e))?;
-        let errors =
-            create_private(&directory.join(STDERR), 0o600).map_err(|e| cannot("no file for standard error", &e))?;
+        let cannot = |what: &str, e: &dyn std::fmt::Display| {
+            Failure::new(FailureKind::Start, format!("{what}: {e}"))
+        };
+        let directory = run
+            .borrow_mut()
+            .worker_directory()
+            .map_err(|e| cannot("no directory for a worker", &e))?;
+        let errors = create_private(&directory.join(STDERR), 0o600)
+            .map_err(|e| cannot("no file for standard error", &e))?;
         let mut command = command(&directory);
         command.current_dir(&directory).process_group(0);
-        if !command.get_envs().any(|(name, value)| name == RUN_VARIABLE && value.is_none()) {
+        if !command
+            .get_envs()
+            .any(|(name, value)| name == RUN_VARIABLE && value.is_none())
+        {
             command.env(RUN_VARIABLE, run.borrow().number());
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(errors);
         let name = command.get_program().to_string_lossy().into_owned();
-        let why = |e: std::io::Error| format!("{e}{}{}", libraries::advice(&e, Path::new(&name)), limits::advice(&e));
-        let process = command.spawn().map_err(|e| cannot(&format!("cannot start {name}"), &why(e)))?;
+        let why = |e: std::io::Error| {
+            format!(
+                "{e}{}{}",
+                libraries::advice(&e, Path::new(&name)),
+                limits::advice(&e)
+            )
+        };
+        let process = command
+            .spawn()
+            .map_err(|e| cannot(&format!("cannot start {name}"), &why(e)))?;
         run.borrow_mut().group_started(process.id());
         let (run, interrupt) = (Rc::clone(run), interrupt.clone());
         Ok(Child {
@@ -126,15 +144,28 @@ impl Child {
 
     pub fn deadline(&self, timeout: Duration) -> Deadline {
         let used = self.by_cpu_time.then(|| self.cpu_time()).flatten();
-        Deadline { began: Instant::now(), timeout, counts: used.map_or(Counts::All, Counts::Cpu) }
+        Deadline {
+            began: Instant::now(),
+            timeout,
+            counts: used.map_or(Counts::All, Counts::Cpu),
+        }
     }
 
-    fn is_over(&self, Deadline { began, timeout, counts }: Deadline) -> bool {
+    fn is_over(
+        &self,
+        Deadline {
+            began,
+            timeout,
+            counts,
+        }: Deadline,
+    ) -> bool {
         let elapsed = began.elapsed();
         let counted = match counts {
             Counts::All => None,
             Counts::Cpu(then) => self.cpu_time().and_then(|now| now.checked_sub(then)),
-            Counts::Blocked(then) => self.worked().and_then(|now| elapsed.checked_sub(now.checked_sub(then)?)),
+            Counts::Blocked(then) => self
+                .worked()
+                .and_then(|now| elapsed.checked_sub(now.checked_sub(then)?)),
         };
         is_over(elapsed, counted.unwrap_or(elapsed), timeout)
     }
@@ -146,7 +177,9 @@ impl Child {
 
     /// The CPU time that it has used; `None` if the system does not tell.
     fn cpu_time(&self) -> Option<Duration> {
-        process_cpu_ns(self.process.id().cast_signed()).ok().map(Duration::from_nanos)
+        process_cpu_ns(self.process.id().cast_signed())
+            .ok()
+            .map(Duration::from_nanos)
     }
 
     /// The process ID, which is also that of its group.
@@ -176,15 +209,24 @@ impl Child {
         let sent = self.send(request);
         if sent.is_err() {
             // It takes no request any more, but may have said why.
-            while self.line(deadline).is_ok_and(|line| noise.add(&line) <= MOST_OF_LINE) {}
+            while self
+                .line(deadline)
+                .is_ok_and(|line| noise.add(&line) <= MOST_OF_LINE)
+            {}
         }
         let met = sent.and_then(|()| self.answer_to_hello(request, deadline, &mut noise));
-        let facts = met.map_err(|failure| noise.added_to(of_command(failure), &self.last_error()))?;
+        let facts =
+            met.map_err(|failure| noise.added_to(of_command(failure), &self.last_error()))?;
         self.hello = Some(facts);
         Ok(())
     }
 
-    fn answer_to_hello(&mut self, request: &str, deadline: Deadline, noise: &mut Noise) -> Result<Facts, Failure> {
+    fn answer_to_hello(
+        &mut self,
+        request: &str,
+        deadline: Deadline,
+        noise: &mut Noise,
+    ) -> Result<Facts, Failure> {
         loop {
             let line = self.line(deadline)?;
             let line = line.trim_end_matches('\r');
@@ -203,7 +245,13 @@ impl Child {
 
     fn last_error(&self) -> String {
         let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
-        errors.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_string()
+        errors
+            .lines()
+            .rev()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default()
+            .to_string()
     }
 
     /// What the probe said of itself when it was met; `None` where it was started directly or as a file describes.
@@ -212,7 +260,12 @@ impl Child {
     }
 
     /// Sends a request that is answered by lines until one that is just `end`, and returns those before.
-    pub fn ask(&mut self, request: &str, end: &str, timeout: Duration) -> Result<Vec<String>, Failure> {
+    pub fn ask(
+        &mut self,
+        request: &str,
+        end: &str,
+        timeout: Duration,
+    ) -> Result<Vec<String>, Failure> {
         self.send(request)?;
         let deadline = self.deadline(timeout);
         let mut lines = Vec::new();
@@ -222,8 +275,12 @@ impl Child {
             bytes += line.len();
             match line {
                 line if line == end => return Ok(lines),
-                line if lines.is_empty() && line.starts_with("error ") => return Err(failure_in(&line)),
-                _ if bytes > MOST_OF_ANSWER => return Err(self.flood(&format!("more than {MOST_OF_ANSWER} bytes"))),
+                line if lines.is_empty() && line.starts_with("error ") => {
+                    return Err(failure_in(&line));
+                }
+                _ if bytes > MOST_OF_ANSWER => {
+                    return Err(self.flood(&format!("more than {MOST_OF_ANSWER} bytes")));
+                }
                 line => lines.push(line),
             }
         }
@@ -275,7 +332,12 @@ impl Child {
     }
 
     /// Times up to `calls` single calls, for at most `time`, in whole milliseconds; `timeout` is for all else.
-    pub fn singles(&mut self, calls: u64, time: Duration, timeout: Duration) -> Result<SingleCalls, Failure> {
+    pub fn singles(
+        &mut self,
+        calls: u64,
+        time: Duration,
+        timeout: Duration,
+    ) -> Result<SingleCalls, Failure> {
         self.send(&format!("single {calls} {}", time.as_millis()))?;
         let deadline = self.deadline(time + timeout);
         let mut singles = Singles::default();
@@ -304,7 +366,9 @@ impl Child {
     }
 
     fn wait_for_output(&mut self, deadline: Deadline) -> Result<(), Failure> {
-        let Some(output) = &self.process.stdout else { return Err(self.ended()) };
+        let Some(output) = &self.process.stdout else {
+            return Err(self.ended());
+        };
         loop {
             if self.interrupt.is_set() {
                 self.orderly = false;
@@ -313,13 +377,22 @@ impl Child {
             if self.is_over(deadline) {
                 self.orderly = false;
                 let waited = deadline.timeout.as_secs_f64();
-                let text = format!("no answer within {waited:.0} s: stopped (--timeout allows more)");
+                let text =
+                    format!("no answer within {waited:.0} s: stopped (--timeout allows more)");
                 return Err(Failure::new(FailureKind::Timeout, text));
             }
-            if wait_readable(output, deadline.timeout.saturating_sub(deadline.began.elapsed()).clamp(SHORTEST, LOOK)) {
+            if wait_readable(
+                output,
+                deadline
+                    .timeout
+                    .saturating_sub(deadline.began.elapsed())
+                    .clamp(SHORTEST, LOOK),
+            ) {
                 return Ok(());
             }
-            if fs::metadata(self.directory.join(STDERR)).is_ok_and(|facts| facts.len() > MOST_WRITTEN_TO_STDERR) {
+            if fs::metadata(self.directory.join(STDERR))
+                .is_ok_and(|facts| facts.len() > MOST_WRITTEN_TO_STDERR)
+            {
                 return Err(self.flood("more than 16 MiB of error messages"));
             }
         }
@@ -327,7 +400,11 @@ impl Child {
 
     fn read_output(&mut self) -> Result<(), Failure> {
         let mut buffer = [0; 16 << 10];
-        let got = self.process.stdout.as_mut().map_or(Ok(0), |output| output.read(&mut buffer));
+        let got = self
+            .process
+            .stdout
+            .as_mut()
+            .map_or(Ok(0), |output| output.read(&mut buffer));
         match got {
             Ok(0) => Err(self.ended()),
             Ok(length) => {
@@ -335,7 +412,10 @@ impl Child {
                 Ok(())
             }
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => Ok(()),
-            Err(e) => Err(Failure::new(FailureKind::Crashed, format!("cannot read from the probe: {e}"))),
+            Err(e) => Err(Failure::new(
+                FailureKind::Crashed,
+                format!("cannot read from the probe: {e}"),
+            )),
         }
     }
 
@@ -347,21 +427,37 @@ impl Child {
         kill_group(self.process.id());
         // Not reaped: until then, its ID and that of its group are not reused.
         let ending = wait_for_end(self.process.id().cast_signed(), libc::WNOWAIT);
-        let how = ending.map(|ending| format!(" ({})", ending_text(ending))).unwrap_or_default();
+        let how = ending
+            .map(|ending| format!(" ({})", ending_text(ending)))
+            .unwrap_or_default();
         let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
         let said = (!errors.trim().is_empty()).then(|| match &self.wording {
             Some(wording) => wording(&errors),
-            None => errors.lines().next_back().unwrap_or_default().trim().to_string(),
+            None => errors
+                .lines()
+                .next_back()
+                .unwrap_or_default()
+                .trim()
+                .to_string(),
         });
         let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-        let who = if self.wording.is_some() { "the snippet ended its process" } else { PROBE_ENDED };
-        Failure::new(FailureKind::Crashed, format!("{who} without an answer{how}{said}"))
+        let who = if self.wording.is_some() {
+            "the snippet ended its process"
+        } else {
+            PROBE_ENDED
+        };
+        Failure::new(
+            FailureKind::Crashed,
+            format!("{who} without an answer{how}{said}"),
+        )
     }
 
     /// Gives a process that has closed its pipes a moment to exit by itself, so that its own status is reported.
     fn let_exit(&self) {
         for _ in 0..20 {
-            if ProcStat::parse(&proc_stat::text(self.process.id())).is_none_or(|stat| stat.state() == Some("Z")) {
+            if ProcStat::parse(&proc_stat::text(self.process.id()))
+                .is_none_or(|stat| stat.state() == Some("Z"))
+            {
                 return;
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -382,7 +478,11 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.end_input();
         if self.orderly {
-            self.process.stdout.take().into_iter().for_each(|output| wait_for_exit(output, Duration::from_secs(2)));
+            self.process
+                .stdout
+                .take()
+                .into_iter()
+                .for_each(|output| wait_for_exit(output, Duration::from_secs(2)));
         }
         kill_group(self.process.id());
         self.run.borrow_mut().group_ended(self.process.id());

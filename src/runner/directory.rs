@@ -40,7 +40,10 @@ impl RunDirectory {
     fn create_somewhere(with_programs: bool) -> Result<RunDirectory> {
         // What is built with the probe starts everywhere or nowhere, whatever the directory.
         if let Some(loader) = missing_loader(JANITOR) {
-            bail!("the probe cannot run: {}; a static syscost needs none (see README.md)", lacks(&loader));
+            bail!(
+                "the probe cannot run: {}; a static syscost needs none (see README.md)",
+                lacks(&loader)
+            );
         }
         let mut reasons = Vec::new();
         for (name, parent) in candidates() {
@@ -49,13 +52,17 @@ impl RunDirectory {
                 Err(reason) => reasons.push(format!("{name} {}: {reason:#}", parent.display())),
             }
         }
-        bail!("{}; set TMPDIR to a directory of yours that has room and is not mounted noexec", reasons.join("; "))
+        bail!(
+            "{}; set TMPDIR to a directory of yours that has room and is not mounted noexec",
+            reasons.join("; ")
+        )
     }
 
     /// Creates one below `parent`, which the user chose for the files of operations. Only one with programs needs a file
     /// system that permits executing them.
     pub fn create_below(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
-        Self::create_in(parent, with_programs).with_context(|| format!("cannot measure in {}", parent.display()))
+        Self::create_in(parent, with_programs)
+            .with_context(|| format!("cannot measure in {}", parent.display()))
     }
 
     fn create_in(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
@@ -65,7 +72,13 @@ impl RunDirectory {
         let (janitor, name) = Janitor::start(&parent)?;
         let path = parent.join(&name);
         let number = name.rsplit('-').next().unwrap_or_default().to_string();
-        let mut made = RunDirectory { path, number, janitor, lock: None, workers: 0 };
+        let mut made = RunDirectory {
+            path,
+            number,
+            janitor,
+            lock: None,
+            workers: 0,
+        };
         made.lock = hold(&made.path)?;
         if with_programs {
             made.fill()?;
@@ -74,11 +87,17 @@ impl RunDirectory {
     }
 
     fn fill(&self) -> Result<()> {
-        ensure!(!FILES[0].1.is_empty(), "this syscost was built without its probe (SYSCOST_WITHOUT_PROBE=1)");
+        ensure!(
+            !FILES[0].1.is_empty(),
+            "this syscost was built without its probe (SYSCOST_WITHOUT_PROBE=1)"
+        );
         for (name, contents) in FILES.iter().filter(|(_, contents)| !contents.is_empty()) {
             write_program(&self.path.join(name), contents)?;
         }
-        ensure!(is_executable(&self.probe()), "programs cannot be executed there");
+        ensure!(
+            is_executable(&self.probe()),
+            "programs cannot be executed there"
+        );
         Ok(())
     }
 
@@ -169,10 +188,17 @@ impl Drop for RunDirectory {
 /// Possible parent directories, each with where it comes from. TMPDIR has no alternative: times of file operations depend on
 /// the file system that the user chose.
 fn candidates() -> Vec<(&'static str, PathBuf)> {
-    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(|value| (name, PathBuf::from(value)));
+    let variable = |name| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(|value| (name, PathBuf::from(value)))
+    };
     match variable("TMPDIR") {
         Some(chosen) => vec![chosen],
-        None => [("TMPDIR is not set;", "/tmp".into())].into_iter().chain(variable("XDG_RUNTIME_DIR")).collect(),
+        None => [("TMPDIR is not set;", "/tmp".into())]
+            .into_iter()
+            .chain(variable("XDG_RUNTIME_DIR"))
+            .collect(),
     }
 }
 

@@ -26,7 +26,10 @@ pub use header::image_architecture;
 const LEAST_MEMORY: u32 = 16;
 
 fn memory(mib: &str) -> Result<u32> {
-    let number = mib.parse().ok().filter(|mib| (LEAST_MEMORY..=1 << 20).contains(mib));
+    let number = mib
+        .parse()
+        .ok()
+        .filter(|mib| (LEAST_MEMORY..=1 << 20).contains(mib));
     number.with_context(|| format!("memory={mib} is not a number of MiB, {LEAST_MEMORY} or more"))
 }
 
@@ -135,7 +138,12 @@ impl Environment {
     /// # Errors
     /// If there is none; the message lists those that exist.
     pub fn find(name: &str) -> Result<Environment> {
-        let none = || format!("there is no environment '{name}'; available: {}", Environment::names().join(", "));
+        let none = || {
+            format!(
+                "there is no environment '{name}'; available: {}",
+                Environment::names().join(", ")
+            )
+        };
         let parts = name::parse(name, |name| file(name).is_some()).with_context(none)?;
         let environment = match &parts.kernel {
             Some(Kernel::File(path)) => Environment::read(&parts.file)?.for_image(path)?,
@@ -160,27 +168,49 @@ impl Environment {
         let memory_mib = parts.memory.map(|mib| memory(&mib)).transpose()?;
         let cpu = parts.cpu.or(environment.cpu);
         let (name, kernel, append) = (name.to_string(), parts.kernel, parts.append);
-        Ok(Environment { name, kernel, cpu, memory_mib, append, ..environment })
+        Ok(Environment {
+            name,
+            kernel,
+            cpu,
+            memory_mib,
+            append,
+            ..environment
+        })
     }
 
     /// That of a file, without what a name adds.
     fn read(stem: &str) -> Result<Environment> {
-        let text = file(stem).and_then(|file| file.contents_utf8()).context("not text")?;
-        let environment: Environment = toml::from_str(text).with_context(|| format!("environments/{stem}.toml"))?;
+        let text = file(stem)
+            .and_then(|file| file.contents_utf8())
+            .context("not text")?;
+        let environment: Environment =
+            toml::from_str(text).with_context(|| format!("environments/{stem}.toml"))?;
         // Cross compilers are for machines of other processors.
         let is_native = environment.machine.as_deref() == Some(std::env::consts::ARCH);
-        Ok(if is_native { Environment { compilers: Vec::new(), ..environment } } else { environment })
+        Ok(if is_native {
+            Environment {
+                compilers: Vec::new(),
+                ..environment
+            }
+        } else {
+            environment
+        })
     }
 
     /// The one whose machine has the processor that the kernel image at `path` is for: this one, or another one that takes
     /// kernels. This one too if there is none, or no image: whoever boots it says so.
     fn for_image(self, path: &Path) -> Result<Environment> {
-        let Ok(architecture) = image_architecture(path) else { return Ok(self) };
+        let Ok(architecture) = image_architecture(path) else {
+            return Ok(self);
+        };
         let is_for = |found: &Environment| found.machine.as_deref() == Some(architecture);
         if self.machine.is_none() || is_for(&self) {
             return Ok(self);
         }
-        let all: Vec<Environment> = Environment::names().into_iter().map(Environment::read).collect::<Result<_>>()?;
+        let all: Vec<Environment> = Environment::names()
+            .into_iter()
+            .map(Environment::read)
+            .collect::<Result<_>>()?;
         Ok(all.into_iter().find(is_for).unwrap_or(self))
     }
 
@@ -211,14 +241,27 @@ impl Environment {
     /// # Errors
     /// What is missing, and what to install.
     pub fn check_needs(&self) -> Result<()> {
-        let replaced = |program: &&String| self.kernel.is_some() && Some(*program) == self.own_kernel.as_ref();
-        let mut missing = self.needs.iter().filter(|program| on_path(program).is_none() && !replaced(program));
-        let Some(missing) = missing.next() else { return Ok(()) };
-        bail!("environment {}: {missing} is not on PATH{}", self.name, self.to_install())
+        let replaced =
+            |program: &&String| self.kernel.is_some() && Some(*program) == self.own_kernel.as_ref();
+        let mut missing = self
+            .needs
+            .iter()
+            .filter(|program| on_path(program).is_none() && !replaced(program));
+        let Some(missing) = missing.next() else {
+            return Ok(());
+        };
+        bail!(
+            "environment {}: {missing} is not on PATH{}",
+            self.name,
+            self.to_install()
+        )
     }
 
     fn to_install(&self) -> String {
-        self.package.as_ref().map(|package| format!("; install {package}")).unwrap_or_default()
+        self.package
+            .as_ref()
+            .map(|package| format!("; install {package}"))
+            .unwrap_or_default()
     }
 
     /// The C compiler with its first arguments.
@@ -232,10 +275,19 @@ impl Environment {
         let found = self.compilers.iter().find_map(|command| {
             let mut words = command.split_whitespace();
             let program = on_path(words.next()?)?;
-            Some(std::iter::once(program.into()).chain(words.map(OsString::from)).collect())
+            Some(
+                std::iter::once(program.into())
+                    .chain(words.map(OsString::from))
+                    .collect(),
+            )
         });
         let wanted = || {
-            format!("environment {}: none of {} is on PATH{}", self.name, self.compilers.join(", "), self.to_install())
+            format!(
+                "environment {}: none of {} is on PATH{}",
+                self.name,
+                self.compilers.join(", "),
+                self.to_install()
+            )
         };
         found.with_context(wanted)
     }
@@ -243,13 +295,26 @@ impl Environment {
     /// The probe's version, and its compiler with the compiler's own version: another one makes other instructions.
     pub fn probe_text(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
-        let Ok(words) = self.compiler() else { return format!("syscost {version}, compiler unknown") };
-        let asked = output(private::asking(&words[0]).args(&words[1..]).arg("--version"));
-        let said = asked.map(|done| String::from_utf8_lossy(&done.stdout).into_owned()).unwrap_or_default();
+        let Ok(words) = self.compiler() else {
+            return format!("syscost {version}, compiler unknown");
+        };
+        let asked = output(
+            private::asking(&words[0])
+                .args(&words[1..])
+                .arg("--version"),
+        );
+        let said = asked
+            .map(|done| String::from_utf8_lossy(&done.stdout).into_owned())
+            .unwrap_or_default();
         let name = Path::new(&words[0]).file_name().unwrap_or_default();
-        let spelled = std::iter::once(name).chain(words[1..].iter().map(OsString::as_os_str)).collect::<Vec<_>>();
+        let spelled = std::iter::once(name)
+            .chain(words[1..].iter().map(OsString::as_os_str))
+            .collect::<Vec<_>>();
         let spelled = spelled.join(OsStr::new(" ")).to_string_lossy().into_owned();
-        format!("syscost {version}, {spelled}: {}", said.lines().next().unwrap_or("version unknown").trim())
+        format!(
+            "syscost {version}, {spelled}: {}",
+            said.lines().next().unwrap_or("version unknown").trim()
+        )
     }
 
     /// The path of its probe, built now if the cache does not have it.
@@ -261,35 +326,64 @@ impl Environment {
         let sources = sources(&PROBE);
         let parts = self.identity(&compiler, &sources);
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        let built = cache.get(&parts, |directory| self.build(cache, &compiler, &sources, directory))?;
+        let built = cache.get(&parts, |directory| {
+            self.build(cache, &compiler, &sources, directory)
+        })?;
         Ok(built.join("probe"))
     }
 
     /// Whether its probe must be built before it can be started, which takes seconds.
     pub fn is_unbuilt(&self, cache: &Cache) -> bool {
-        let Ok(compiler) = self.compiler() else { return false };
+        let Ok(compiler) = self.compiler() else {
+            return false;
+        };
         let parts = self.identity(&compiler, &sources(&PROBE));
-        !self.is_built_natively() && !cache.holds(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        !self.is_built_natively()
+            && !cache.holds(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
     }
 
     /// What goes into its probe.
     fn identity(&self, compiler: &[OsString], sources: &[(String, &str)]) -> Vec<Vec<u8>> {
         let (flags, compiler) = (self.flags.join(" "), compiler.join(OsStr::new(" ")));
-        let own = [&b"probe"[..], env!("CARGO_PKG_VERSION").as_bytes(), flags.as_bytes(), compiler.as_bytes()];
+        let own = [
+            &b"probe"[..],
+            env!("CARGO_PKG_VERSION").as_bytes(),
+            flags.as_bytes(),
+            compiler.as_bytes(),
+        ];
         let texts = sources.iter().map(|(_, text)| text.as_bytes());
-        own.into_iter().chain([super::COMPILER.as_bytes()]).chain(texts).map(<[u8]>::to_vec).collect()
+        own.into_iter()
+            .chain([super::COMPILER.as_bytes()])
+            .chain(texts)
+            .map(<[u8]>::to_vec)
+            .collect()
     }
 
-    fn build(&self, cache: &Cache, compiler: &[OsString], sources: &[(String, &str)], directory: &Path) -> Result<()> {
+    fn build(
+        &self,
+        cache: &Cache,
+        compiler: &[OsString],
+        sources: &[(String, &str)],
+        directory: &Path,
+    ) -> Result<()> {
         write_sources(sources, directory)?;
         let c_files = sources.iter().map(|(path, _)| path.clone());
-        let c_files: Vec<String> = c_files.filter(|p| p.ends_with(".c") && !p.starts_with("extra/")).collect();
+        let c_files: Vec<String> = c_files
+            .filter(|p| p.ends_with(".c") && !p.starts_with("extra/"))
+            .collect();
         for program in programs(".", &c_files, ".", self.is_static) {
             let mut command = cache.compiler(&compiler[0], directory);
             command.args(&compiler[1..]);
             // A static probe still starts a dynamically linked program.
-            let own = if self.is_static && program.name == "tiny-dynamic" { &[][..] } else { &self.flags };
-            command.args(own).args(&program.arguments).args(["-o", program.name]);
+            let own = if self.is_static && program.name == "tiny-dynamic" {
+                &[][..]
+            } else {
+                &self.flags
+            };
+            command
+                .args(own)
+                .args(&program.arguments)
+                .args(["-o", program.name]);
             self.check(&mut command, program.optional)?;
         }
         Ok(())
@@ -307,7 +401,11 @@ impl Environment {
     /// The message that the compiler, which reported `said`, cannot build for it.
     pub fn cannot_build(&self, said: &str) -> String {
         let install = self.to_install();
-        format!("environment {}: the C compiler cannot build for it ({}){install}", self.name, said.trim())
+        format!(
+            "environment {}: the C compiler cannot build for it ({}){install}",
+            self.name,
+            said.trim()
+        )
     }
 }
 
@@ -320,7 +418,9 @@ pub fn probe_sources() -> Vec<(String, &'static str)> {
 }
 
 fn sources(directory: &'static Dir) -> Vec<(String, &'static str)> {
-    let own = directory.files().filter_map(|f| Some((f.path().display().to_string(), f.contents_utf8()?)));
+    let own = directory
+        .files()
+        .filter_map(|f| Some((f.path().display().to_string(), f.contents_utf8()?)));
     let below = directory.dirs().flat_map(sources);
     let mut all: Vec<_> = own.chain(below).collect();
     all.sort();
@@ -330,7 +430,10 @@ fn sources(directory: &'static Dir) -> Vec<(String, &'static str)> {
 /// The line in which a compiler reports an error, else its first one.
 pub fn first_error(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
-    let line = errors.lines().find(|line| line.contains("error")).or(errors.lines().next());
+    let line = errors
+        .lines()
+        .find(|line| line.contains("error"))
+        .or(errors.lines().next());
     line.unwrap_or("no message").trim().to_string()
 }
 
@@ -352,7 +455,10 @@ pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()>
 /// # Errors
 /// That there is none, and what to install.
 pub fn c_compiler() -> Result<PathBuf> {
-    let names = std::env::var("CC").ok().into_iter().chain(["cc", "gcc", "clang"].map(str::to_string));
+    let names = std::env::var("CC")
+        .ok()
+        .into_iter()
+        .chain(["cc", "gcc", "clang"].map(str::to_string));
     let found = names.into_iter().find_map(|name| on_path(&name));
     found.context("no C compiler on PATH (usual package: gcc)")
 }
@@ -368,7 +474,10 @@ mod tests {
         }
         let error = Environment::find("toaster").unwrap_err().to_string();
         let all = Environment::names().join(", ");
-        assert_eq!(error, format!("there is no environment 'toaster'; available: {all}"));
+        assert_eq!(
+            error,
+            format!("there is no environment 'toaster'; available: {all}")
+        );
     }
 
     #[test]
@@ -379,6 +488,9 @@ mod tests {
             ..Environment::find(NATIVE).unwrap()
         };
         let error = missing.check_needs().unwrap_err().to_string();
-        assert_eq!(error, "environment native: no-such-program is not on PATH; install it");
+        assert_eq!(
+            error,
+            "environment native: no-such-program is not on PATH; install it"
+        );
     }
 }

@@ -12,12 +12,27 @@ pub const COMPILER: &str = env!("SYSCOST_COMPILER");
 /// not needed.
 pub const FILES: &[(&str, &[u8])] = &[
     ("probe", include_bytes!(concat!(env!("OUT_DIR"), "/probe"))),
-    (DYNAMIC_PROBE, include_bytes!(concat!(env!("OUT_DIR"), "/probe-dynamic"))),
-    ("libsyscost_cross.so", include_bytes!(concat!(env!("OUT_DIR"), "/libsyscost_cross.so"))),
-    ("tiny-static", include_bytes!(concat!(env!("OUT_DIR"), "/tiny-static"))),
+    (
+        DYNAMIC_PROBE,
+        include_bytes!(concat!(env!("OUT_DIR"), "/probe-dynamic")),
+    ),
+    (
+        "libsyscost_cross.so",
+        include_bytes!(concat!(env!("OUT_DIR"), "/libsyscost_cross.so")),
+    ),
+    (
+        "tiny-static",
+        include_bytes!(concat!(env!("OUT_DIR"), "/tiny-static")),
+    ),
     ("bare", include_bytes!(concat!(env!("OUT_DIR"), "/bare"))),
-    ("tiny-dynamic", include_bytes!(concat!(env!("OUT_DIR"), "/tiny-dynamic"))),
-    (CONFINE, include_bytes!(concat!(env!("OUT_DIR"), "/confine"))),
+    (
+        "tiny-dynamic",
+        include_bytes!(concat!(env!("OUT_DIR"), "/tiny-dynamic")),
+    ),
+    (
+        CONFINE,
+        include_bytes!(concat!(env!("OUT_DIR"), "/confine")),
+    ),
 ];
 
 pub const DYNAMIC_PROBE: &str = "probe-dynamic";
@@ -28,7 +43,11 @@ pub const JANITOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/janitor"));
 
 /// Creates a file with exactly this `mode`, whatever the umask.
 pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
-    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(path)?;
     file.set_permissions(Permissions::from_mode(mode))?;
     Ok(file)
 }

@@ -4,9 +4,13 @@ use std::ffi::{OsStr, OsString};
 
 /// `word` with each hole filled. Paths keep their bytes, and filled-in text is not searched for holes.
 pub fn replaced(word: &str, holes: &[(&str, &OsStr)]) -> OsString {
-    let first =
-        holes.iter().filter_map(|(hole, fill)| Some((word.find(hole)?, hole, fill))).min_by_key(|found| found.0);
-    let Some((start, hole, fill)) = first else { return word.into() };
+    let first = holes
+        .iter()
+        .filter_map(|(hole, fill)| Some((word.find(hole)?, hole, fill)))
+        .min_by_key(|found| found.0);
+    let Some((start, hole, fill)) = first else {
+        return word.into();
+    };
     let mut whole = OsString::from(&word[..start]);
     whole.push(fill);
     whole.push(replaced(&word[start + hole.len()..], holes));
@@ -22,7 +26,10 @@ mod tests {
     fn holes_are_filled_with_the_bytes_of_paths() {
         let path = OsStr::from_bytes(b"/d\xff/{source}");
         let holes = [("{dir}", path), ("{source}", OsStr::new("x.c"))];
-        assert_eq!(replaced("-I{dir}/{source}:{dir}", &holes).as_bytes(), b"-I/d\xff/{source}/x.c:/d\xff/{source}");
+        assert_eq!(
+            replaced("-I{dir}/{source}:{dir}", &holes).as_bytes(),
+            b"-I/d\xff/{source}/x.c:/d\xff/{source}"
+        );
         assert_eq!(replaced("{else}", &holes), "{else}");
     }
 }

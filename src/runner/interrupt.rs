@@ -15,7 +15,8 @@ impl Interrupt {
         let interrupt = Interrupt::default();
         stop_by(Arc::clone(&interrupt.0));
         for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
-            signal_hook::flag::register(signal, interrupt.0.clone()).context("cannot watch for ^C")?;
+            signal_hook::flag::register(signal, interrupt.0.clone())
+                .context("cannot watch for ^C")?;
         }
         Ok(interrupt)
     }

@@ -31,14 +31,22 @@ impl Janitor {
         let started = started.or_else(|_| start(Embedded::in_file(NAME, JANITOR, parent)));
         let mut process = started.context("cannot start the janitor")?;
         let output = process.stdout.take().map(BufReader::new);
-        let mut janitor = Janitor { input: process.stdin.take(), output, process };
+        let mut janitor = Janitor {
+            input: process.stdin.take(),
+            output,
+            process,
+        };
         let line = janitor.line();
         let line = line.trim_end();
         if let Some(name) = Some(line).filter(|line| line.starts_with(RUN_PREFIX)) {
             return Ok((janitor, name.to_string()));
         }
         janitor.finish();
-        bail!("{}", line.strip_prefix("error ").unwrap_or("the janitor ended without an answer"))
+        bail!(
+            "{}",
+            line.strip_prefix("error ")
+                .unwrap_or("the janitor ended without an answer")
+        )
     }
 
     /// Sends it a line. A janitor that has been killed is ignored: the next run cleans up.
@@ -55,7 +63,10 @@ impl Janitor {
 
     fn line(&mut self) -> String {
         let mut line = String::new();
-        let _ = self.output.as_mut().map(|output| output.read_line(&mut line));
+        let _ = self
+            .output
+            .as_mut()
+            .map(|output| output.read_line(&mut line));
         line
     }
 
@@ -68,8 +79,19 @@ impl Janitor {
 
 fn spawn(program: &Path, parent: &Path) -> io::Result<Child> {
     let mut command = Command::new(program);
-    command.arg0(NAME.to_string_lossy().as_ref()).arg(parent).current_dir("/").process_group(0);
+    command
+        .arg0(NAME.to_string_lossy().as_ref())
+        .arg(parent)
+        .current_dir("/")
+        .process_group(0);
     // A bare root has no /dev/null.
-    let silence = OpenOptions::new().write(true).open("/dev/null").map_or_else(|_| Stdio::inherit(), Stdio::from);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(silence).spawn()
+    let silence = OpenOptions::new()
+        .write(true)
+        .open("/dev/null")
+        .map_or_else(|_| Stdio::inherit(), Stdio::from);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(silence)
+        .spawn()
 }

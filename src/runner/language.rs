@@ -53,7 +53,10 @@ pub struct Language {
 impl Language {
     /// All languages, by name.
     pub fn all() -> Result<Vec<Language>> {
-        let mut all = LANGUAGES.dirs().map(Language::read).collect::<Result<Vec<_>>>()?;
+        let mut all = LANGUAGES
+            .dirs()
+            .map(Language::read)
+            .collect::<Result<Vec<_>>>()?;
         all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)
     }
@@ -62,22 +65,30 @@ impl Language {
     pub fn find(name: &str) -> Result<Language> {
         let all = Language::all()?;
         let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
-        let own = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, own)| *own);
+        let own = ALIASES
+            .iter()
+            .find(|(alias, _)| *alias == name)
+            .map_or(name, |(_, own)| *own);
         match all.iter().find(|l| l.name == own) {
             Some(language) => Ok(language.clone()),
-            None => bail!("there is no language '{name}'; available: {}", names.join(", ")),
+            None => bail!(
+                "there is no language '{name}'; available: {}",
+                names.join(", ")
+            ),
         }
     }
 
     fn read(directory: &Dir) -> Result<Language> {
         let file = |name: &str| {
             let path = directory.path().join(name);
-            let file = LANGUAGES.get_file(&path).and_then(|file| file.contents_utf8());
+            let file = LANGUAGES
+                .get_file(&path)
+                .and_then(|file| file.contents_utf8());
             file.with_context(|| format!("languages/{} is missing or not text", path.display()))
         };
         let text = file("language.toml")?;
-        let mut language: Language =
-            toml::from_str(text).with_context(|| format!("languages/{}/language.toml", directory.path().display()))?;
+        let mut language: Language = toml::from_str(text)
+            .with_context(|| format!("languages/{}/language.toml", directory.path().display()))?;
         language.loop_text = file(&language.template)?.to_string();
         Ok(language)
     }
@@ -86,7 +97,10 @@ impl Language {
         let found = self.programs.iter().find_map(|program| on_path(program));
         found.with_context(|| {
             let programs = self.programs.join(" or ");
-            format!("{} needs {programs}, which is not on PATH (usual package: {})", self.title, self.package)
+            format!(
+                "{} needs {programs}, which is not on PATH (usual package: {})",
+                self.title, self.package
+            )
         })
     }
 
@@ -95,7 +109,9 @@ impl Language {
         let output = output(private::asking(program).args(&self.version)).ok()?;
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text).into_owned();
-        text.lines().find(|line| line.contains(|c: char| c.is_ascii_digit())).map(|line| line.trim().to_string())
+        text.lines()
+            .find(|line| line.contains(|c: char| c.is_ascii_digit()))
+            .map(|line| line.trim().to_string())
     }
 }
 
@@ -104,7 +120,9 @@ impl Language {
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     let absolute = std::env::split_paths(&paths).filter(|directory| directory.is_absolute());
-    absolute.map(|directory| directory.join(program)).find(|path| crate::kernel::process::is_executable(path))
+    absolute
+        .map(|directory| directory.join(program))
+        .find(|path| crate::kernel::process::is_executable(path))
 }
 
 #[cfg(test)]
@@ -115,7 +133,11 @@ mod tests {
     fn every_language_keeps_the_contract() {
         for language in Language::all().unwrap() {
             for hole in ["{{prelude}}", "{{setup}}", "{{body}}"] {
-                let lines = language.loop_text.lines().filter(|line| line.trim() == hole).count();
+                let lines = language
+                    .loop_text
+                    .lines()
+                    .filter(|line| line.trim() == hole)
+                    .count();
                 assert_eq!(lines, 1, "{}: {hole} on a line of its own", language.name);
             }
             assert!(language.statement.contains("{{body}}"), "{}", language.name);
@@ -126,6 +148,11 @@ mod tests {
     #[test]
     fn an_unknown_language_is_told_which_there_are() {
         assert_eq!(Language::find("py").unwrap().name, "python");
-        assert!(Language::find("cobol").unwrap_err().to_string().contains("there is no language 'cobol'; available: "));
+        assert!(
+            Language::find("cobol")
+                .unwrap_err()
+                .to_string()
+                .contains("there is no language 'cobol'; available: ")
+        );
     }
 }

@@ -28,7 +28,9 @@ pub use child::Child;
 pub use directory::RunDirectory;
 #[cfg(test)]
 pub use environment::least_image;
-pub use environment::{Cpus, Environment, FILES_DIRECTORY, Files, Kernel, Meeting, NATIVE, image_architecture};
+pub use environment::{
+    Cpus, Environment, FILES_DIRECTORY, Files, Kernel, Meeting, NATIVE, image_architecture,
+};
 pub use files::{COMPILER, CONFINE};
 pub use fixtures::{Fixture, check_room, names_fixtures};
 pub use holes::replaced;

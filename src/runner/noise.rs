@@ -28,7 +28,10 @@ impl Noise {
     pub fn added_to(&self, failure: Failure, last_error: &str) -> Failure {
         let mut message = failure.message;
         if !self.last.is_empty() {
-            message = format!("{message}; the command printed '{}', but no probe answered", self.last);
+            message = format!(
+                "{message}; the command printed '{}', but no probe answered",
+                self.last
+            );
         }
         if !last_error.is_empty() && !message.contains(last_error) {
             message = format!("{message}: {last_error}");
@@ -54,15 +57,28 @@ mod tests {
         let mut noise = Noise::default();
         let failure = Failure::new(FailureKind::Timeout, "no answer");
         assert_eq!(noise.added_to(failure.clone(), "").message, "no answer");
-        let again = noise.added_to(failure.clone(), "mkdir: 'd': File exists").message;
+        let again = noise
+            .added_to(failure.clone(), "mkdir: 'd': File exists")
+            .message;
         assert!(
-            again.starts_with("no answer: mkdir: 'd': File exists; the command is started once per case"),
+            again.starts_with(
+                "no answer: mkdir: 'd': File exists; the command is started once per case"
+            ),
             "{again}"
         );
-        assert_eq!((noise.add("Wel\x1b\u{fffd}come  "), noise.add("")), (14, 15));
+        assert_eq!(
+            (noise.add("Wel\x1b\u{fffd}come  "), noise.add("")),
+            (14, 15)
+        );
         let message = noise.added_to(failure, "x: not found").message;
-        assert_eq!(message, "no answer; the command printed 'Welcome', but no probe answered: x: not found");
+        assert_eq!(
+            message,
+            "no answer; the command printed 'Welcome', but no probe answered: x: not found"
+        );
         let ended = Failure::new(FailureKind::Crashed, "ended: x: not found");
-        assert_eq!(Noise::default().added_to(ended, "x: not found").message, "ended: x: not found");
+        assert_eq!(
+            Noise::default().added_to(ended, "x: not found").message,
+            "ended: x: not found"
+        );
     }
 }

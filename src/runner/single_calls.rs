@@ -15,7 +15,10 @@ const CLASSES: [&str; 3] = ["all", "preempted", "interrupted"];
 impl Default for Singles {
     fn default() -> Singles {
         let empty = || Histogram::with_resolution(Histogram::SINGLE);
-        Singles { classes: [empty(), empty(), empty()], facts: Facts::default() }
+        Singles {
+            classes: [empty(), empty(), empty()],
+            facts: Facts::default(),
+        }
     }
 }
 
@@ -24,7 +27,11 @@ impl Singles {
     pub fn add_line(&mut self, line: &str) -> Result<bool, Failure> {
         if line.starts_with("singles ") {
             self.facts = parse_facts("singles", line)?;
-            return if self.is_sound() { Ok(true) } else { Err(failure_in(line)) };
+            return if self.is_sound() {
+                Ok(true)
+            } else {
+                Err(failure_in(line))
+            };
         }
         self.add_bucket(line).ok_or_else(|| failure_in(line))?;
         Ok(false)
@@ -32,16 +39,28 @@ impl Singles {
 
     fn add_bucket(&mut self, line: &str) -> Option<()> {
         let words: Vec<&str> = line.split(' ').collect();
-        let [class, ns, count] = words[..] else { return None };
+        let [class, ns, count] = words[..] else {
+            return None;
+        };
         let histogram = &mut self.classes[CLASSES.iter().position(|name| *name == class)?];
-        let (ns, count) = (ns.parse().ok().filter(|ns| *ns <= LONGEST_NS)?, count.parse().ok().filter(|n| *n > 0)?);
+        let (ns, count) = (
+            ns.parse().ok().filter(|ns| *ns <= LONGEST_NS)?,
+            count.parse().ok().filter(|n| *n > 0)?,
+        );
         let bucket = histogram.bucket(ns);
-        histogram.counts.last_key_value().is_none_or(|(last, _)| *last < bucket).then(|| histogram.add(bucket, count))
+        histogram
+            .counts
+            .last_key_value()
+            .is_none_or(|(last, _)| *last < bucket)
+            .then(|| histogram.add(bucket, count))
     }
 
     fn is_sound(&self) -> bool {
         let clock = [self.facts.number("timer_ns"), self.facts.number("tick_ns")];
-        clock.iter().all(|ns| ns.is_some_and(|ns| ns > 0.0 && ns < 1e9)) && self.classes[0].count() > 0
+        clock
+            .iter()
+            .all(|ns| ns.is_some_and(|ns| ns > 0.0 && ns < 1e9))
+            && self.classes[0].count() > 0
     }
 
     /// What was read, after the last line.
@@ -77,10 +96,16 @@ mod tests {
         assert_eq!(singles.add_line(LAST), Ok(true));
         let calls = singles.calls();
         let counts = |histogram: &Histogram| histogram.counts.values().copied().collect::<Vec<_>>();
-        assert_eq!((counts(&calls.all), calls.all.at_rank(1)), (vec![90, 1], Some(104.0)));
+        assert_eq!(
+            (counts(&calls.all), calls.all.at_rank(1)),
+            (vec![90, 1], Some(104.0))
+        );
         assert_eq!(calls.preempted.as_ref().map(counts), Some(vec![1]));
         assert_eq!(calls.interrupted, None, "they could not be told apart");
-        assert_eq!((calls.timer, calls.spent_ns, calls.waits, calls.unseen), (Nanos(17.3), 200_000_000, 2, 3));
+        assert_eq!(
+            (calls.timer, calls.spent_ns, calls.waits, calls.unseen),
+            (Nanos(17.3), 200_000_000, 2, 3)
+        );
     }
 
     #[test]
@@ -90,11 +115,37 @@ mod tests {
             singles.add_line("all 104 90").unwrap();
             singles
         };
-        let wrong = ["all 104 1", "all 103 1", "all 105 0", "all 105", "all 105 1 1", "all x 1", "some 105 1"];
-        for line in wrong.into_iter().chain(["", "singles timer_ns=0 tick_ns=1", "singles ", "all 2199023255551 1"]) {
-            assert_eq!(first().add_line(line).unwrap_err().kind, FailureKind::Crashed, "{line}");
+        let wrong = [
+            "all 104 1",
+            "all 103 1",
+            "all 105 0",
+            "all 105",
+            "all 105 1 1",
+            "all x 1",
+            "some 105 1",
+        ];
+        for line in wrong.into_iter().chain([
+            "",
+            "singles timer_ns=0 tick_ns=1",
+            "singles ",
+            "all 2199023255551 1",
+        ]) {
+            assert_eq!(
+                first().add_line(line).unwrap_err().kind,
+                FailureKind::Crashed,
+                "{line}"
+            );
         }
-        assert!(Singles::default().add_line(LAST).is_err(), "no call was timed");
-        assert_eq!(first().add_line("error EIO read: I/O error").unwrap_err().message, "EIO: read: I/O error");
+        assert!(
+            Singles::default().add_line(LAST).is_err(),
+            "no call was timed"
+        );
+        assert_eq!(
+            first()
+                .add_line("error EIO read: I/O error")
+                .unwrap_err()
+                .message,
+            "EIO: read: I/O error"
+        );
     }
 }

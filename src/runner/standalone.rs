@@ -33,12 +33,21 @@ pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     let directory = private::temporary(run.path(), "build-")?;
     let sources = probe_sources();
     write_sources(&sources, directory.path())?;
-    let is_part = |path: &&String| path.ends_with(".c") && (!path.starts_with("extra/") || *path == "extra/cross.c");
+    let is_part = |path: &&String| {
+        path.ends_with(".c") && (!path.starts_with("extra/") || *path == "extra/cross.c")
+    };
     let sources = sources.iter().map(|(path, _)| path).filter(is_part);
     let made = directory.path().join("probe");
     let mut command = private::helper(&compiler[0], run.path());
-    command.args(&compiler[1..]).args(["-std=c11", "-O2"]).args(is_static.then_some("-static"));
-    command.args(["-pthread", "-s", "-o"]).arg(&made).args(sources).current_dir(directory.path());
+    command
+        .args(&compiler[1..])
+        .args(["-std=c11", "-O2"])
+        .args(is_static.then_some("-static"));
+    command
+        .args(["-pthread", "-s", "-o"])
+        .arg(&made)
+        .args(sources)
+        .current_dir(directory.path());
     compile(&mut command, &compiler, target)?;
     place(&made, file)?;
     Ok(compiler.join(" "))
@@ -51,16 +60,22 @@ fn compile(command: &mut Command, compiler: &[String], target: Option<&str>) -> 
         return Ok(());
     }
     let advice = match target {
-        None => "; a static probe takes the static C library (Debian: libc6-dev, Fedora: glibc-static)",
+        None => {
+            "; a static probe takes the static C library (Debian: libc6-dev, Fedora: glibc-static)"
+        }
         Some(_) => "; 'syscost probe build --help-all' lists those that are known to work",
     };
-    bail!("{name} cannot build the probe: {}{advice}", first_error(&output))
+    bail!(
+        "{name} cannot build the probe: {}{advice}",
+        first_error(&output)
+    )
 }
 
 /// Replaces `file` only by a whole program.
 fn place(made: &Path, file: &Path) -> Result<()> {
     let contents = fs::read(made).context("the compiler wrote no program")?;
-    temporary::put(file, 0o755, &contents).with_context(|| format!("--out {}: cannot be written", file.display()))
+    temporary::put(file, 0o755, &contents)
+        .with_context(|| format!("--out {}: cannot be written", file.display()))
 }
 
 /// The first of zig, zig from PyPI and a distribution's cross compiler.
@@ -70,13 +85,28 @@ fn cross_compiler(target: &str) -> Result<Vec<String>> {
         return Ok(words(&["zig", "cc", "-target", target]));
     }
     if let Some(python) = python_with_zig() {
-        return Ok(words(&[&python.display().to_string(), "-m", "ziglang", "cc", "-target", target]));
+        return Ok(words(&[
+            &python.display().to_string(),
+            "-m",
+            "ziglang",
+            "cc",
+            "-target",
+            target,
+        ]));
     }
     let own = format!("{target}-gcc");
-    let known = CROSS_COMPILERS.iter().find(|(name, _)| *name == target).map(|(_, compiler)| *compiler);
+    let known = CROSS_COMPILERS
+        .iter()
+        .find(|(name, _)| *name == target)
+        .map(|(_, compiler)| *compiler);
     let compilers: Vec<&str> = known.into_iter().chain([own.as_str()]).collect();
     let found = compilers.iter().find_map(|compiler| on_path(compiler));
-    let path = found.with_context(|| format!("no compiler for {target}: {GET_ZIG}, or {}", compilers.join(" or ")))?;
+    let path = found.with_context(|| {
+        format!(
+            "no compiler for {target}: {GET_ZIG}, or {}",
+            compilers.join(" or ")
+        )
+    })?;
     Ok(vec![path.display().to_string()])
 }
 

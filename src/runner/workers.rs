@@ -46,7 +46,12 @@ const DESCRIPTORS_PER_WORKER: u64 = 2;
 const SPARE_DESCRIPTORS: u64 = 32;
 
 impl Workers {
-    pub fn new(directory: RunDirectory, placement: Placement, interrupt: Interrupt, timeout: Duration) -> Workers {
+    pub fn new(
+        directory: RunDirectory,
+        placement: Placement,
+        interrupt: Interrupt,
+        timeout: Duration,
+    ) -> Workers {
         let builds = RefCell::new(Builds::new(directory.path()));
         let directory = Rc::new(RefCell::new(directory));
         Workers {
@@ -66,7 +71,13 @@ impl Workers {
     /// Cases in the environment `name` are from now on native ones run in `directory`, if not in the run's own.
     pub fn add_directory(&mut self, name: &str, directory: Option<RunDirectory>) {
         let directory = directory.map(|directory| Rc::new(RefCell::new(directory)));
-        self.variants.insert(name.to_string(), Variant { probe: None, directory });
+        self.variants.insert(
+            name.to_string(),
+            Variant {
+                probe: None,
+                directory,
+            },
+        );
     }
 
     pub fn add_environment(&mut self, environment: Environment) {
@@ -76,19 +87,29 @@ impl Workers {
     /// Adds a variant whose probe is a copy of the program at `path`.
     pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
         let probe = self.directory.borrow().add_program("probe-versus", path)?;
-        self.variants.insert(name.to_string(), Variant { probe: Some(probe), directory: None });
+        self.variants.insert(
+            name.to_string(),
+            Variant {
+                probe: Some(probe),
+                directory: None,
+            },
+        );
         Ok(())
     }
 
     /// The descriptors that this process needs for so many workers at once.
     pub fn descriptors(workers: u64) -> u64 {
-        workers.saturating_mul(DESCRIPTORS_PER_WORKER) + limits::open_descriptors() + SPARE_DESCRIPTORS
+        workers.saturating_mul(DESCRIPTORS_PER_WORKER)
+            + limits::open_descriptors()
+            + SPARE_DESCRIPTORS
     }
 
     /// Raises the limit of open files for so many workers at once, as far as permitted. Workers keep the original limit.
     pub fn make_room(&mut self, workers: u64) {
         // If it fails, each worker beyond the limit fails with its own message.
-        self.raised = self.raised.or(limits::raise(Workers::descriptors(workers)).ok().flatten());
+        self.raised = self
+            .raised
+            .or(limits::raise(Workers::descriptors(workers)).ok().flatten());
     }
 
     pub fn strayed(&self) -> Rc<Cell<bool>> {
@@ -105,7 +126,8 @@ impl Workers {
 
     /// Starts a program in a worker's directory of its own, which is no worker itself but, say, the machine of some.
     pub fn start_program(&self, command: impl FnOnce(&Path) -> Command) -> Result<Child, Failure> {
-        self.placement.on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, None))
+        self.placement
+            .on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, None))
     }
 
     /// The probe that is built for an environment; its companions are beside it.
@@ -119,17 +141,32 @@ impl Workers {
 
     /// The program that is built for a case; one of a snippet speaks the protocol on descriptors 3 and 4.
     pub fn program_of(&self, case: &Case) -> Result<PathBuf, Failure> {
-        Ok(self.builds.borrow_mut().get(case)?.command().get_program().into())
+        Ok(self
+            .builds
+            .borrow_mut()
+            .get(case)?
+            .command()
+            .get_program()
+            .into())
     }
 
     pub fn program(&self, case: &Case) -> Result<PathBuf, Failure> {
-        Ok(self.built(case)?.map_or_else(|| self.probe(), |built| built.command().get_program().into()))
+        Ok(self.built(case)?.map_or_else(
+            || self.probe(),
+            |built| built.command().get_program().into(),
+        ))
     }
 
     /// The directories of fixtures: one, or one in each directory that operations work in.
     pub fn fixture_directories(&self) -> anyhow::Result<Vec<PathBuf>> {
-        let others = self.variants.values().filter_map(|variant| variant.directory.as_ref());
-        std::iter::once(&self.directory).chain(others).map(|own| own.borrow().fixture_directory()).collect()
+        let others = self
+            .variants
+            .values()
+            .filter_map(|variant| variant.directory.as_ref());
+        std::iter::once(&self.directory)
+            .chain(others)
+            .map(|own| own.borrow().fixture_directory())
+            .collect()
     }
 
     /// Builds what `case` needs, if that has not been done.
@@ -147,12 +184,21 @@ impl Workers {
         self.check_startable(&environment)?;
         let built = self.built(case)?;
         let launcher = self.launcher(built.as_ref(), &environment)?;
-        let program = built.as_ref().map_or_else(|| Command::new(self.probe()), Built::command);
-        let (run, cache) =
-            (self.directory.borrow().path().to_path_buf(), self.builds.borrow().directory().to_path_buf());
+        let program = built
+            .as_ref()
+            .map_or_else(|| Command::new(self.probe()), Built::command);
+        let (run, cache) = (
+            self.directory.borrow().path().to_path_buf(),
+            self.builds.borrow().directory().to_path_buf(),
+        );
         let command = |at: &Path| {
-            let places =
-                Places { run: &run, cache: &cache, directory: at, work: at, measuring: self.placement.measuring };
+            let places = Places {
+                run: &run,
+                cache: &cache,
+                directory: at,
+                work: at,
+                measuring: self.placement.measuring,
+            };
             let started = |program| environment.started(program, &places);
             let mut command = match launcher {
                 Some(launcher) if environment.translates => launched(&launcher, &started(program)),
@@ -172,7 +218,9 @@ impl Workers {
         };
         let wording = built.and_then(Built::wording);
         let variant = self.variants.get(&case.environment);
-        let directory = variant.and_then(|variant| variant.directory.as_ref()).unwrap_or(&self.directory);
+        let directory = variant
+            .and_then(|variant| variant.directory.as_ref())
+            .unwrap_or(&self.directory);
         let start = || Child::start(command, directory, &self.interrupt, wording);
         if environment.is_elsewhere() {
             return self.met(start()?, &environment);
@@ -182,38 +230,68 @@ impl Workers {
             Cpus::Driver => start()?,
             Cpus::All => self.placement.on_all_cpus(start)?,
         };
-        if case.language.is_some() { Ok(child) } else { self.met(child, &environment) }
+        if case.language.is_some() {
+            Ok(child)
+        } else {
+            self.met(child, &environment)
+        }
     }
 
     fn check_startable(&self, environment: &Environment) -> Result<(), Failure> {
         if environment.is_guest {
-            let text = format!("environment {}: not for a machine of its own", environment.name);
+            let text = format!(
+                "environment {}: not for a machine of its own",
+                environment.name
+            );
             return Err(Failure::new(FailureKind::Unsupported, text));
         }
         if environment.keeps_containers {
             let noted = self.directory.borrow().note_containers();
-            noted.map_err(|e| Failure::new(FailureKind::Start, format!("no note for the janitor: {e:#}")))?;
+            noted.map_err(|e| {
+                Failure::new(
+                    FailureKind::Start,
+                    format!("no note for the janitor: {e:#}"),
+                )
+            })?;
         }
         Ok(())
     }
 
     /// The probe that launches `built`, if it needs one: it must run where the program is to run.
-    fn launcher(&self, built: Option<&Built>, environment: &Environment) -> Result<Option<PathBuf>, Failure> {
+    fn launcher(
+        &self,
+        built: Option<&Built>,
+        environment: &Environment,
+    ) -> Result<Option<PathBuf>, Failure> {
         if !matches!(built, Some(Built::Snippet(_))) {
             return Ok(None);
         }
-        let own = environment.has_starter() && !environment.translates && !environment.is_built_natively();
-        if own { self.builds.borrow_mut().probe(&environment.name).map(Some) } else { Ok(Some(self.probe())) }
+        let own = environment.has_starter()
+            && !environment.translates
+            && !environment.is_built_natively();
+        if own {
+            self.builds.borrow_mut().probe(&environment.name).map(Some)
+        } else {
+            Ok(Some(self.probe()))
+        }
     }
 
     fn met(&self, mut child: Child, environment: &Environment) -> Result<Child, Failure> {
         let (cpu, guard) = match &environment.meeting {
             Meeting::Known => return Ok(child),
-            Meeting::Command { .. } => (self.placement.measuring.map_or("none".to_string(), |cpu| cpu.to_string()), 0),
+            Meeting::Command { .. } => (
+                self.placement
+                    .measuring
+                    .map_or("none".to_string(), |cpu| cpu.to_string()),
+                0,
+            ),
             Meeting::Elsewhere(_) => (self.cpu_elsewhere.clone(), 1),
         };
         let at = child.directory().display().to_string();
-        child.meet(&format!("hello cpu={cpu} guard={guard} at={at}"), self.timeout)?;
+        child.meet(
+            &format!("hello cpu={cpu} guard={guard} at={at}"),
+            self.timeout,
+        )?;
         Ok(child)
     }
 
@@ -231,9 +309,14 @@ impl Workers {
 
     /// Waits until a process that has just been started is as fast as it will be.
     fn settle(&self, case: &Case) -> Result<(), Failure> {
-        let until = Instant::now() + Duration::from_secs_f64(self.environment(&case.environment)?.settle_s);
+        let until =
+            Instant::now() + Duration::from_secs_f64(self.environment(&case.environment)?.settle_s);
         while Instant::now() < until && !self.interrupt.is_set() {
-            std::thread::sleep(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(100)));
+            std::thread::sleep(
+                until
+                    .saturating_duration_since(Instant::now())
+                    .min(Duration::from_millis(100)),
+            );
         }
         Ok(())
     }
@@ -243,28 +326,43 @@ impl Workers {
         if case.language.is_some() {
             return "go".to_string();
         }
-        let params = case.params.iter().map(|(name, value)| format!(" {name}={value}"));
+        let params = case
+            .params
+            .iter()
+            .map(|(name, value)| format!(" {name}={value}"));
         format!("op {}{}", case.operation, params.collect::<String>())
     }
 
     /// The environment called `name`; the native one for a variant.
     pub fn environment(&self, name: &str) -> Result<Environment, Failure> {
-        let name = if self.variants.contains_key(name) { NATIVE } else { name };
-        let found = self.own.get(name).map_or_else(|| Environment::find(name), |own| Ok(own.clone()));
+        let name = if self.variants.contains_key(name) {
+            NATIVE
+        } else {
+            name
+        };
+        let found = self
+            .own
+            .get(name)
+            .map_or_else(|| Environment::find(name), |own| Ok(own.clone()));
         let found = found.and_then(|found| found.check_needs().map(|()| found));
         found.map_err(|error| Failure::new(FailureKind::Unsupported, format!("{error:#}")))
     }
 
     /// The dynamically linked probe, for an environment that asks for it and where it is not the embedded one.
     fn dynamic_probe(&self, environment: &Environment) -> Option<PathBuf> {
-        let own = environment.is_dynamic.then(|| self.directory().join(DYNAMIC_PROBE));
+        let own = environment
+            .is_dynamic
+            .then(|| self.directory().join(DYNAMIC_PROBE));
         own.filter(|path| path.exists())
     }
 
     /// What was built for a case; `None` for the embedded probe.
     fn built(&self, case: &Case) -> Result<Option<Built>, Failure> {
         if let Some(variant) = self.variants.get(&case.environment) {
-            let native = Case { environment: NATIVE.to_string(), ..case.clone() };
+            let native = Case {
+                environment: NATIVE.to_string(),
+                ..case.clone()
+            };
             return match &variant.probe {
                 Some(probe) if case.language.is_none() => Ok(Some(Built::Probe(probe.clone()))),
                 _ => self.built(&native),
@@ -273,7 +371,10 @@ impl Workers {
         if let Some(own) = self.own.get(&case.environment) {
             return match &own.meeting {
                 Meeting::Elsewhere(probe) => Ok(Some(Built::Probe(probe.clone()))),
-                Meeting::Command { build } => self.built(&Case { environment: build.to_string(), ..case.clone() }),
+                Meeting::Command { build } => self.built(&Case {
+                    environment: build.to_string(),
+                    ..case.clone()
+                }),
                 Meeting::Known => Ok(None),
             };
         }
@@ -288,6 +389,9 @@ impl Workers {
 /// The command that waits for a line and then becomes `program`.
 fn launched(launcher: &Path, program: &Command) -> Command {
     let mut command = Command::new(launcher);
-    command.arg("--launch").arg(program.get_program()).args(program.get_args());
+    command
+        .arg("--launch")
+        .arg(program.get_program())
+        .args(program.get_args());
     command
 }

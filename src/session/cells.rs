@@ -17,7 +17,9 @@ pub struct CountedBoot {
 }
 
 fn is_crash(count: &Result<f64, Failure>) -> bool {
-    count.as_ref().is_err_and(|failure| matches!(failure.kind, FailureKind::Crashed | FailureKind::Timeout))
+    count
+        .as_ref()
+        .is_err_and(|failure| matches!(failure.kind, FailureKind::Crashed | FailureKind::Timeout))
 }
 
 impl Session {
@@ -27,7 +29,12 @@ impl Session {
     ///
     /// # Errors
     /// That the kernel does not boot, or the interrupt. What fails of one operation is its own.
-    pub fn count_boot(&self, environment: &str, planned: &[Planned], number: u32) -> Result<CountedBoot, Failure> {
+    pub fn count_boot(
+        &self,
+        environment: &str,
+        planned: &[Planned],
+        number: u32,
+    ) -> Result<CountedBoot, Failure> {
         let mut counted = self.count_once(environment, planned, &of_boot(number))?;
         for retry in 1..=RETRIES {
             if !counted.counts.iter().any(is_crash) {
@@ -38,7 +45,12 @@ impl Session {
         Ok(counted)
     }
 
-    fn count_once(&self, environment: &str, planned: &[Planned], boot: &Options) -> Result<CountedBoot, Failure> {
+    fn count_once(
+        &self,
+        environment: &str,
+        planned: &[Planned],
+        boot: &Options,
+    ) -> Result<CountedBoot, Failure> {
         let mut place = LazyGuest::to_count(environment, planned.to_vec());
         let (mut counts, mut libc) = (Vec::new(), None);
         for (number, one) in planned.iter().enumerate() {
@@ -51,11 +63,17 @@ impl Session {
             }
             counts.push(counted.and_then(|(counted, facts)| {
                 libc = facts.get("libc").map(str::to_string).or(libc.take());
-                counted.per_operation().ok_or_else(|| Failure::failed("nothing was counted"))
+                counted
+                    .per_operation()
+                    .ok_or_else(|| Failure::failed("nothing was counted"))
             }));
             if counts.last().is_some_and(is_crash) {
-                let rest =
-                    || Err(Failure::new(FailureKind::Crashed, format!("not counted: {} crashed before it", one.case)));
+                let rest = || {
+                    Err(Failure::new(
+                        FailureKind::Crashed,
+                        format!("not counted: {} crashed before it", one.case),
+                    ))
+                };
                 counts.resize_with(planned.len(), rest);
                 break;
             }
@@ -78,7 +96,12 @@ impl Session {
     /// The SHA-256 of the probe of an environment, in hexadecimal digits; built now if it has not been.
     pub fn probe_digest(&self, environment: &str) -> Result<String, Failure> {
         let probe = self.workers.probe_of(environment)?;
-        let unreadable = |e| Failure::new(FailureKind::Start, format!("cannot read {}: {e}", probe.display()));
+        let unreadable = |e| {
+            Failure::new(
+                FailureKind::Start,
+                format!("cannot read {}: {e}", probe.display()),
+            )
+        };
         digest(&probe).map_err(unreadable)
     }
 }
@@ -89,8 +112,17 @@ fn no_guest() -> Failure {
 
 /// What several boots of a kernel counted of `planned`. An operation that failed in one of them has its reason.
 pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
-    let found = |number: usize| boots.iter().map(|boot| boot.counts[number].clone()).collect();
-    planned.iter().enumerate().map(|(number, planned)| cell(planned.case.to_string(), found(number))).collect()
+    let found = |number: usize| {
+        boots
+            .iter()
+            .map(|boot| boot.counts[number].clone())
+            .collect()
+    };
+    planned
+        .iter()
+        .enumerate()
+        .map(|(number, planned)| cell(planned.case.to_string(), found(number)))
+        .collect()
 }
 
 /// Memory that each boot has less than the one before, in MiB: the kernel's objects then lie elsewhere.
@@ -104,13 +136,25 @@ const RETRY: u32 = 1003;
 fn of_boot(number: u32) -> Options {
     let usual = Options::default();
     let memory_mib = usual.memory_mib.saturating_sub(number % 8 * SHIFT_MIB);
-    Options { seed: usual.seed + number, memory_mib, ..usual }
+    Options {
+        seed: usual.seed + number,
+        memory_mib,
+        ..usual
+    }
 }
 
 fn cell(operation: String, found: Result<Vec<f64>, Failure>) -> AtlasCell {
     match found {
-        Ok(each) => AtlasCell { operation, count: AtlasCount::of(&each), reason: None },
-        Err(failure) => AtlasCell { operation, count: None, reason: Some(failure.message) },
+        Ok(each) => AtlasCell {
+            operation,
+            count: AtlasCount::of(&each),
+            reason: None,
+        },
+        Err(failure) => AtlasCell {
+            operation,
+            count: None,
+            reason: Some(failure.message),
+        },
     }
 }
 
@@ -131,8 +175,12 @@ mod tests {
 
     #[test]
     fn repeats_have_the_seed_of_no_other_boot() {
-        let all: Vec<u32> =
-            (0..1000).flat_map(|number| (0..=RETRIES).map(move |retry| of_boot(number + retry * RETRY).seed)).collect();
-        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 4000);
+        let all: Vec<u32> = (0..1000)
+            .flat_map(|number| (0..=RETRIES).map(move |retry| of_boot(number + retry * RETRY).seed))
+            .collect();
+        assert_eq!(
+            all.iter().collect::<std::collections::BTreeSet<_>>().len(),
+            4000
+        );
     }
 }

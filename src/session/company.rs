@@ -21,14 +21,21 @@ impl Company {
     pub fn begin(workers: &Workers) -> Company {
         let cpu = workers.placement.measuring;
         let throttled_ns = quota::throttled_ns(&Sources::default()).map(|ns| (ns, ns));
-        Company { cpu, claim: Claim::to(cpu), gone: None, strayed: workers.strayed(), throttled_ns }
+        Company {
+            cpu,
+            claim: Claim::to(cpu),
+            gone: None,
+            strayed: workers.strayed(),
+            throttled_ns,
+        }
     }
 
     /// Looks again; a problem once seen stays.
     pub fn look(&mut self, sources: &Sources) {
         self.claim.look();
         self.gone = self.gone.or_else(|| affinity::gone(sources, self.cpu?));
-        if let (Some((_, last)), Some(now)) = (&mut self.throttled_ns, quota::throttled_ns(sources)) {
+        if let (Some((_, last)), Some(now)) = (&mut self.throttled_ns, quota::throttled_ns(sources))
+        {
             *last = now;
         }
     }
@@ -47,16 +54,19 @@ impl Company {
     }
 
     fn of_cpu(&self) -> Vec<String> {
-        let Some(cpu) = self.cpu else { return Vec::new() };
-        let met =
-            "another syscost run measured on it at the same time: run them one after the other, or use different --cpu";
+        let Some(cpu) = self.cpu else {
+            return Vec::new();
+        };
+        let met = "another syscost run measured on it at the same time: run them one after the other, or use different --cpu";
         let moved = "workers ran on other CPUs meanwhile: measure again";
         let gone = match (self.gone, self.strayed.get()) {
             (Some(what), _) => Some(format!("CPU {cpu} {what}: {moved}")),
             (None, true) => Some(format!("CPU {cpu} was not available all the time: {moved}")),
             (None, false) => None,
         };
-        gone.into_iter().chain(self.claim.met().then(|| format!("CPU {cpu}: {met}"))).collect()
+        gone.into_iter()
+            .chain(self.claim.met().then(|| format!("CPU {cpu}: {met}")))
+            .collect()
     }
 }
 
@@ -66,7 +76,13 @@ mod tests {
     use crate::kernel::fake::tree;
 
     fn on(cpu: Option<u32>) -> Company {
-        Company { cpu, claim: Claim::to(None), gone: None, strayed: Rc::default(), throttled_ns: None }
+        Company {
+            cpu,
+            claim: Claim::to(None),
+            gone: None,
+            strayed: Rc::default(),
+            throttled_ns: None,
+        }
     }
 
     #[test]
@@ -77,12 +93,18 @@ mod tests {
         assert_eq!(company.warnings(), [""; 0]);
         company.look(&online("0-6").1);
         company.look(&online("0-7").1);
-        assert_eq!(company.warnings(), ["CPU 7 went offline: workers ran on other CPUs meanwhile: measure again"]);
+        assert_eq!(
+            company.warnings(),
+            ["CPU 7 went offline: workers ran on other CPUs meanwhile: measure again"]
+        );
     }
 
     #[test]
     fn a_quota_that_stopped_the_run_is_reported() {
-        let mut company = Company { throttled_ns: Some((1_000_000, 1_000_000)), ..on(None) };
+        let mut company = Company {
+            throttled_ns: Some((1_000_000, 1_000_000)),
+            ..on(None)
+        };
         let quota = |ns: u64| {
             let stat = format!("throttled_time {ns}\n");
             tree(&[
@@ -95,7 +117,11 @@ mod tests {
         company.look(&quota(1_000_000).1);
         assert_eq!(company.warnings(), [""; 0]);
         company.look(&quota(2_501_000_000).1);
-        assert!(company.warnings()[0].contains("stopped the run for 2.50 s"), "{:?}", company.warnings());
+        assert!(
+            company.warnings()[0].contains("stopped the run for 2.50 s"),
+            "{:?}",
+            company.warnings()
+        );
     }
 
     #[test]
@@ -104,6 +130,14 @@ mod tests {
         company.strayed.set(true);
         let expected = "CPU 3 was not available all the time: workers ran on other CPUs meanwhile: measure again";
         assert_eq!(company.warnings(), [expected]);
-        assert_eq!(Company { cpu: None, ..company }.warnings(), [""; 0], "not pinned, as asked");
+        assert_eq!(
+            Company {
+                cpu: None,
+                ..company
+            }
+            .warnings(),
+            [""; 0],
+            "not pinned, as asked"
+        );
     }
 }

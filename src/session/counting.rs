@@ -18,29 +18,37 @@ impl Session {
             watch.stage(Stage::Counting);
         }
         for (i, environment) in counted.iter().enumerate() {
-            let at = |share: f64, doing: &str| watch.at((i as f64 + share) / counted.len() as f64, doing);
+            let at = |share: f64, doing: &str| {
+                watch.at((i as f64 + share) / counted.len() as f64, doing)
+            };
             let own = |passed: &&mut Passed| passed.planned.case.environment == environment.name;
             let mut cases: Vec<&mut Passed> = passed.iter_mut().filter(own).collect();
             cases.iter_mut().for_each(|case| refuse_cold(case));
             cases.retain(|case| case.passes.is_ok());
-            let mut place =
-                LazyGuest::to_count(&environment.name, cases.iter().map(|case| case.planned.clone()).collect());
+            let mut place = LazyGuest::to_count(
+                &environment.name,
+                cases.iter().map(|case| case.planned.clone()).collect(),
+            );
             at(0.0, &format!("booting {}", environment.name));
             let all = cases.len() as f64;
             for (done, case) in cases.iter_mut().enumerate() {
                 let counted = place.counted(&self.workers, &Options::default(), done);
                 let interrupted = self.workers.interrupt.is_set().then(Failure::interrupted);
                 match interrupted.map_or(counted, Err) {
-                    Ok((counted, _)) => {
-                        case.passes.iter_mut().for_each(|passes| passes.counted = Some(counted.clone()))
-                    }
+                    Ok((counted, _)) => case
+                        .passes
+                        .iter_mut()
+                        .for_each(|passes| passes.counted = Some(counted.clone())),
                     Err(failure) => case.passes = Err(failure),
                 }
                 at((done + 1) as f64 / all, &case.planned.case.to_string());
             }
             // After all counts, which what tracing leaves in the kernel must not change.
             let is_traced = self.options.verify && environment.unverified.is_none();
-            for case in cases.into_iter().filter(|case| is_traced && !only_for_speed(&case.planned)) {
+            for case in cases
+                .into_iter()
+                .filter(|case| is_traced && !only_for_speed(&case.planned))
+            {
                 if let Ok(passes) = &mut case.passes {
                     passes.proof = prove(&mut place, &self.workers, &case.planned);
                 }
@@ -56,7 +64,8 @@ fn counted_environments(workers: &Workers, planned: &[Planned]) -> Vec<Environme
         let name = &planned.case.environment;
         if environments.iter().all(|known| known.name != *name) {
             let found = workers.environment(name).ok();
-            environments.extend(found.filter(|found| found.is_guest && found.unit == Unit::Instructions));
+            environments
+                .extend(found.filter(|found| found.is_guest && found.unit == Unit::Instructions));
         }
     }
     environments

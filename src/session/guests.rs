@@ -12,7 +12,10 @@ use std::time::Duration;
 /// A guest that ends during a case is booted again for the next one, so many times.
 const BOOTS: u32 = 3;
 
-pub(super) fn tell(known: &BTreeMap<String, EnvironmentFacts>, environments: &mut [EnvironmentFacts]) {
+pub(super) fn tell(
+    known: &BTreeMap<String, EnvironmentFacts>,
+    environments: &mut [EnvironmentFacts],
+) {
     for own in environments {
         if let Some(known) = known.get(&own.name) {
             *own = known.clone();
@@ -34,10 +37,23 @@ pub(super) struct LazyGuest {
 impl LazyGuest {
     /// One that will have the programs of all snippets in `planned` that are for it.
     pub fn new(name: &str, planned: &[Planned]) -> LazyGuest {
-        let own = planned.iter().map(|planned| &planned.case).filter(|case| case.environment == name);
-        let mut snippets: Vec<Case> = own.filter(|case| case.language.is_some()).cloned().collect();
+        let own = planned
+            .iter()
+            .map(|planned| &planned.case)
+            .filter(|case| case.environment == name);
+        let mut snippets: Vec<Case> = own
+            .filter(|case| case.language.is_some())
+            .cloned()
+            .collect();
         snippets.dedup();
-        LazyGuest { name: name.to_string(), snippets, plan: Vec::new(), first: 0, guest: None, boots: 0 }
+        LazyGuest {
+            name: name.to_string(),
+            snippets,
+            plan: Vec::new(),
+            first: 0,
+            guest: None,
+            boots: 0,
+        }
     }
 
     /// The same for cases that are all for it, and to be counted.
@@ -48,7 +64,12 @@ impl LazyGuest {
 
     /// What was counted of the case at `place` in the plan, and what its probe reported of itself. Ask for them in order, and for all
     /// else afterwards.
-    pub fn counted(&mut self, workers: &Workers, options: &Options, place: usize) -> Result<(Counted, Facts), Failure> {
+    pub fn counted(
+        &mut self,
+        workers: &Workers,
+        options: &Options,
+        place: usize,
+    ) -> Result<(Counted, Facts), Failure> {
         self.greeting(&self.plan[place].case)?;
         if self.booted().is_none_or(|guest| !guest.is_alive()) {
             self.first = place;
@@ -59,7 +80,9 @@ impl LazyGuest {
 
     /// The rest of the plan for a guest that begins with case `first` of it.
     fn rest(&self) -> Vec<ToCount> {
-        let one = |planned: &Planned| ToCount::new(planned, self.greeting(&planned.case).unwrap_or_default());
+        let one = |planned: &Planned| {
+            ToCount::new(planned, self.greeting(&planned.case).unwrap_or_default())
+        };
         self.plan[self.first..].iter().map(one).collect()
     }
 
@@ -104,7 +127,9 @@ impl LazyGuest {
         }
         let number = self.snippets.iter().position(|snippet| snippet == case);
         let none = || Failure::new(FailureKind::Start, "its program is not in the guest");
-        number.map(|number| format!("run {}", program(number))).ok_or_else(none)
+        number
+            .map(|number| format!("run {}", program(number)))
+            .ok_or_else(none)
     }
 
     fn guest(&mut self, workers: &Workers, options: &Options) -> Result<&Guest, Failure> {
@@ -112,7 +137,11 @@ impl LazyGuest {
         if self.guest.is_none() || (has_ended && self.boots < BOOTS) {
             self.guest = None;
             self.boots += 1;
-            let options = Options { programs: self.programs(workers), plan: self.rest(), ..options.clone() };
+            let options = Options {
+                programs: self.programs(workers),
+                plan: self.rest(),
+                ..options.clone()
+            };
             self.guest = Some(Guest::boot(workers, &self.name, &options));
         }
         match &self.guest {
@@ -125,7 +154,9 @@ impl LazyGuest {
     /// The programs of snippets with their names; those that could not be built have their own failures.
     fn programs(&self, workers: &Workers) -> Vec<(String, PathBuf)> {
         let built = self.snippets.iter().enumerate();
-        built.filter_map(|(number, case)| Some((program(number), workers.program_of(case).ok()?))).collect()
+        built
+            .filter_map(|(number, case)| Some((program(number), workers.program_of(case).ok()?)))
+            .collect()
     }
 }
 
@@ -141,11 +172,18 @@ pub(super) struct GuestLauncher<'a> {
 
 impl<'a> GuestLauncher<'a> {
     pub fn new(workers: &'a mut Workers, planned: &'a [Planned]) -> GuestLauncher<'a> {
-        GuestLauncher { workers, planned, guests: BTreeMap::new() }
+        GuestLauncher {
+            workers,
+            planned,
+            guests: BTreeMap::new(),
+        }
     }
 
     pub fn facts(&self) -> Vec<(String, EnvironmentFacts)> {
-        self.guests.values().filter_map(|place| place.facts(self.workers)).collect()
+        self.guests
+            .values()
+            .filter_map(|place| place.facts(self.workers))
+            .collect()
     }
 }
 
@@ -155,7 +193,10 @@ impl Launcher for GuestLauncher<'_> {
         if !self.workers.environment(name)?.is_guest {
             return self.workers.launch(case, padding);
         }
-        let place = self.guests.entry(name.clone()).or_insert_with(|| LazyGuest::new(name, self.planned));
+        let place = self
+            .guests
+            .entry(name.clone())
+            .or_insert_with(|| LazyGuest::new(name, self.planned));
         Ok(Box::new(place.channel(self.workers, case)?))
     }
 }

@@ -22,12 +22,18 @@ enum Place {
 
 impl Keep {
     pub fn in_file(path: Option<&Path>) -> Keep {
-        Keep { place: path.map_or(Place::Nowhere, |path| Place::File(path.to_path_buf())), ..Keep::default() }
+        Keep {
+            place: path.map_or(Place::Nowhere, |path| Place::File(path.to_path_buf())),
+            ..Keep::default()
+        }
     }
 
     /// In a new file of `folder`, called after the run.
     pub fn in_folder(folder: &Path) -> Keep {
-        Keep { place: Place::Folder(folder.to_path_buf()), ..Keep::default() }
+        Keep {
+            place: Place::Folder(folder.to_path_buf()),
+            ..Keep::default()
+        }
     }
 
     pub fn chosen(&self) -> Option<&Path> {

@@ -14,11 +14,22 @@ impl Launcher for Workers {
         let (child, facts) = self.start_ready(case, padding)?;
         let on_measuring = self.environment(&case.environment)?.cpus == Cpus::Measuring;
         // Of a probe that said hello, only itself knows where it runs.
-        let watched = self.placement.measuring.filter(|_| child.hello().is_none() && on_measuring);
+        let watched = self
+            .placement
+            .measuring
+            .filter(|_| child.hello().is_none() && on_measuring);
         let watch = watched.map(|cpu| (cpu, self.strayed()));
-        let pinned = child.hello().map_or(watch.is_some(), |hello| hello.number("cpu").is_some());
+        let pinned = child
+            .hello()
+            .map_or(watch.is_some(), |hello| hello.number("cpu").is_some());
         let waits = Waits::of(&facts);
-        Ok(Box::new(Ready { child, facts, watch, pinned, waits }))
+        Ok(Box::new(Ready {
+            child,
+            facts,
+            watch,
+            pinned,
+            waits,
+        }))
     }
 }
 
@@ -49,7 +60,10 @@ impl Worker for Ready {
         if let (Some(waits), Some(before)) = (&self.waits, before)
             && waits.were_in(&reply, before)
         {
-            reply.batches.iter_mut().for_each(|batch| batch.switches = 1);
+            reply
+                .batches
+                .iter_mut()
+                .for_each(|batch| batch.switches = 1);
         }
         Ok(reply)
     }

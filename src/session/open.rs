@@ -55,7 +55,18 @@ impl Session {
             catalogue = std::mem::take(&mut there.operations);
         }
         let facts = BTreeMap::new();
-        Ok(Session { catalogue, options, opened, workers, interrupt, host, clocks, sides, facts, remote })
+        Ok(Session {
+            catalogue,
+            options,
+            opened,
+            workers,
+            interrupt,
+            host,
+            clocks,
+            sides,
+            facts,
+            remote,
+        })
     }
 
     /// Starts workers, for callers that examine them other than by time.
@@ -65,7 +76,10 @@ impl Session {
 
     /// What a probe reports about itself and the clock.
     pub fn probe_facts(&mut self) -> Result<Facts, Failure> {
-        Ok(self.workers.start_ready(&Case::native("call.empty_loop"), 0)?.1)
+        Ok(self
+            .workers
+            .start_ready(&Case::native("call.empty_loop"), 0)?
+            .1)
     }
 }
 
@@ -90,6 +104,9 @@ impl Clocks {
         if alone {
             return Clocks::default();
         }
-        Clocks { steal: StealClock::start(sources, measuring), busy: BusyClock::start(sources) }
+        Clocks {
+            steal: StealClock::start(sources, measuring),
+            busy: BusyClock::start(sources),
+        }
     }
 }

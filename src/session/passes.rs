@@ -8,7 +8,9 @@ use super::promise::Effort;
 use crate::counters;
 use crate::kernel::Sources;
 use crate::kernel::counters::{Offer, offer};
-use crate::model::{Case, Counted, Counters, Failure, FailureKind, ModeSamples, Planned, SingleCalls};
+use crate::model::{
+    Case, Counted, Counters, Failure, FailureKind, ModeSamples, Planned, SingleCalls,
+};
 use crate::proof::{Proof, prove};
 use crate::singles::time_singles;
 use crate::split::split;
@@ -25,7 +27,11 @@ impl Session {
     fn pass_all(&self, planned: &[Planned], known: Known, watch: &dyn Watch) -> Found {
         let offer = self.options.counters.then(|| offer(&Sources::default()));
         let warning = offer.as_ref().and_then(counters::warning);
-        let mut means = Means { offer, known, effort: self.effort(planned.len()) };
+        let mut means = Means {
+            offer,
+            known,
+            effort: self.effort(planned.len()),
+        };
         watch.stage(Stage::Proving);
         let mut done: HashMap<Case, Result<Passes, Failure>> = HashMap::new();
         let mut pass_one = |(i, case): (usize, &Planned)| {
@@ -37,12 +43,21 @@ impl Session {
             }
             not_cold(case)?;
             let warm = case.case.alone();
-            let passes = done.entry(warm).or_insert_with(|| self.pass_one(case, &mut means)).clone();
+            let passes = done
+                .entry(warm)
+                .or_insert_with(|| self.pass_one(case, &mut means))
+                .clone();
             // The shares and events of a warm loop are not those of a cold call.
-            passes.map(|passes| Passes { mode_samples: None, counters: None, ..passes })
+            passes.map(|passes| Passes {
+                mode_samples: None,
+                counters: None,
+                ..passes
+            })
         };
-        let passed =
-            |(i, planned): (usize, &Planned)| Passed { passes: pass_one((i, planned)), planned: planned.clone() };
+        let passed = |(i, planned): (usize, &Planned)| Passed {
+            passes: pass_one((i, planned)),
+            planned: planned.clone(),
+        };
         let cases = planned.iter().enumerate().map(passed).collect();
         means.known.keep();
         Found { cases, warning }
@@ -59,15 +74,37 @@ impl Session {
             return Ok(Passes::none(ONLY_FOR_SPEED));
         }
         if environment.is_guest {
-            return Ok(Passes::none(&environment.unverified.unwrap_or_else(|| NOT_ASKED.to_string())));
+            return Ok(Passes::none(
+                &environment
+                    .unverified
+                    .unwrap_or_else(|| NOT_ASKED.to_string()),
+            ));
         }
-        let alone = Planned { case: planned.case.alone(), ..planned.clone() };
-        let proof = if self.options.verify { self.proof(&alone, means)? } else { Proof::none(NOT_ASKED) };
-        let Effort { sampling, counting, .. } = means.effort;
-        let counters = means.offer.as_ref().map(|offer| counters::count(&self.workers, &alone, offer, counting));
+        let alone = Planned {
+            case: planned.case.alone(),
+            ..planned.clone()
+        };
+        let proof = if self.options.verify {
+            self.proof(&alone, means)?
+        } else {
+            Proof::none(NOT_ASKED)
+        };
+        let Effort {
+            sampling, counting, ..
+        } = means.effort;
+        let counters = means
+            .offer
+            .as_ref()
+            .map(|offer| counters::count(&self.workers, &alone, offer, counting));
         let counters = counters.transpose()?;
         let mode_samples = split(&self.workers, &alone, sampling);
-        Ok(Passes { proof, mode_samples, counters, latency: None, counted: None })
+        Ok(Passes {
+            proof,
+            mode_samples,
+            counters,
+            latency: None,
+            counted: None,
+        })
     }
 
     /// What an earlier run counted, or else this one.
@@ -89,10 +126,16 @@ impl Session {
         }
         watch.stage(Stage::Singles);
         let all = passed.len() as f64;
-        let time = self.options.latency_time.unwrap_or(self.effort(passed.len()).singles);
+        let time = self
+            .options
+            .latency_time
+            .unwrap_or(self.effort(passed.len()).singles);
         for (i, Passed { planned, passes }) in passed.iter_mut().enumerate() {
             watch.at(i as f64 / all, &planned.case.to_string());
-            let is_guest = self.workers.environment(&planned.case.environment).is_ok_and(|own| own.is_guest);
+            let is_guest = self
+                .workers
+                .environment(&planned.case.environment)
+                .is_ok_and(|own| own.is_guest);
             let shown = planned.case.cold().is_none() && !only_for_speed(planned) && !is_guest;
             if let Some(passes) = passes.as_mut().ok().filter(|_| shown) {
                 let timed = time_singles(&self.workers, planned, time);
@@ -112,7 +155,11 @@ struct Means {
 /// Fails for an operation whose single calls say nothing of it.
 fn not_cold(planned: &Planned) -> Result<(), Failure> {
     let text = "cold: only some iterations enter the kernel, and the median of single ones would not show those";
-    if planned.enters_rarely() { Err(Failure::new(FailureKind::Unsupported, text)) } else { Ok(()) }
+    if planned.enters_rarely() {
+        Err(Failure::new(FailureKind::Unsupported, text))
+    } else {
+        Ok(())
+    }
 }
 
 const ONLY_FOR_SPEED: &str = "not counted: it only shows the machine's speed";
@@ -130,7 +177,13 @@ pub struct Passes {
 
 impl Passes {
     fn none(reason: &str) -> Passes {
-        Passes { proof: Proof::none(reason), mode_samples: None, counters: None, latency: None, counted: None }
+        Passes {
+            proof: Proof::none(reason),
+            mode_samples: None,
+            counters: None,
+            latency: None,
+            counted: None,
+        }
     }
 }
 
@@ -146,6 +199,8 @@ pub struct Passed {
 
 impl Passed {
     pub fn is_timed(&self) -> bool {
-        self.passes.as_ref().is_ok_and(|passes| passes.counted.is_none())
+        self.passes
+            .as_ref()
+            .is_ok_and(|passes| passes.counted.is_none())
     }
 }

@@ -22,8 +22,12 @@ pub(super) struct Effort {
 }
 
 /// What the passes take where nothing was promised.
-const FULL: Effort =
-    Effort { request: proof::REQUEST, sampling: split::TIME, counting: counters::LONG, singles: singles::TIME };
+const FULL: Effort = Effort {
+    request: proof::REQUEST,
+    sampling: split::TIME,
+    counting: counters::LONG,
+    singles: singles::TIME,
+};
 /// The shortest that still say something.
 const LEAST: Effort = Effort {
     request: Duration::from_millis(1),
@@ -66,29 +70,49 @@ impl Session {
     pub(super) fn effort(&self, cases: usize) -> Effort {
         let passes = 1 + u32::from(self.options.counters) + u32::from(self.options.latency);
         let cases = u32::try_from(cases).unwrap_or(u32::MAX).max(1);
-        self.left().map_or(FULL, |left| Effort::within(left / PASSES / passes / cases))
+        self.left()
+            .map_or(FULL, |left| Effort::within(left / PASSES / passes / cases))
     }
 
     /// Slots that are short enough for each of so many cases to have one in every time block.
     pub(super) fn slots(&self, cases: u32) -> Slots {
-        let Some(left) = self.left() else { return Slots::SHORT };
-        let cold = (left / BLOCKS / cases.max(1)).clamp(Duration::from_millis(1), Slots::SHORT.cold);
-        Slots { cold, ..Slots::SHORT }
+        let Some(left) = self.left() else {
+            return Slots::SHORT;
+        };
+        let cold =
+            (left / BLOCKS / cases.max(1)).clamp(Duration::from_millis(1), Slots::SHORT.cold);
+        Slots {
+            cold,
+            ..Slots::SHORT
+        }
     }
 
     /// What is said of the promised time before anything is built, if probes must be.
     pub fn builds_first(&self, job: &Job) -> Option<String> {
         let whole = self.options.whole?.as_secs_f64();
-        let names: BTreeSet<&str> = job.planned.iter().map(|planned| planned.case.environment.as_str()).collect();
-        let names: Vec<&str> = names.into_iter().filter(|name| self.workers.lacks_probe_of(name)).collect();
+        let names: BTreeSet<&str> = job
+            .planned
+            .iter()
+            .map(|planned| planned.case.environment.as_str())
+            .collect();
+        let names: Vec<&str> = names
+            .into_iter()
+            .filter(|name| self.workers.lacks_probe_of(name))
+            .collect();
         let names = (!names.is_empty()).then(|| names.join(", "))?;
-        Some(format!("--time {whole}: the probe is first built for {names}, once; that takes several seconds more"))
+        Some(format!(
+            "--time {whole}: the probe is first built for {names}, once; that takes several seconds more"
+        ))
     }
 
     /// What is said beforehand of the promised time if so many cases do not fit into it.
     pub(super) fn shortfall(&self, planned: &[Planned], known: &mut Known) -> Option<String> {
         let whole = self.options.whole?;
-        let needed = self.opened.elapsed() + planned.iter().map(|planned| self.least(planned, known)).sum::<Duration>();
+        let needed = self.opened.elapsed()
+            + planned
+                .iter()
+                .map(|planned| self.least(planned, known))
+                .sum::<Duration>();
         (needed > whole.mul_f64(LATE)).then(|| {
             let (time, cases, needed) = (whole.as_secs_f64(), planned.len(), needed.as_secs_f64().ceil());
             format!("--time {time}: {cases} cases, baselines included, take about {needed} s; intervals will be wide")
@@ -97,8 +121,9 @@ impl Session {
 
     /// The least wall time of a case: its starts, its passes, and a slot in each block of the first look.
     fn least(&self, planned: &Planned, known: &mut Known) -> Duration {
-        let counted =
-            !self.options.verify || only_for_speed(planned) || known.find(self, planned, LEAST.request).is_some();
+        let counted = !self.options.verify
+            || only_for_speed(planned)
+            || known.find(self, planned, LEAST.request).is_some();
         let started = planned.case.language.is_some() || planned.adds_processes;
         let parts = [
             (true, CASE),
@@ -107,7 +132,11 @@ impl Session {
             (planned.case.cold().is_some_and(|bytes| bytes > 0), COLD),
             (self.options.counters, LEAST.counting * 2),
         ];
-        parts.into_iter().filter(|(is_part, _)| *is_part).map(|(_, time)| time).sum()
+        parts
+            .into_iter()
+            .filter(|(is_part, _)| *is_part)
+            .map(|(_, time)| time)
+            .sum()
     }
 }
 
@@ -120,6 +149,9 @@ mod tests {
         assert_eq!(Effort::within(Duration::from_secs(9)), FULL);
         assert_eq!(Effort::within(Duration::ZERO), LEAST);
         let effort = Effort::within(Duration::from_millis(60));
-        assert_eq!((effort.request, effort.sampling), (Duration::from_micros(7500), Duration::from_millis(20)));
+        assert_eq!(
+            (effort.request, effort.sampling),
+            (Duration::from_micros(7500), Duration::from_millis(20))
+        );
     }
 }

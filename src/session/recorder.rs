@@ -18,19 +18,40 @@ use std::time::Instant;
 
 fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> Record {
     let mut warm_up = None;
-    let counters = passes.as_ref().ok().and_then(|passes| passes.counters.clone());
+    let counters = passes
+        .as_ref()
+        .ok()
+        .and_then(|passes| passes.counters.clone());
     let (outcome, proof, mode_samples) = match passes {
-        Err(failure) => (Outcome::Failed(failure.clone()), Proof::none("the operation failed"), None),
-        Ok(Passes { counted: Some(counted), proof, .. }) => (Outcome::Counted(counted.clone()), proof.clone(), None),
+        Err(failure) => (
+            Outcome::Failed(failure.clone()),
+            Proof::none("the operation failed"),
+            None,
+        ),
+        Ok(Passes {
+            counted: Some(counted),
+            proof,
+            ..
+        }) => (Outcome::Counted(counted.clone()), proof.clone(), None),
         Ok(passes) => {
-            let outcome = measured.map_or_else(|| Outcome::Failed(Failure::interrupted()), |m| m.outcome.clone());
+            let outcome = measured.map_or_else(
+                || Outcome::Failed(Failure::interrupted()),
+                |m| m.outcome.clone(),
+            );
             warm_up = measured.and_then(|m| m.facts.number("warmed_ms"));
             (outcome, passes.proof.clone(), passes.mode_samples)
         }
     };
-    let warm_up = warm_up.map(|ms| format!("managed runtime, warmed up for {:.1} s before measuring", ms / 1000.0));
-    let device =
-        planned.traits.machine.then(|| "depends on a device (disk, timer) more than on the kernel".to_string());
+    let warm_up = warm_up.map(|ms| {
+        format!(
+            "managed runtime, warmed up for {:.1} s before measuring",
+            ms / 1000.0
+        )
+    });
+    let device = planned
+        .traits
+        .machine
+        .then(|| "depends on a device (disk, timer) more than on the kernel".to_string());
     Record {
         case: planned.case.clone(),
         role: planned.role,
@@ -40,8 +61,16 @@ fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> R
         entries_counted_unix_s: proof.counted_unix_s,
         mode_samples,
         counters,
-        latency: passes.as_ref().ok().and_then(|passes| passes.latency.clone()),
-        warnings: proof.warning.into_iter().chain(device).chain(warm_up).collect(),
+        latency: passes
+            .as_ref()
+            .ok()
+            .and_then(|passes| passes.latency.clone()),
+        warnings: proof
+            .warning
+            .into_iter()
+            .chain(device)
+            .chain(warm_up)
+            .collect(),
     }
 }
 
@@ -64,7 +93,13 @@ pub struct Recorder<'a> {
 
 impl Recorder<'_> {
     fn write(&self, run: &Run) -> Result<(), StoreError> {
-        self.out.write(run).map_err(|error| if self.looked { error.after_a_look() } else { error })
+        self.out.write(run).map_err(|error| {
+            if self.looked {
+                error.after_a_look()
+            } else {
+                error
+            }
+        })
     }
 
     fn run(&mut self, measured: &[Measured]) -> Run {
@@ -72,7 +107,10 @@ impl Recorder<'_> {
         let mut run = self.run.clone();
         run.elapsed_s = self.began.elapsed().as_secs_f64();
         run.warnings.extend(self.company.warnings());
-        let measured: HashMap<&Case, &Measured> = measured.iter().map(|measured| (&measured.case, measured)).collect();
+        let measured: HashMap<&Case, &Measured> = measured
+            .iter()
+            .map(|measured| (&measured.case, measured))
+            .collect();
         let of = |passed: &Passed| record(passed, measured.get(&passed.planned.case).copied());
         run.records = self.passed.iter().map(of).collect();
         run
@@ -82,8 +120,14 @@ impl Recorder<'_> {
         let mut run = self.run(measured);
         run.complete = self.last && !self.interrupt.is_set();
         let clocks = &self.clocks;
-        run.host.steal_percent = clocks.steal.as_ref().and_then(|steal| steal.percent_since(&Sources::default()));
-        run.host.busy_cpus = clocks.busy.as_ref().and_then(|busy| busy.cpus_since(&Sources::default()));
+        run.host.steal_percent = clocks
+            .steal
+            .as_ref()
+            .and_then(|steal| steal.percent_since(&Sources::default()));
+        run.host.busy_cpus = clocks
+            .busy
+            .as_ref()
+            .and_then(|busy| busy.cpus_since(&Sources::default()));
         add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
         if !self.interrupt.is_set() {
             // Runs right after it show too little of what tomorrow's do; a disturbed one, or one that somebody traced, shows nothing
@@ -115,8 +159,12 @@ impl Observer for Recorder<'_> {
 
 /// Adds what probes report about the machine: libc, and the clock's cost and step in nanoseconds (medians over all probes).
 pub fn add_facts<'a>(host: &mut Host, facts: impl Iterator<Item = &'a Facts> + Clone) {
-    let numbers = |name: &str| crate::stats::median(facts.clone().filter_map(|f| f.number(name)).collect());
+    let numbers =
+        |name: &str| crate::stats::median(facts.clone().filter_map(|f| f.number(name)).collect());
     host.clock_cost_ns = numbers("clock_cost_ns");
     host.clock_step_ns = numbers("clock_step_ns");
-    host.libc = facts.clone().find_map(|f| f.get("libc")).map(str::to_string);
+    host.libc = facts
+        .clone()
+        .find_map(|f| f.get("libc"))
+        .map(str::to_string);
 }

@@ -19,28 +19,46 @@ impl Session {
     /// Builds what the user named, and starts each named environment once.
     pub(super) fn check_named(&self, job: &Job) -> Result<()> {
         let named: BTreeSet<&str> = job.named_environments.iter().map(String::as_str).collect();
-        let used = |name: &&str| job.planned.iter().any(|planned| planned.case.environment == *name);
+        let used = |name: &&str| {
+            job.planned
+                .iter()
+                .any(|planned| planned.case.environment == *name)
+        };
         let mut lines = Vec::new();
         for name in named.into_iter().filter(used) {
-            lines.extend(self.refusal(name).map(|why| format!("environment {name}: {why}")));
+            lines.extend(
+                self.refusal(name)
+                    .map(|why| format!("environment {name}: {why}")),
+            );
         }
-        let is_named = |planned: &&Planned| planned.case.language.is_some() && planned.role == Role::Asked;
+        let is_named =
+            |planned: &&Planned| planned.case.language.is_some() && planned.role == Role::Asked;
         if lines.is_empty() && job.names_snippets {
             for Planned { case, .. } in job.planned.iter().filter(is_named) {
-                lines.extend(self.workers.prepare(case).err().map(|why| format!("{case}: {}", why.message)));
+                lines.extend(
+                    self.workers
+                        .prepare(case)
+                        .err()
+                        .map(|why| format!("{case}: {}", why.message)),
+                );
             }
         }
         if self.interrupt.is_set() {
             return Err(Failure::interrupted().into());
         }
         lines.dedup();
-        if lines.is_empty() { Ok(()) } else { Err(Refused(lines).into()) }
+        if lines.is_empty() {
+            Ok(())
+        } else {
+            Err(Refused(lines).into())
+        }
     }
 
     fn refusal(&self, name: &str) -> Option<String> {
         refusal(&self.workers, name).map(|why| {
             let prefix = format!("environment {name}: ");
-            why.strip_prefix(&prefix).map_or_else(|| why.clone(), str::to_string)
+            why.strip_prefix(&prefix)
+                .map_or_else(|| why.clone(), str::to_string)
         })
     }
 }
@@ -52,7 +70,9 @@ fn refusal(workers: &Workers, name: &str) -> Option<String> {
     };
     if environment.is_guest {
         // Booting it takes long; its image is what is most often missing.
-        return guest::kernel(&environment).err().map(|error| format!("{error:#}"));
+        return guest::kernel(&environment)
+            .err()
+            .map(|error| format!("{error:#}"));
     }
     if name == NATIVE {
         return None;

@@ -63,7 +63,8 @@ const FILES: &[&str] = &[
 ];
 
 /// A command that only replaces itself, as `nice` and `ip netns exec` do, can be traced: it is the probe by then.
-const NOT_THE_PROBE: &str = "the command runs the probe in a process of its own, which is not traced";
+const NOT_THE_PROBE: &str =
+    "the command runs the probe in a process of its own, which is not traced";
 
 impl Remote {
     /// Visits each of `own`; `alone` if nothing is measured on this machine.
@@ -76,13 +77,24 @@ impl Remote {
         Ok(remote)
     }
 
-    fn visit_one(&mut self, workers: &mut Workers, environment: &Environment, alone: bool) -> Result<()> {
-        let case = Case { environment: environment.name.clone(), ..Case::native("call.empty_loop") };
+    fn visit_one(
+        &mut self,
+        workers: &mut Workers,
+        environment: &Environment,
+        alone: bool,
+    ) -> Result<()> {
+        let case = Case {
+            environment: environment.name.clone(),
+            ..Case::native("call.empty_loop")
+        };
         let mut child = workers.start(&case, 0)?;
         let hello = child.hello().cloned().unwrap_or_default();
         if !environment.is_elsewhere() && hello.number("pid") != Some(child.pid().into()) {
             let unverified = Some(NOT_THE_PROBE.to_string());
-            workers.add_environment(Environment { unverified, ..environment.clone() });
+            workers.add_environment(Environment {
+                unverified,
+                ..environment.clone()
+            });
         }
         let mut facts = EnvironmentFacts {
             name: environment.name.clone(),
@@ -97,7 +109,8 @@ impl Remote {
             if alone {
                 self.machine = Some(machine);
             } else {
-                self.warnings.push(two_machines(&environment.name, &machine.host));
+                self.warnings
+                    .push(two_machines(&environment.name, &machine.host));
                 facts.host = Some(Box::new(machine.host));
             }
         }
@@ -109,44 +122,86 @@ impl Remote {
 }
 
 fn spelled(environment: &Environment) -> String {
-    let flag = if environment.is_elsewhere() { "--via" } else { "--env-command" };
-    let words: Vec<&str> = environment.run.iter().map(String::as_str).filter(|word| *word != "{program}").collect();
+    let flag = if environment.is_elsewhere() {
+        "--via"
+    } else {
+        "--env-command"
+    };
+    let words: Vec<&str> = environment
+        .run
+        .iter()
+        .map(String::as_str)
+        .filter(|word| *word != "{program}")
+        .collect();
     format!("{flag} '{}'", words.join(" "))
 }
 
 fn notes(environment: &Environment, hello: &Facts) -> Vec<String> {
-    let unpinned = hello.number("cpu").is_none().then_some("the probe is not pinned to a CPU there");
-    let untraced = environment.is_elsewhere().then_some("kernel entries are not counted on another machine");
-    unpinned.into_iter().chain(untraced).map(str::to_string).collect()
+    let unpinned = hello
+        .number("cpu")
+        .is_none()
+        .then_some("the probe is not pinned to a CPU there");
+    let untraced = environment
+        .is_elsewhere()
+        .then_some("kernel entries are not counted on another machine");
+    unpinned
+        .into_iter()
+        .chain(untraced)
+        .map(str::to_string)
+        .collect()
 }
 
 /// `ssh host is another machine (vm, Linux 6.1): ...`
 fn two_machines(name: &str, host: &Host) -> String {
-    let system: Vec<&str> = [&host.system, &host.kernel].into_iter().filter_map(|part| part.as_deref()).collect();
+    let system: Vec<&str> = [&host.system, &host.kernel]
+        .into_iter()
+        .filter_map(|part| part.as_deref())
+        .collect();
     let system = Some(system.join(" ")).filter(|text| !text.is_empty());
-    let parts: Vec<String> = [host.name.clone(), host.cpu.clone(), system].into_iter().flatten().collect();
+    let parts: Vec<String> = [host.name.clone(), host.cpu.clone(), system]
+        .into_iter()
+        .flatten()
+        .collect();
     format!(
         "column {name} is of another machine ({}): no ratios to it, what is said of this machine is not said of it",
         parts.join(", ")
     )
 }
 
-fn machine(child: &mut Child, directory: &Path, timeout: Duration, hello: &Facts) -> Result<Machine> {
+fn machine(
+    child: &mut Child,
+    directory: &Path,
+    timeout: Duration,
+    hello: &Facts,
+) -> Result<Machine> {
     let told = child.ask("facts", "facts", timeout)?;
-    let told: Facts = told.iter().filter_map(|line| line.strip_prefix("fact ")?.split_once('=')).map(owned).collect();
+    let told: Facts = told
+        .iter()
+        .filter_map(|line| line.strip_prefix("fact ")?.split_once('='))
+        .map(owned)
+        .collect();
     let tree = private::temporary(directory, "machine-")?;
     if told.get("system") == Some("Linux") {
-        let of_cpu = hello.number("cpu").map(|cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/*"));
+        let of_cpu = hello
+            .number("cpu")
+            .map(|cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/*"));
         for pattern in FILES.iter().map(ToString::to_string).chain(of_cpu) {
             let lines = child.ask(&format!("show {pattern}"), "shown", timeout)?;
-            files(&lines).iter().try_for_each(|(path, text)| write_below(tree.path(), path, text))?;
+            files(&lines)
+                .iter()
+                .try_for_each(|(path, text)| write_below(tree.path(), path, text))?;
         }
     }
     let lines = child.ask("list", "listed", timeout)?;
-    let operations = parse_catalogue(&lines.join("\n")).context("the probe there is of another version")?;
+    let operations =
+        parse_catalogue(&lines.join("\n")).context("the probe there is of another version")?;
     let cpu = hello.number("cpu").map(|cpu| cpu as u32);
     let host = host_of(&told, hello, host::facts(&Sources::below(tree.path()), cpu));
-    Ok(Machine { host, operations, compiler: told.get("compiler").unwrap_or("unknown").to_string() })
+    Ok(Machine {
+        host,
+        operations,
+        compiler: told.get("compiler").unwrap_or("unknown").to_string(),
+    })
 }
 
 fn owned((name, value): (&str, &str)) -> (String, String) {
@@ -158,8 +213,12 @@ fn files(lines: &[String]) -> Vec<(&str, String)> {
     let mut files = Vec::new();
     let mut lines = lines.iter();
     while let Some(head) = lines.next() {
-        let words = head.strip_prefix("file ").and_then(|rest| rest.split_once(' '));
-        let Some((length, path)) = words.and_then(|(length, path)| Some((length.parse::<usize>().ok()?, path))) else {
+        let words = head
+            .strip_prefix("file ")
+            .and_then(|rest| rest.split_once(' '));
+        let Some((length, path)) =
+            words.and_then(|(length, path)| Some((length.parse::<usize>().ok()?, path)))
+        else {
             continue;
         };
         let mut text = lines.next().cloned().unwrap_or_default();
@@ -200,7 +259,8 @@ fn host_of(told: &Facts, hello: &Facts, files: Host) -> Host {
         cpus: files.cpus.or(whole("cpus").map(|cpus| cpus as u32)),
         cpus_allowed: None,
         memory_mib: files.memory_mib.or(whole("memory_mib")),
-        file_system: text("file_system").or(whole("file_system_magic").and_then(host::file_system_kind)),
+        file_system: text("file_system")
+            .or(whole("file_system_magic").and_then(host::file_system_kind)),
         user: text("user"),
         measuring_cpu,
         measuring_cpu_reason: Some(reason.to_string()),
@@ -218,7 +278,10 @@ mod tests {
         let lines: Vec<String> = lines.map(str::to_string).collect();
         let expected = [("/a", "one\n"), ("/b", ""), ("/c/d", "file 1 /e\nx")];
         let found = files(&lines);
-        let found: Vec<(&str, &str)> = found.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(path, text)| (*path, text.as_str()))
+            .collect();
         assert_eq!(found, expected);
     }
 
@@ -243,10 +306,23 @@ mod tests {
             ("architecture", "amd64"),
         ];
         let told: Facts = told.map(owned).into_iter().collect();
-        let nothing = Host { system: Some("Linux".into()), architecture: Some("x86_64".into()), ..Host::default() };
+        let nothing = Host {
+            system: Some("Linux".into()),
+            architecture: Some("x86_64".into()),
+            ..Host::default()
+        };
         let host = host_of(&told, &Facts::default(), nothing);
-        assert_eq!((host.system.as_deref(), host.kernel.as_deref()), (Some("FreeBSD"), Some("14.1")));
-        assert_eq!((host.architecture.as_deref(), host.cpus), (Some("amd64"), Some(4)));
-        assert_eq!((host.measuring_cpu, host.measuring_cpu_reason.as_deref()), (None, Some("not pinned there")));
+        assert_eq!(
+            (host.system.as_deref(), host.kernel.as_deref()),
+            (Some("FreeBSD"), Some("14.1"))
+        );
+        assert_eq!(
+            (host.architecture.as_deref(), host.cpus),
+            (Some("amd64"), Some(4))
+        );
+        assert_eq!(
+            (host.measuring_cpu, host.measuring_cpu_reason.as_deref()),
+            (None, Some("not pinned there"))
+        );
     }
 }

@@ -31,17 +31,30 @@ impl Session {
             if self.interrupt.is_set() {
                 break;
             }
-            if let Err(error) = self.renew(run.plan.seed.wrapping_add(index.into()), &job.fixtures) {
-                run.warnings.push(format!("run {} of {runs} could not be prepared: {error:#}", index + 1));
+            if let Err(error) = self.renew(run.plan.seed.wrapping_add(index.into()), &job.fixtures)
+            {
+                run.warnings.push(format!(
+                    "run {} of {runs} could not be prepared: {error:#}",
+                    index + 1
+                ));
                 stored = out.write(&run).map_err(StoreError::after_a_look);
                 break;
             }
             let company = Company::begin(&self.workers);
-            let (again, _) = self.time((job, found), (index, company), &part(index), &Keep::default());
+            let (again, _) = self.time(
+                (job, found),
+                (index, company),
+                &part(index),
+                &Keep::default(),
+            );
             if self.interrupt.is_set() {
                 break;
             }
-            run.repeats.push(Run { complete: true, study: None, ..again });
+            run.repeats.push(Run {
+                complete: true,
+                study: None,
+                ..again
+            });
             run.complete = index + 1 == runs;
             stored = out.write(&run).map_err(StoreError::after_a_look);
         }
@@ -57,12 +70,21 @@ impl Session {
         if !alone {
             let file_system = host::file_system(directory.path());
             // This process has moved to the driver's CPUs since the first run began.
-            self.host = Host { cpus_allowed: self.host.cpus_allowed, file_system, ..host::facts(&sources, None) };
+            self.host = Host {
+                cpus_allowed: self.host.cpus_allowed,
+                file_system,
+                ..host::facts(&sources, None)
+            };
         }
         let placement = self.workers.placement.clone();
         self.clocks = Clocks::start(&sources, placement.measuring, alone);
         let cpu_elsewhere = self.workers.cpu_elsewhere.clone();
-        self.workers = Workers::new(directory, placement, self.interrupt.clone(), self.options.timeout);
+        self.workers = Workers::new(
+            directory,
+            placement,
+            self.interrupt.clone(),
+            self.options.timeout,
+        );
         self.workers.cpu_elsewhere = cpu_elsewhere;
         self.sides.add_to(&mut self.workers)?;
         Remote::visit(&mut self.workers, self.sides.own(), alone)?;
@@ -89,7 +111,9 @@ impl Watch for Part<'_> {
         let share = (f64::from(self.run) + share) / f64::from(self.runs);
         match self.runs {
             0 | 1 => self.watch.at(share, doing),
-            runs => self.watch.at(share, &format!("run {} of {runs}: {doing}", self.run + 1)),
+            runs => self
+                .watch
+                .at(share, &format!("run {} of {runs}: {doing}", self.run + 1)),
         }
     }
 }
@@ -115,11 +139,22 @@ mod tests {
     fn the_bar_is_that_of_all_runs() {
         let seen = Seen::default();
         for run in 0..2 {
-            let part = Part { watch: &seen, run, runs: 2 };
+            let part = Part {
+                watch: &seen,
+                run,
+                runs: 2,
+            };
             part.stage(Stage::Measuring);
             part.at(0.5, "measuring");
         }
-        let expected = [(0.0, "stage"), (0.25, "run 1 of 2: measuring"), (0.75, "run 2 of 2: measuring")];
-        assert_eq!(*seen.0.borrow(), expected.map(|(share, doing)| (share, doing.to_string())));
+        let expected = [
+            (0.0, "stage"),
+            (0.25, "run 1 of 2: measuring"),
+            (0.75, "run 2 of 2: measuring"),
+        ];
+        assert_eq!(
+            *seen.0.borrow(),
+            expected.map(|(share, doing)| (share, doing.to_string()))
+        );
     }
 }

@@ -24,28 +24,45 @@ impl Sides {
             Sides::One => Vec::new(),
             Sides::Directories(paths) if paths.len() == 1 => Vec::new(),
             Sides::Probe(path) => {
-                let name = path.file_name().map_or("other".into(), |name| name.to_string_lossy());
+                let name = path
+                    .file_name()
+                    .map_or("other".into(), |name| name.to_string_lossy());
                 let taken = Environment::names().contains(&name.as_ref());
-                vec![NATIVE.to_string(), if taken { format!("other {name}") } else { name.into_owned() }]
+                vec![
+                    NATIVE.to_string(),
+                    if taken {
+                        format!("other {name}")
+                    } else {
+                        name.into_owned()
+                    },
+                ]
             }
             Sides::Directories(paths) => {
                 let mut names: Vec<String> = Vec::new();
                 for path in paths {
                     let name = directory_name(path);
                     let numbered = (2..).map(|number| format!("{name} #{number}"));
-                    let free = std::iter::once(name.clone()).chain(numbered).find(|name| !names.contains(name));
+                    let free = std::iter::once(name.clone())
+                        .chain(numbered)
+                        .find(|name| !names.contains(name));
                     names.extend(free);
                 }
                 names
             }
-            Sides::Commands(shipped, own) => {
-                shipped.iter().chain(own.iter().map(|environment| &environment.name)).cloned().collect()
-            }
+            Sides::Commands(shipped, own) => shipped
+                .iter()
+                .chain(own.iter().map(|environment| &environment.name))
+                .cloned()
+                .collect(),
         }
     }
 
     pub fn own(&self) -> &[Environment] {
-        if let Sides::Commands(_, own) = self { own } else { &[] }
+        if let Sides::Commands(_, own) = self {
+            own
+        } else {
+            &[]
+        }
     }
 
     /// Whether the names stand for something else than environments.
@@ -56,13 +73,17 @@ impl Sides {
     /// Whether nothing is measured on this machine.
     pub fn is_all_elsewhere(&self) -> bool {
         let own = self.own();
-        !own.is_empty() && self.names().len() == own.len() && own.iter().all(Environment::is_elsewhere)
+        !own.is_empty()
+            && self.names().len() == own.len()
+            && own.iter().all(Environment::is_elsewhere)
     }
 
     /// The run's own directory, in which its programs are.
     pub(super) fn directory(&self) -> Result<RunDirectory> {
         match self {
-            Sides::Directories(paths) if !paths.is_empty() => RunDirectory::create_below(&paths[0], true),
+            Sides::Directories(paths) if !paths.is_empty() => {
+                RunDirectory::create_below(&paths[0], true)
+            }
             _ => RunDirectory::create(),
         }
     }
@@ -73,7 +94,9 @@ impl Sides {
         match self {
             Sides::One => Ok(()),
             Sides::Commands(_, own) => {
-                own.iter().cloned().for_each(|environment| workers.add_environment(environment));
+                own.iter()
+                    .cloned()
+                    .for_each(|environment| workers.add_environment(environment));
                 Ok(())
             }
             Sides::Probe(path) => add_probe(workers, &names[1], path)
@@ -92,12 +115,19 @@ impl Sides {
 /// As given, but never to be taken for an environment.
 fn directory_name(path: &Path) -> String {
     let name = path.to_string_lossy().into_owned();
-    if name.contains('/') { name } else { format!("./{name}") }
+    if name.contains('/') {
+        name
+    } else {
+        format!("./{name}")
+    }
 }
 
 fn add_probe(workers: &mut Workers, name: &str, path: &Path) -> Result<()> {
     workers.add_probe(name, path)?;
-    let case = Case { environment: name.to_string(), ..Case::native("call.empty_loop") };
+    let case = Case {
+        environment: name.to_string(),
+        ..Case::native("call.empty_loop")
+    };
     let answered = workers.start_ready(&case, 0).map(drop);
     answered.context("it does not answer as a probe does")
 }
@@ -108,10 +138,20 @@ mod tests {
 
     #[test]
     fn sides_have_different_names_and_none_of_an_environment() {
-        let directories = |paths: &[&str]| Sides::Directories(paths.iter().map(PathBuf::from).collect()).names();
-        assert_eq!(directories(&["/tmp", "static", "/tmp"]), ["/tmp", "./static", "/tmp #2"]);
-        assert_eq!(Sides::Probe("a/probe-O3".into()).names(), ["native", "probe-O3"]);
-        assert_eq!(Sides::Probe("a/native".into()).names(), ["native", "other native"]);
+        let directories =
+            |paths: &[&str]| Sides::Directories(paths.iter().map(PathBuf::from).collect()).names();
+        assert_eq!(
+            directories(&["/tmp", "static", "/tmp"]),
+            ["/tmp", "./static", "/tmp #2"]
+        );
+        assert_eq!(
+            Sides::Probe("a/probe-O3".into()).names(),
+            ["native", "probe-O3"]
+        );
+        assert_eq!(
+            Sides::Probe("a/native".into()).names(),
+            ["native", "other native"]
+        );
         assert!(Sides::One.names().is_empty() && directories(&["/tmp"]).is_empty());
     }
 }

@@ -33,11 +33,20 @@ impl Session {
         let crowd = |p: &Planned| p.case.params.get(THREADS).copied().unwrap_or(1).max(1);
         let cases = job.planned.len() as u64;
         let processes = job.planned.iter().map(crowd).fold(0, u64::saturating_add);
-        let needs = Needs { cases, descriptors: Workers::descriptors(cases), processes };
+        let needs = Needs {
+            cases,
+            descriptors: Workers::descriptors(cases),
+            processes,
+        };
         Limits::here(&Sources::default()).check(&needs)?;
-        let room = |at: &Path| host::room(at).map_or(Ok(()), |room| runner::check_room(&job.fixtures, at, &room));
+        let room = |at: &Path| {
+            host::room(at).map_or(Ok(()), |room| runner::check_room(&job.fixtures, at, &room))
+        };
         if !job.fixtures.is_empty() {
-            self.workers.fixture_directories()?.iter().try_for_each(|directory| room(directory))?;
+            self.workers
+                .fixture_directories()?
+                .iter()
+                .try_for_each(|directory| room(directory))?;
         }
         self.check_named(&job)?;
         Ok(Checked { session: self, job })
@@ -48,15 +57,27 @@ impl Session {
             return Ok(());
         }
         let directories = self.workers.fixture_directories()?;
-        let each = directories.iter().flat_map(|directory| fixtures.iter().map(move |fixture| (directory, fixture)));
+        let each = directories
+            .iter()
+            .flat_map(|directory| fixtures.iter().map(move |fixture| (directory, fixture)));
         let mut each = each.take_while(|_| !self.interrupt.is_set());
         each.try_for_each(|(directory, fixture)| fixture.make(directory, &self.interrupt))
     }
 
     /// The cases, each with whether its environment adds processes. In one that does not exist, it fails when it is started.
     fn with_switches(&self, planned: Vec<Planned>) -> Vec<Planned> {
-        let switches = |name: &str| self.workers.environment(name).is_ok_and(|environment| environment.switches);
-        planned.into_iter().map(|case| Planned { adds_processes: switches(&case.case.environment), ..case }).collect()
+        let switches = |name: &str| {
+            self.workers
+                .environment(name)
+                .is_ok_and(|environment| environment.switches)
+        };
+        planned
+            .into_iter()
+            .map(|case| Planned {
+                adds_processes: switches(&case.case.environment),
+                ..case
+            })
+            .collect()
     }
 }
 
@@ -67,7 +88,11 @@ impl Checked {
         session.make_fixtures(&job.fixtures)?;
         job.planned = session.with_switches(job.planned);
         let known = session.known();
-        Ok(Ready { session, job, known })
+        Ok(Ready {
+            session,
+            job,
+            known,
+        })
     }
 }
 
@@ -82,7 +107,11 @@ impl Ready {
     ///
     /// Returns the run even if `out` could not be written at the end (the second value says why): it can still be shown.
     pub fn measure(self, watch: &dyn Watch, out: &Keep) -> (Run, Result<(), StoreError>) {
-        let Ready { mut session, job, known } = self;
+        let Ready {
+            mut session,
+            job,
+            known,
+        } = self;
         let company = Company::begin(&session.workers);
         let found = session.pass(&job, known, watch);
         session.measure_runs((&job, &found), company, watch, out)

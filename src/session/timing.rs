@@ -33,11 +33,18 @@ impl Session {
         watch: &dyn Watch,
         out: &Keep,
     ) -> (Run, Result<(), StoreError>) {
-        let timed: Vec<Planned> =
-            found.cases.iter().filter(|passed| passed.is_timed()).map(|passed| passed.planned.clone()).collect();
+        let timed: Vec<Planned> = found
+            .cases
+            .iter()
+            .filter(|passed| passed.is_timed())
+            .map(|passed| passed.planned.clone())
+            .collect();
         let config = self.config(&job.planned);
         let mut recorder = Recorder {
-            run: Run { environments: self.environments(&job.planned), ..self.empty_run(&config, job, found) },
+            run: Run {
+                environments: self.environments(&job.planned),
+                ..self.empty_run(&config, job, found)
+            },
             passed: &found.cases,
             clocks: std::mem::take(&mut self.clocks),
             out,
@@ -53,8 +60,15 @@ impl Session {
         watch.stage(Stage::Measuring);
         let clock = Wall(Instant::now());
         // No interval is as narrow as 0, so all of the budget is spent.
-        let target = if self.options.per_case.is_some() { 0.0 } else { config.precision_percent };
-        let config = Config { precision_percent: target, ..config };
+        let target = if self.options.per_case.is_some() {
+            0.0
+        } else {
+            config.precision_percent
+        };
+        let config = Config {
+            precision_percent: target,
+            ..config
+        };
         let mut places = GuestLauncher::new(&mut self.workers, &job.planned);
         let measured = if timed.is_empty() {
             Vec::new()
@@ -67,7 +81,13 @@ impl Session {
     }
 
     fn environments(&self, planned: &[Planned]) -> Vec<EnvironmentFacts> {
-        let visited = |name: &str| self.remote.environments.iter().find(|facts| facts.name == name).cloned();
+        let visited = |name: &str| {
+            self.remote
+                .environments
+                .iter()
+                .find(|facts| facts.name == name)
+                .cloned()
+        };
         let known = environments::facts(&self.workers, planned).into_iter();
         known.map(|own| visited(&own.name).unwrap_or(own)).collect()
     }
@@ -75,10 +95,20 @@ impl Session {
     fn config(&self, planned: &[Planned]) -> Config {
         let count = |cases: usize| u32::try_from(cases).unwrap_or(u32::MAX);
         let cases = count(planned.len());
-        let cold = count(planned.iter().filter(|p| p.case.cold().is_some_and(|bytes| bytes > 0)).count());
-        let whole = BUDGET_PER_CASE.saturating_mul(cases).saturating_add(MORE_IF_COLD.saturating_mul(cold));
+        let cold = count(
+            planned
+                .iter()
+                .filter(|p| p.case.cold().is_some_and(|bytes| bytes > 0))
+                .count(),
+        );
+        let whole = BUDGET_PER_CASE
+            .saturating_mul(cases)
+            .saturating_add(MORE_IF_COLD.saturating_mul(cold));
         let by_cases = whole.clamp(LEAST_BUDGET, MOST_BUDGET);
-        let per_case = self.options.per_case.map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
+        let per_case = self
+            .options
+            .per_case
+            .map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
         let left = self.left();
         let wanted = per_case.or(left).or(self.options.budget);
         Config {
@@ -87,7 +117,11 @@ impl Session {
             precision_percent: self.options.precision_percent,
             seed: self.options.seed.unwrap_or_else(seed_by_clock),
             timeout: self.options.timeout,
-            slots: if per_case.is_some() { Slots::LONG } else { self.slots(cases) },
+            slots: if per_case.is_some() {
+                Slots::LONG
+            } else {
+                self.slots(cases)
+            },
         }
     }
 
@@ -103,13 +137,18 @@ impl Session {
             },
         };
         let tool = match &self.remote.machine {
-            Some(there) => Tool { compiler: there.compiler.clone(), ..Tool::default() },
+            Some(there) => Tool {
+                compiler: there.compiler.clone(),
+                ..Tool::default()
+            },
             None => Tool::default(),
         };
         Run {
             tool,
             host,
-            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+            started_unix_s: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |d| d.as_secs()),
             plan: Plan {
                 seed: config.seed,
                 budget_s: self.options.whole.unwrap_or(config.budget).as_secs_f64(),
@@ -131,7 +170,9 @@ impl Session {
 }
 
 fn seed_by_clock() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64)
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_nanos() as u64)
 }
 
 struct Wall(Instant);

@@ -32,7 +32,10 @@ impl Waits {
     /// The CPU time of all threads, because compilers and collectors of a runtime take turns with the one that runs the batches,
     /// and the waits of this one.
     pub fn read(&self) -> Option<ThreadTime> {
-        Some(ThreadTime { cpu_ns: process_cpu_ns(self.pid).ok()?, ..self.thread.read()? })
+        Some(ThreadTime {
+            cpu_ns: process_cpu_ns(self.pid).ok()?,
+            ..self.thread.read()?
+        })
     }
 
     /// Whether something else had the CPU in the batches of `reply`.
@@ -61,8 +64,20 @@ mod tests {
 
     /// Of batches of 1000 ns.
     fn is_disturbed(cpu_ns: u64, waiting_ns: u64, turns: u64) -> bool {
-        let before = ThreadTime { cpu_ns: 70, waiting_ns: 30, turns: 5 };
-        waited(before, ThreadTime { cpu_ns: 70 + cpu_ns, waiting_ns: 30 + waiting_ns, turns: 5 + turns }, 1000)
+        let before = ThreadTime {
+            cpu_ns: 70,
+            waiting_ns: 30,
+            turns: 5,
+        };
+        waited(
+            before,
+            ThreadTime {
+                cpu_ns: 70 + cpu_ns,
+                waiting_ns: 30 + waiting_ns,
+                turns: 5 + turns,
+            },
+            1000,
+        )
     }
 
     #[test]

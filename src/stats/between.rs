@@ -17,13 +17,22 @@ use std::ops::Range;
 
 /// What moves all cases of a run together where fewer than three runs of the machine are known: 1.5%. Repeated runs scattered
 /// by 0.6 to 1.5% on one shared machine and by 1.2 to 6.5% on another (METHOD.md).
-pub const BETWEEN_RUNS: Deviation = Deviation { sd: 0.015, degrees: 2.0 };
+pub const BETWEEN_RUNS: Deviation = Deviation {
+    sd: 0.015,
+    degrees: 2.0,
+};
 
 /// What moves a single case from one session to the next where no earlier run of it is known: 0.6% (METHOD.md).
-const BETWEEN_SESSIONS: Deviation = Deviation { sd: 0.006, degrees: 2.0 };
+const BETWEEN_SESSIONS: Deviation = Deviation {
+    sd: 0.006,
+    degrees: 2.0,
+};
 
 /// Of launches, where a run has only one.
-const ONE_LAUNCH: Deviation = Deviation { sd: 0.02, degrees: 2.0 };
+const ONE_LAUNCH: Deviation = Deviation {
+    sd: 0.02,
+    degrees: 2.0,
+};
 
 /// Degrees of freedom from which on values show their scatter.
 const FEWEST_KNOWN: f64 = 2.0;
@@ -67,7 +76,10 @@ pub struct Deviation {
 }
 
 impl Deviation {
-    const NONE: Deviation = Deviation { sd: 0.0, degrees: f64::INFINITY };
+    const NONE: Deviation = Deviation {
+        sd: 0.0,
+        degrees: f64::INFINITY,
+    };
 
     /// That of these values, as far as they are finite; `None` for fewer than three.
     pub fn known(values: &[f64]) -> Option<Deviation> {
@@ -76,7 +88,11 @@ impl Deviation {
 
     /// The same with another least number of degrees of freedom.
     pub(super) fn of(values: &[f64], fewest: f64) -> Option<Deviation> {
-        let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+        let known: Vec<f64> = values
+            .iter()
+            .copied()
+            .filter(|value| value.is_finite())
+            .collect();
         let degrees = known.len() as f64 - 1.0;
         let sd = || (moments(&known).1 / degrees).sqrt().max(LEAST_ERROR);
         (degrees >= fewest).then(|| Deviation { sd: sd(), degrees })
@@ -94,12 +110,22 @@ impl Deviation {
             variance += part.sd.powi(2);
             doubt += part.sd.powi(4) / part.degrees;
         }
-        let degrees = if doubt > 0.0 { (variance * variance / doubt).clamp(1.0, MOST_DEGREES) } else { MOST_DEGREES };
-        Deviation { sd: variance.sqrt(), degrees }
+        let degrees = if doubt > 0.0 {
+            (variance * variance / doubt).clamp(1.0, MOST_DEGREES)
+        } else {
+            MOST_DEGREES
+        };
+        Deviation {
+            sd: variance.sqrt(),
+            degrees,
+        }
     }
 
     fn times(self, factor: f64) -> Deviation {
-        Deviation { sd: self.sd * factor, ..self }
+        Deviation {
+            sd: self.sd * factor,
+            ..self
+        }
     }
 
     pub(super) fn half_width(self) -> f64 {
@@ -108,12 +134,18 @@ impl Deviation {
 
     /// Half the width of the 95% interval around 1, in percent.
     pub fn percent(self) -> f64 {
-        self.interval(1.0).and_then(|interval| interval.half_width_percent(Nanos(1.0))).unwrap_or(0.0)
+        self.interval(1.0)
+            .and_then(|interval| interval.half_width_percent(Nanos(1.0)))
+            .unwrap_or(0.0)
     }
 
     pub fn interval(self, middle: f64) -> Option<Interval> {
         let factor = self.half_width().exp();
-        Nanos(middle).is_cost().then(|| Interval { low: middle / factor, high: middle * factor, level: NEXT_RUN })
+        Nanos(middle).is_cost().then(|| Interval {
+            low: middle / factor,
+            high: middle * factor,
+            level: NEXT_RUN,
+        })
     }
 }
 
@@ -131,14 +163,27 @@ pub struct Side {
 impl Side {
     /// A case by its runs, each with how much slower the machine was. `None` without runs, or if one has no launch.
     pub fn of_case(runs: &[(Launches, f64)]) -> Option<Side> {
-        let logs: Vec<f64> = runs.iter().map(|(run, slower_ln)| run.median_ns.ln() - slower_ln).collect();
-        let launches: Vec<Deviation> = runs.iter().map(|(run, _)| by_launches(run)).collect::<Option<_>>()?;
+        let logs: Vec<f64> = runs
+            .iter()
+            .map(|(run, slower_ln)| run.median_ns.ln() - slower_ln)
+            .collect();
+        let launches: Vec<Deviation> = runs
+            .iter()
+            .map(|(run, _)| by_launches(run))
+            .collect::<Option<_>>()?;
         // Those of the first: later ones may already show what the side is compared for.
-        let earlier = runs.iter().map(|(run, _)| &run.earlier).min_by_key(|earlier| earlier.len())?;
+        let earlier = runs
+            .iter()
+            .map(|(run, _)| &run.earlier)
+            .min_by_key(|earlier| earlier.len())?;
         let known = Deviation::known(&earlier.iter().map(|cost| cost.ln()).collect::<Vec<f64>>());
-        let one = Deviation::sum(launches.iter().copied()).times(1.0 / (launches.len() as f64).sqrt());
+        let one =
+            Deviation::sum(launches.iter().copied()).times(1.0 / (launches.len() as f64).sqrt());
         let mut side = Side::new(&logs, one, known);
-        let step = runs.iter().map(|(run, _)| run.clock_step).fold(0.0, f64::max);
+        let step = runs
+            .iter()
+            .map(|(run, _)| run.clock_step)
+            .fold(0.0, f64::max);
         side.within.sd = side.within.sd.max(OF_A_STEP * step);
         Some(side).filter(|side| side.mean.is_finite())
     }
@@ -156,8 +201,14 @@ impl Side {
     /// Of sides that were measured in one session, each with how much slower the machine was; 0 where that is unknown.
     pub fn together(sides: &[Side], slower_ln: &[f64]) -> Option<Side> {
         let slower = |i: usize| slower_ln.get(i).copied().unwrap_or(0.0);
-        let means: Vec<f64> = sides.iter().enumerate().map(|(i, side)| side.mean - slower(i)).collect();
-        sides.first().map(|first| Side::new(&means, first.within, Some(first.one_run())))
+        let means: Vec<f64> = sides
+            .iter()
+            .enumerate()
+            .map(|(i, side)| side.mean - slower(i))
+            .collect();
+        sides
+            .first()
+            .map(|first| Side::new(&means, first.within, Some(first.one_run())))
     }
 
     /// `one` is what is expected to move a run, where the runs themselves do not show it; `known` is what earlier ones show.
@@ -167,10 +218,17 @@ impl Side {
         let degrees = known.map_or(within.degrees, |known| known.degrees.max(within.degrees));
         let beyond = |known: Deviation| {
             let variance = known.sd.powi(2) - within.sd.powi(2);
-            Deviation { sd: variance.max(0.0).sqrt(), ..known }
+            Deviation {
+                sd: variance.max(0.0).sqrt(),
+                ..known
+            }
         };
         Side {
-            mean: if logs.is_empty() { 0.0 } else { moments(logs).0 },
+            mean: if logs.is_empty() {
+                0.0
+            } else {
+                moments(logs).0
+            },
             runs: logs.len().max(1) as f64,
             within: Deviation { degrees, ..within },
             session: known.map_or(BETWEEN_SESSIONS, beyond),
@@ -199,7 +257,12 @@ impl Side {
 
 /// What launches show of how far the median of a run moves; `None` without any.
 fn by_launches(run: &Launches) -> Option<Deviation> {
-    let logs: Vec<f64> = run.medians_ns.iter().map(|ns| ns.ln()).filter(|log| log.is_finite()).collect();
+    let logs: Vec<f64> = run
+        .medians_ns
+        .iter()
+        .map(|ns| ns.ln())
+        .filter(|log| log.is_finite())
+        .collect();
     let one = Deviation::of(&logs, 1.0).unwrap_or(ONE_LAUNCH);
     (!logs.is_empty()).then(|| one.times((OF_MEDIAN / logs.len() as f64).sqrt()))
 }
@@ -215,10 +278,18 @@ pub fn launches(m: &Measurement, range: Range<usize>, speed: &Speed) -> Option<L
         start = own.end;
         own
     });
-    let medians_ns = parts.filter_map(|part| steady_median(m, &part, speed)).collect();
+    let medians_ns = parts
+        .filter_map(|part| steady_median(m, &part, speed))
+        .collect();
     let median_ns = steady_median(m, &range, speed)?;
     let clock_step = m.clock_step_ns.unwrap_or(0.0) / (median_ns * m.iterations as f64);
-    Some(Launches { median_ns, medians_ns, earlier: m.earlier.clone(), in_user_mode: false, clock_step })
+    Some(Launches {
+        median_ns,
+        medians_ns,
+        earlier: m.earlier.clone(),
+        in_user_mode: false,
+        clock_step,
+    })
 }
 
 /// How far the runs of two sides, `old` before `new`, are from each other, by the members of the panel that all of them have:
@@ -240,7 +311,10 @@ impl BetweenRuns {
     pub fn of(new: &[Side], old: &[Side]) -> BetweenRuns {
         let mean = |sides: &[Side]| sides.iter().map(|side| side.mean).sum::<f64>();
         let error = Deviation::sum(new.iter().chain(old).map(Side::error));
-        BetweenRuns { log_ratio: mean(new) - mean(old), error }
+        BetweenRuns {
+            log_ratio: mean(new) - mean(old),
+            error,
+        }
     }
 
     pub fn ratio(&self) -> f64 {

@@ -54,7 +54,9 @@ fn change(part: &[f64], random: &mut ChaCha8Rng) -> Option<usize> {
     for _ in 0..PERMUTATIONS {
         shuffled.shuffle(random);
         // Sums in another order differ in their last digits and must still count as equal.
-        as_changed += u32::from(best_split(&shuffled).is_some_and(|(_, other)| other >= divergence * (1.0 - 1e-9)));
+        as_changed += u32::from(
+            best_split(&shuffled).is_some_and(|(_, other)| other >= divergence * (1.0 - 1e-9)),
+        );
         if as_changed > ALLOWED {
             return None;
         }
@@ -75,7 +77,11 @@ fn best_split(part: &[f64]) -> Option<(usize, f64)> {
     let mut best: Option<(usize, f64)> = None;
     for at in (SHORTEST..length).rev() {
         add_point(part, at, &mut within);
-        let ends = if at <= last { at + SHORTEST } else { length + 1 };
+        let ends = if at <= last {
+            at + SHORTEST
+        } else {
+            length + 1
+        };
         let before = from_start[at];
         for end in (ends..=length).rev() {
             let (n, m, after) = (at as f64, (end - at) as f64, within[end]);
@@ -96,7 +102,11 @@ fn from_start(points: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; points.len() + 1];
     for end in 1..=points.len() {
         let last = points[end - 1];
-        sums[end] = sums[end - 1] + points[..end - 1].iter().map(|point| (point - last).abs()).sum::<f64>();
+        sums[end] = sums[end - 1]
+            + points[..end - 1]
+                .iter()
+                .map(|point| (point - last).abs())
+                .sum::<f64>();
     }
     sums
 }
@@ -118,20 +128,28 @@ mod tests {
     /// Points around each level, scattered by up to `scatter` to either side.
     fn states(levels: &[(usize, f64)], scatter: f64, seed: u64) -> Vec<f64> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let all = levels.iter().flat_map(|(count, level)| std::iter::repeat_n(*level, *count));
-        all.map(|level| level + scatter * (2.0 * random.random::<f64>() - 1.0)).collect()
+        let all = levels
+            .iter()
+            .flat_map(|(count, level)| std::iter::repeat_n(*level, *count));
+        all.map(|level| level + scatter * (2.0 * random.random::<f64>() - 1.0))
+            .collect()
     }
 
     #[test]
     fn steps_are_found_where_they_are() {
         assert_eq!(change_points(&states(&[(8, 4.6), (8, 4.7)], 0.01, 1)), [8]);
-        assert_eq!(change_points(&states(&[(10, 4.6), (9, 4.9), (11, 4.7)], 0.02, 2)), [10, 19]);
+        assert_eq!(
+            change_points(&states(&[(10, 4.6), (9, 4.9), (11, 4.7)], 0.02, 2)),
+            [10, 19]
+        );
         assert_eq!(change_points(&states(&[(6, 1.0), (6, 2.0)], 0.0, 3)), [6]);
     }
 
     #[test]
     fn what_did_not_change_is_no_change() {
-        let wrong = (0..100).filter(|seed| !change_points(&states(&[(20, 4.6)], 0.05, *seed)).is_empty()).count();
+        let wrong = (0..100)
+            .filter(|seed| !change_points(&states(&[(20, 4.6)], 0.05, *seed)).is_empty())
+            .count();
         assert!(wrong <= 4, "{wrong} of 100");
         assert_eq!(change_points(&[1.0; 30]), Vec::<usize>::new());
     }
@@ -141,7 +159,10 @@ mod tests {
         let mut outlier = states(&[(16, 4.6)], 0.01, 4);
         outlier[7] = 9.0;
         assert_eq!(change_points(&outlier), Vec::<usize>::new());
-        assert_eq!(change_points(&[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0]), Vec::<usize>::new());
+        assert_eq!(
+            change_points(&[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0]),
+            Vec::<usize>::new()
+        );
         assert_eq!(change_points(&[f64::NAN; 12]), Vec::<usize>::new());
         assert_eq!(change_points(&[]), Vec::<usize>::new());
     }

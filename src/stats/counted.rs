@@ -33,6 +33,9 @@ mod tests {
     fn the_interval_is_students_over_launches() {
         let (low, high) = event_count(&[9.0, 10.0, 11.0]).unwrap().low_high.unwrap();
         // t(2) = 4.3027, standard error of the median sqrt(pi/2 / 3).
-        assert!((high - 10.0 - 3.1134).abs() < 1e-3 && (10.0 - low - 3.1134).abs() < 1e-3, "{low} {high}");
+        assert!(
+            (high - 10.0 - 3.1134).abs() < 1e-3 && (10.0 - low - 3.1134).abs() < 1e-3,
+            "{low} {high}"
+        );
     }
 }

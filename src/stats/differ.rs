@@ -6,8 +6,13 @@ pub fn holm(p_values: &[f64], level: f64) -> Vec<bool> {
     let mut sorted = p_values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let bar = |rank: usize| level / (sorted.len() - rank) as f64;
-    let first_no = (0..sorted.len()).find(|rank| sorted[*rank] > bar(*rank)).map(|rank| sorted[rank]);
-    p_values.iter().map(|p| first_no.is_none_or(|no| *p < no)).collect()
+    let first_no = (0..sorted.len())
+        .find(|rank| sorted[*rank] > bar(*rank))
+        .map(|rank| sorted[rank]);
+    p_values
+        .iter()
+        .map(|p| first_no.is_none_or(|no| *p < no))
+        .collect()
 }
 
 /// Which of these tests hold, by the procedure of Y. Benjamini and Y. Hochberg, Controlling the False Discovery Rate, 1995: of
@@ -17,8 +22,14 @@ pub fn discoveries(p_values: &[f64], level: f64) -> Vec<bool> {
     let mut sorted = p_values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let bar = |rank: usize| level * (rank + 1) as f64 / p_values.len() as f64;
-    let largest = (0..sorted.len()).rev().find(|rank| sorted[*rank] <= bar(*rank)).map(|rank| sorted[rank]);
-    p_values.iter().map(|p| largest.is_some_and(|largest| *p <= largest)).collect()
+    let largest = (0..sorted.len())
+        .rev()
+        .find(|rank| sorted[*rank] <= bar(*rank))
+        .map(|rank| sorted[rank]);
+    p_values
+        .iter()
+        .map(|p| largest.is_some_and(|largest| *p <= largest))
+        .collect()
 }
 
 #[cfg(test)]
@@ -27,7 +38,10 @@ mod tests {
 
     #[test]
     fn holm_steps_down_and_stops() {
-        assert_eq!(holm(&[0.01, 0.04, 0.03, 0.005], 0.05), [true, false, false, true]);
+        assert_eq!(
+            holm(&[0.01, 0.04, 0.03, 0.005], 0.05),
+            [true, false, false, true]
+        );
         assert_eq!(holm(&[0.04], 0.05), [true]);
         assert_eq!(holm(&[0.04, 0.04], 0.05), [false, false]);
         assert_eq!(holm(&[], 0.05), Vec::<bool>::new());

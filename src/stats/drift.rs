@@ -16,8 +16,9 @@ const SCATTER: f64 = 4.0;
 /// ones it is the faster: what slows the kernel for a while, a tracer for example, is not part of its cost.
 pub fn state_change(reference: &[f64], spin: &[f64]) -> Option<(Range<usize>, f64)> {
     let length = reference.len().min(spin.len());
-    let best =
-        |a: &usize, b: &usize| separation(&reference[..length], *a).total_cmp(&separation(&reference[..length], *b));
+    let best = |a: &usize, b: &usize| {
+        separation(&reference[..length], *a).total_cmp(&separation(&reference[..length], *b))
+    };
     let at = (1..length).max_by(best)?;
     let change = |series: &[f64]| Some(middle(&series[at..length])? / middle(&series[..at])? - 1.0);
     let (share, of_spin) = (change(reference)?, change(spin)?);
@@ -36,8 +37,13 @@ pub fn state_change(reference: &[f64], spin: &[f64]) -> Option<(Range<usize>, f6
 /// Whether the step at `at` is large against the median absolute deviation within both parts.
 fn is_significant(series: &[f64], at: usize) -> bool {
     let (before, after) = series.split_at(at);
-    let (Some(low), Some(high)) = (middle(before), middle(after)) else { return false };
-    let deviations = before.iter().map(|v| (v - low).abs()).chain(after.iter().map(|v| (v - high).abs()));
+    let (Some(low), Some(high)) = (middle(before), middle(after)) else {
+        return false;
+    };
+    let deviations = before
+        .iter()
+        .map(|v| (v - low).abs())
+        .chain(after.iter().map(|v| (v - high).abs()));
     let scatter = middle(&deviations.collect::<Vec<_>>()).unwrap_or(0.0);
     (high - low).abs() > SCATTER * scatter
 }
@@ -50,7 +56,10 @@ fn middle(values: &[f64]) -> Option<f64> {
 fn separation(series: &[f64], at: usize) -> f64 {
     let deviations = |part: &[f64]| {
         let centre = middle(part).unwrap_or(0.0);
-        part.iter().filter(|v| v.is_finite()).map(|v| (v - centre).abs()).sum::<f64>()
+        part.iter()
+            .filter(|v| v.is_finite())
+            .map(|v| (v - centre).abs())
+            .sum::<f64>()
     };
     -(deviations(&series[..at]) + deviations(&series[at..]))
 }
@@ -69,9 +78,14 @@ mod tests {
 
     #[test]
     fn a_jump_is_large_against_the_scatter_of_both_states() {
-        let state =
-            |centre: f64, scatter: f64| (0..8).map(move |i| centre + if i % 2 == 0 { scatter } else { -scatter });
-        let jump = |scatter| state(100.0, scatter).chain(state(134.0, scatter)).collect::<Vec<f64>>();
+        let state = |centre: f64, scatter: f64| {
+            (0..8).map(move |i| centre + if i % 2 == 0 { scatter } else { -scatter })
+        };
+        let jump = |scatter| {
+            state(100.0, scatter)
+                .chain(state(134.0, scatter))
+                .collect::<Vec<f64>>()
+        };
         assert!(state_change(&jump(3.0), &[80.0; 16]).is_some());
         assert_eq!(state_change(&jump(12.0), &[80.0; 16]), None);
     }
@@ -92,7 +106,11 @@ mod tests {
         blip[5] = 200.0;
         assert_eq!(state_change(&blip, &[80.0; 12]), None);
         let launch: Vec<f64> = (0..12).map(|i| if i < 8 { 100.0 } else { 96.0 }).collect();
-        assert_eq!(state_change(&launch, &[80.0; 12]), None, "one launch's layout");
+        assert_eq!(
+            state_change(&launch, &[80.0; 12]),
+            None,
+            "one launch's layout"
+        );
         let noisy: Vec<f64> = (0..12).map(|i| 100.0 + f64::from(i * 7 % 12)).collect();
         assert_eq!(state_change(&noisy, &[80.0; 12]), None);
         assert_eq!(state_change(&[], &[]), None);

@@ -18,7 +18,11 @@ impl Interval {
     /// Widened to include `value`: with blocks of different sizes, the median of all batches can lie outside the interval of
     /// block medians, and an interval that misses its own estimate would claim too much.
     pub fn holding(self, value: f64) -> Interval {
-        Interval { low: self.low.min(value), high: self.high.max(value), ..self }
+        Interval {
+            low: self.low.min(value),
+            high: self.high.max(value),
+            ..self
+        }
     }
 
     pub fn ends(self) -> (f64, f64) {
@@ -27,7 +31,9 @@ impl Interval {
 
     /// Half its width in percent of `middle`; `None` if that is no cost.
     pub fn half_width_percent(&self, middle: Nanos) -> Option<f64> {
-        middle.is_cost().then(|| 50.0 * (self.high - self.low) / middle.0)
+        middle
+            .is_cost()
+            .then(|| 50.0 * (self.high - self.low) / middle.0)
     }
 }
 
@@ -47,8 +53,13 @@ pub(super) struct Ends {
     high: f64,
 }
 
-pub(super) fn ends<S: Serializer>(low_high: &Option<(f64, f64)>, serializer: S) -> Result<S::Ok, S::Error> {
-    low_high.map(|(low, high)| Ends { low, high }).serialize(serializer)
+pub(super) fn ends<S: Serializer>(
+    low_high: &Option<(f64, f64)>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    low_high
+        .map(|(low, high)| Ends { low, high })
+        .serialize(serializer)
 }
 
 /// A number in its unit, with what it is known by: of a time its interval, of a count the range of its repeats.
@@ -61,13 +72,19 @@ pub struct Quantity {
 
 impl Quantity {
     pub fn in_unit(self, unit: Unit) -> Option<Ranged> {
-        let Quantity { value, low_high, unit: own } = self;
+        let Quantity {
+            value,
+            low_high,
+            unit: own,
+        } = self;
         (own == unit).then_some(Ranged { value, low_high })
     }
 
     /// Times by size, then counts by size, then what is not known.
     pub fn ascending(a: Option<Quantity>, b: Option<Quantity>) -> Ordering {
-        let place = |quantity: Option<Quantity>| quantity.map_or((true, Unit::default()), |own| (false, own.unit));
+        let place = |quantity: Option<Quantity>| {
+            quantity.map_or((true, Unit::default()), |own| (false, own.unit))
+        };
         let value = |quantity: Option<Quantity>| quantity.map_or(0.0, |own| own.value);
         place(a).cmp(&place(b)).then(value(a).total_cmp(&value(b)))
     }
@@ -75,12 +92,19 @@ impl Quantity {
 
 impl Ranged {
     pub fn in_unit(self, unit: Unit) -> Quantity {
-        Quantity { value: self.value, low_high: self.low_high, unit }
+        Quantity {
+            value: self.value,
+            low_high: self.low_high,
+            unit,
+        }
     }
 
     /// Of a logarithm, what it is of.
     pub(super) fn exp(self) -> Ranged {
-        Ranged { value: self.value.exp(), low_high: self.low_high.map(|(low, high)| (low.exp(), high.exp())) }
+        Ranged {
+            value: self.value.exp(),
+            low_high: self.low_high.map(|(low, high)| (low.exp(), high.exp())),
+        }
     }
 }
 
@@ -97,13 +121,22 @@ pub fn block_interval(medians: &mut [f64]) -> Option<Interval> {
     }
     medians.sort_by(f64::total_cmp);
     let (j, level) = deepest(count);
-    Some(Interval { low: medians[j - 1], high: medians[count - j], level })
+    Some(Interval {
+        low: medians[j - 1],
+        high: medians[count - j],
+        level,
+    })
 }
 
 /// The largest j whose level is at least 95%, and that level; the first where none is.
 pub(super) fn deepest(count: usize) -> (usize, f64) {
-    let levels = heads_at_most(count).take((count / 2).max(1)).map(|tail| 1.0 - 2.0 * tail);
-    (1..).zip(levels).take_while(|(j, level)| *j == 1 || *level >= LEVEL).fold((1, 0.0), |_, best| best)
+    let levels = heads_at_most(count)
+        .take((count / 2).max(1))
+        .map(|tail| 1.0 - 2.0 * tail);
+    (1..)
+        .zip(levels)
+        .take_while(|(j, level)| *j == 1 || *level >= LEVEL)
+        .fold((1, 0.0), |_, best| best)
 }
 
 /// The chances of at most 0, 1, 2, ... heads in `count` tosses of a fair coin.
@@ -139,17 +172,40 @@ mod tests {
             let (j, level) = deepest(blocks);
             let chances = chances(blocks);
             let level_of = |j: usize| 1.0 - 2.0 * chances[..j].iter().sum::<f64>();
-            assert!((level_of(j) - level).abs() < 1e-9, "{blocks} blocks: {level}, not {}", level_of(j));
-            assert!(level_of(j) >= LEVEL && level_of(j + 1) < LEVEL, "{blocks} blocks: the {j}th is not the deepest");
+            assert!(
+                (level_of(j) - level).abs() < 1e-9,
+                "{blocks} blocks: {level}, not {}",
+                level_of(j)
+            );
+            assert!(
+                level_of(j) >= LEVEL && level_of(j + 1) < LEVEL,
+                "{blocks} blocks: the {j}th is not the deepest"
+            );
         }
     }
 
     #[test]
     fn an_interval_is_widened_to_its_estimate_and_given_in_percent() {
-        let interval = Interval { low: 90.0, high: 110.0, level: 0.96 };
+        let interval = Interval {
+            low: 90.0,
+            high: 110.0,
+            level: 0.96,
+        };
         assert_eq!(interval.holding(100.0), interval);
-        assert_eq!(interval.holding(80.0), Interval { low: 80.0, ..interval });
-        assert_eq!(interval.holding(120.0), Interval { high: 120.0, ..interval });
+        assert_eq!(
+            interval.holding(80.0),
+            Interval {
+                low: 80.0,
+                ..interval
+            }
+        );
+        assert_eq!(
+            interval.holding(120.0),
+            Interval {
+                high: 120.0,
+                ..interval
+            }
+        );
         assert_eq!(interval.half_width_percent(Nanos(200.0)), Some(5.0));
         assert_eq!(interval.half_width_percent(Nanos(0.0)), None);
     }

@@ -17,7 +17,9 @@ mod student;
 mod trimmed;
 mod two_modes;
 
-pub use between::{BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, launches, run_shifts};
+pub use between::{
+    BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, launches, run_shifts,
+};
 pub use change_points::change_points;
 pub use counted::event_count;
 pub use differ::{discoveries, holm};
@@ -59,19 +61,32 @@ impl Estimate {
 ///
 /// Assumes that the medians of stretches as long as a block are exchangeable; batches within one may depend on each other.
 pub fn estimate(measurement: &Measurement, range: Range<usize>, speed: &Speed) -> Option<Estimate> {
-    let blocks = measurement.blocks.get(range.start..range.end.min(measurement.blocks.len()))?;
+    let blocks = measurement
+        .blocks
+        .get(range.start..range.end.min(measurement.blocks.len()))?;
     let range = range.start..range.start + blocks.len();
-    let sampled = range.clone().filter(|block| speed.samples(measurement, *block).next().is_some()).count();
-    let mut all: Vec<f64> = range.flat_map(|block| speed.samples(measurement, block)).collect();
+    let sampled = range
+        .clone()
+        .filter(|block| speed.samples(measurement, *block).next().is_some())
+        .count();
+    let mut all: Vec<f64> = range
+        .flat_map(|block| speed.samples(measurement, block))
+        .collect();
     let mut medians = medians_of_parts(&all, sampled);
-    let best = *blocks.iter().flat_map(|block| &block.slots).flatten().min()? as f64 / measurement.iterations as f64;
+    let best = *blocks
+        .iter()
+        .flat_map(|block| &block.slots)
+        .flatten()
+        .min()? as f64
+        / measurement.iterations as f64;
     let median = median_of(&mut all)?;
     // Medians that are all equal show that the clock has steps, not that the cost is known exactly.
     let step = measurement.clock_step_ns.unwrap_or(0.0) / measurement.iterations as f64;
     Some(Estimate {
         median: Nanos(median),
         best: Nanos(best),
-        interval: block_interval(&mut medians).map(|interval| interval.holding(median - step).holding(median + step)),
+        interval: block_interval(&mut medians)
+            .map(|interval| interval.holding(median - step).holding(median + step)),
         samples: all.len(),
         blocks: medians.len(),
     })
@@ -83,7 +98,9 @@ pub fn estimate(measurement: &Measurement, range: Range<usize>, speed: &Speed) -
 /// counts batches: with blocks as they were measured, the median would lie at the lower end of its interval or outside.
 fn medians_of_parts(samples: &[f64], count: usize) -> Vec<f64> {
     let bound = |part: usize| part * samples.len() / count;
-    (0..count).filter_map(|part| median(samples[bound(part)..bound(part + 1)].to_vec())).collect()
+    (0..count)
+        .filter_map(|part| median(samples[bound(part)..bound(part + 1)].to_vec()))
+        .collect()
 }
 
 /// The median of each block in nanoseconds per iteration, as measured; NaN for a block without samples.
@@ -100,7 +117,10 @@ pub fn steady_block_medians(measurement: &Measurement, speed: &Speed) -> Vec<f64
 /// The mean, which is NaN without values, and the sum of the squared deviations from it.
 fn moments(values: &[f64]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
-    (mean, values.iter().map(|value| (value - mean).powi(2)).sum())
+    (
+        mean,
+        values.iter().map(|value| (value - mean).powi(2)).sum(),
+    )
 }
 
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
@@ -117,7 +137,11 @@ fn median_of(values: &mut [f64]) -> Option<f64> {
     let upper = *upper;
     match length % 2 {
         1 => Some(upper),
-        _ => lower.iter().copied().max_by(f64::total_cmp).map(|lower| (lower + upper) / 2.0),
+        _ => lower
+            .iter()
+            .copied()
+            .max_by(f64::total_cmp)
+            .map(|lower| (lower + upper) / 2.0),
     }
 }
 
@@ -143,8 +167,15 @@ pub mod tests {
 
     /// A measurement with one slot a block, batches of one iteration.
     pub fn measurement(blocks: &[&[u64]]) -> Measurement {
-        let block = |(launch, slot): (u32, &&[u64])| Block { launch, slots: vec![slot.to_vec()] };
-        Measurement { iterations: 1, blocks: (0..).zip(blocks).map(block).collect(), ..Measurement::default() }
+        let block = |(launch, slot): (u32, &&[u64])| Block {
+            launch,
+            slots: vec![slot.to_vec()],
+        };
+        Measurement {
+            iterations: 1,
+            blocks: (0..).zip(blocks).map(block).collect(),
+            ..Measurement::default()
+        }
     }
 
     #[test]
@@ -159,25 +190,46 @@ pub mod tests {
     fn blocks_of_different_sizes_count_by_their_batches() {
         let quiet: Vec<u64> = (0..20).map(|i| 1000 + i % 7).collect();
         let busy = [1100, 1101];
-        let blocks: Vec<&[u64]> = (0..12).map(|i| if i % 2 == 0 { &quiet[..] } else { &busy[..] }).collect();
+        let blocks: Vec<&[u64]> = (0..12)
+            .map(|i| if i % 2 == 0 { &quiet[..] } else { &busy[..] })
+            .collect();
         let of_blocks = estimate(&measurement(&blocks), 0..12, &Speed::default()).unwrap();
         let interval = of_blocks.interval.unwrap();
         assert_eq!((of_blocks.median.0, of_blocks.blocks), (1003.0, 12));
-        assert!(1000.0 < interval.low && interval.high < 1010.0, "{interval:?}");
+        assert!(
+            1000.0 < interval.low && interval.high < 1010.0,
+            "{interval:?}"
+        );
         let equal: Vec<&[u64]> = vec![&quiet; 12];
         assert_eq!(medians_of_parts(&[1.0, 3.0, 5.0, 9.0, 7.0], 2), [2.0, 7.0]);
-        let equal = Measurement { clock_step_ns: Some(4.0), ..measurement(&equal) };
-        let interval = estimate(&equal, 0..12, &Speed::default()).unwrap().interval.unwrap();
-        assert_eq!((interval.low, interval.high), (999.0, 1007.0), "no narrower than the clock's step");
+        let equal = Measurement {
+            clock_step_ns: Some(4.0),
+            ..measurement(&equal)
+        };
+        let interval = estimate(&equal, 0..12, &Speed::default())
+            .unwrap()
+            .interval
+            .unwrap();
+        assert_eq!(
+            (interval.low, interval.high),
+            (999.0, 1007.0),
+            "no narrower than the clock's step"
+        );
     }
 
     #[test]
     fn few_blocks_give_no_interval() {
         let few = measurement(&[&[10, 11, 12], &[10, 10, 10]]);
         let estimate = estimate(&few, 0..2, &Speed::default()).unwrap();
-        assert_eq!((estimate.median.0, estimate.best.0, estimate.interval), (10.0, 10.0, None));
+        assert_eq!(
+            (estimate.median.0, estimate.best.0, estimate.interval),
+            (10.0, 10.0, None)
+        );
         assert_eq!((estimate.samples, estimate.blocks), (6, 2));
         assert!(super::estimate(&measurement(&[]), 0..0, &Speed::default()).is_none());
-        assert!(super::estimate(&few, 5..9, &Speed::default()).is_none(), "blocks that this case does not have");
+        assert!(
+            super::estimate(&few, 5..9, &Speed::default()).is_none(),
+            "blocks that this case does not have"
+        );
     }
 }

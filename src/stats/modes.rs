@@ -29,7 +29,9 @@ const MOST_BIAS: f64 = 0.1;
 ///
 /// Assumes independent samples.
 pub fn user_share(samples: Option<ModeSamples>, measurement: &Measurement) -> Option<UserShare> {
-    let Some(samples) = samples else { return by_accounting(measurement) };
+    let Some(samples) = samples else {
+        return by_accounting(measurement);
+    };
     let (user, system) = (samples.user as f64, samples.system as f64);
     (user + system >= LEAST_SAMPLES).then(|| binomial(user / (user + system), user + system))
 }
@@ -38,12 +40,19 @@ pub fn user_share(samples: Option<ModeSamples>, measurement: &Measurement) -> Op
 fn by_accounting(measurement: &Measurement) -> Option<UserShare> {
     let cpu = &measurement.cpu;
     let total = cpu.user_ns as f64 + cpu.system_ns as f64;
-    let launches: BTreeSet<u32> = measurement.blocks.iter().map(|block| block.launch).collect();
+    let launches: BTreeSet<u32> = measurement
+        .blocks
+        .iter()
+        .map(|block| block.launch)
+        .collect();
     let per_launch = total / launches.len().max(1) as f64;
     let bias = 1e9 / TICKS_PER_SECOND / per_launch;
     let share = binomial(cpu.user_ns as f64 / total, TICKS_PER_SECOND * total / 1e9);
     let standard_error = share.standard_error.hypot(bias);
-    (bias <= MOST_BIAS && !measurement.switches).then_some(UserShare { standard_error, ..share })
+    (bias <= MOST_BIAS && !measurement.switches).then_some(UserShare {
+        standard_error,
+        ..share
+    })
 }
 
 /// The 95% interval of a share that `found` of `all` samples had (Wilson, Journal of the American Statistical Association 22,
@@ -61,7 +70,10 @@ pub fn share_interval(found: u64, all: u64) -> [f64; 2] {
 }
 
 fn binomial(share: f64, n: f64) -> UserShare {
-    UserShare { share, standard_error: (share * (1.0 - share) / n).sqrt() }
+    UserShare {
+        share,
+        standard_error: (share * (1.0 - share) / n).sqrt(),
+    }
 }
 
 #[cfg(test)]
@@ -75,8 +87,20 @@ mod tests {
 
     #[test]
     fn samples_give_a_share_with_its_binomial_error() {
-        assert_eq!(sampled(200, 200), Some(UserShare { share: 0.5, standard_error: 0.025 }));
-        assert_eq!(sampled(50, 0), Some(UserShare { share: 1.0, standard_error: 0.0 }));
+        assert_eq!(
+            sampled(200, 200),
+            Some(UserShare {
+                share: 0.5,
+                standard_error: 0.025
+            })
+        );
+        assert_eq!(
+            sampled(50, 0),
+            Some(UserShare {
+                share: 1.0,
+                standard_error: 0.0
+            })
+        );
         assert_eq!(sampled(24, 25), None);
         assert!(sampled(u64::MAX, u64::MAX).is_some_and(|split| split.share == 0.5));
     }
@@ -85,7 +109,10 @@ mod tests {
     fn a_share_of_samples_has_an_interval() {
         let near = |(found, all), expected: [f64; 2]| {
             let [low, high] = share_interval(found, all);
-            assert!((low - expected[0]).abs() < 1e-3 && (high - expected[1]).abs() < 1e-3, "{low} .. {high}");
+            assert!(
+                (low - expected[0]).abs() < 1e-3 && (high - expected[1]).abs() < 1e-3,
+                "{low} .. {high}"
+            );
         };
         // Table of R's prop.test without correction.
         near((5, 10), [0.2366, 0.7634]);
@@ -97,7 +124,11 @@ mod tests {
     #[test]
     fn accounting_is_used_without_samples_and_its_bias_is_in_the_error() {
         let measured = |ns| Measurement {
-            cpu: CpuTime { user_ns: ns, system_ns: ns, wall_ns: 0 },
+            cpu: CpuTime {
+                user_ns: ns,
+                system_ns: ns,
+                wall_ns: 0,
+            },
             blocks: vec![Block::default()],
             ..Measurement::default()
         };
@@ -105,10 +136,29 @@ mod tests {
         assert_eq!(user_share(None, &measured(49_999_999)), None);
         let split = user_share(None, &enough).unwrap();
         // Ten ticks in all, of which one may be on the wrong side.
-        assert!(split.share == 0.5 && (split.standard_error - 0.025f64.sqrt().hypot(0.1)).abs() < 1e-9, "{split:?}");
+        assert!(
+            split.share == 0.5 && (split.standard_error - 0.025f64.sqrt().hypot(0.1)).abs() < 1e-9,
+            "{split:?}"
+        );
         assert_eq!(user_share(Some(ModeSamples::default()), &enough), None);
-        enough.blocks.push(Block { launch: 1, slots: vec![] });
-        assert_eq!(user_share(None, &enough), None, "a twentieth of a second a process");
-        assert_eq!(user_share(None, &Measurement { switches: true, ..measured(500_000_000) }), None);
+        enough.blocks.push(Block {
+            launch: 1,
+            slots: vec![],
+        });
+        assert_eq!(
+            user_share(None, &enough),
+            None,
+            "a twentieth of a second a process"
+        );
+        assert_eq!(
+            user_share(
+                None,
+                &Measurement {
+                    switches: true,
+                    ..measured(500_000_000)
+                }
+            ),
+            None
+        );
     }
 }

@@ -27,7 +27,11 @@ impl Overhead {
     /// fewer pairs than that needs.
     pub fn from_differences(mut differences: Vec<f64>) -> Option<Overhead> {
         let interval = block_interval(&mut differences)?;
-        Some(Overhead { ns: median(differences)?, low: interval.low, high: interval.high })
+        Some(Overhead {
+            ns: median(differences)?,
+            low: interval.low,
+            high: interval.high,
+        })
     }
 
     /// The nanoseconds, if they are known to be more than none, and roughly how many. The machine was busy otherwise.
@@ -44,7 +48,10 @@ impl Overhead {
     /// The range that holds the value of another calibration, in nanoseconds.
     pub fn range(&self) -> [f64; 2] {
         let again = AGAIN * self.ns;
-        [self.ns - again.hypot(self.ns - self.low), self.ns + again.hypot(self.high - self.ns)]
+        [
+            self.ns - again.hypot(self.ns - self.low),
+            self.ns + again.hypot(self.high - self.ns),
+        ]
     }
 
     fn half_width(&self) -> f64 {
@@ -58,13 +65,15 @@ mod tests {
 
     #[test]
     fn the_interval_is_that_of_the_pairs_and_the_range_that_of_another_calibration() {
-        let found = Overhead::from_differences((1..=12).map(|i| 100.0 + f64::from(i)).collect()).unwrap();
+        let found =
+            Overhead::from_differences((1..=12).map(|i| 100.0 + f64::from(i)).collect()).unwrap();
         assert_eq!(found.ns, 106.5);
         // The third of each end: 103 and 110.
         assert_eq!((found.low, found.high), (103.0, 110.0));
         let [low, high] = found.range();
         assert!(
-            (low - (106.5 - 42.6f64.hypot(3.5))).abs() < 1e-9 && (high - (106.5 + 42.6f64.hypot(3.5))).abs() < 1e-9
+            (low - (106.5 - 42.6f64.hypot(3.5))).abs() < 1e-9
+                && (high - (106.5 + 42.6f64.hypot(3.5))).abs() < 1e-9
         );
         assert_eq!(Overhead::from_differences(vec![1.0; 9]), None);
     }
@@ -82,7 +91,11 @@ mod tests {
 
     #[test]
     fn nothing_negative_is_ever_subtracted() {
-        let of = |ns| Overhead { ns, low: ns - 5.0, high: ns + 5.0 };
+        let of = |ns| Overhead {
+            ns,
+            low: ns - 5.0,
+            high: ns + 5.0,
+        };
         assert_eq!(of(-771.0).within(150.0), Some(0.0));
         assert_eq!(of(-1.0).within(150.0), Some(0.0));
     }

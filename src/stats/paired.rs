@@ -27,7 +27,13 @@ pub fn paired_ratio(a: &Measurement, b: &Measurement) -> Option<Ranged> {
 /// with fewer than three launches.
 pub fn paired_p_value(a: &Measurement, b: &Measurement) -> Option<f64> {
     let ratios = launch_ratios(a, b);
-    Some(BetweenRuns { log_ratio: moments(&ratios).0, error: Deviation::of_mean(&ratios)? }.p_differs())
+    Some(
+        BetweenRuns {
+            log_ratio: moments(&ratios).0,
+            error: Deviation::of_mean(&ratios)?,
+        }
+        .p_differs(),
+    )
 }
 
 fn launch_ratios(a: &Measurement, b: &Measurement) -> Vec<f64> {
@@ -37,7 +43,9 @@ fn launch_ratios(a: &Measurement, b: &Measurement) -> Vec<f64> {
 /// ln a - ln b of each round, by time block, for as many blocks as both have; a block without common rounds is empty.
 pub fn log_ratios(a: &Measurement, b: &Measurement) -> Vec<Vec<f64>> {
     let per_iteration = (b.iterations as f64 / a.iterations as f64).ln();
-    rounds(a, b, |a, b| Some(a.ln() - b.ln() + per_iteration).filter(|log| a > 0.0 && b > 0.0 && log.is_finite()))
+    rounds(a, b, |a, b| {
+        Some(a.ln() - b.ln() + per_iteration).filter(|log| a > 0.0 && b > 0.0 && log.is_finite())
+    })
 }
 
 /// What `of` makes of the batch medians of each round that both have, by time block.
@@ -52,17 +60,28 @@ fn rounds(a: &Measurement, b: &Measurement, of: impl Fn(f64, f64) -> Option<f64>
 
 /// The median of each launch of `m`, by values of its time blocks.
 pub(super) fn by_launch(m: &Measurement, blocks: Vec<Vec<f64>>) -> Vec<f64> {
-    let blocks: Vec<(u32, Vec<f64>)> = m.blocks.iter().map(|block| block.launch).zip(blocks).collect();
+    let blocks: Vec<(u32, Vec<f64>)> = m
+        .blocks
+        .iter()
+        .map(|block| block.launch)
+        .zip(blocks)
+        .collect();
     let launches = blocks.chunk_by(|a, b| a.0 == b.0);
-    launches.filter_map(|own| median(own.iter().flat_map(|(_, values)| values).copied().collect())).collect()
+    launches
+        .filter_map(|own| median(own.iter().flat_map(|(_, values)| values).copied().collect()))
+        .collect()
 }
 
 /// The mean of what launches show, with its interval; `None` without a launch.
 pub(super) fn over_launches(mut medians: Vec<f64>) -> Option<Ranged> {
     let value = mean_log(&medians)?;
     let student = mean_interval(&medians);
-    let (ordered_low, ordered_high) = ordered(&mut medians).unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
-    Some(Ranged { value, low_high: student.map(|(low, high)| (low.min(ordered_low), high.max(ordered_high))) })
+    let (ordered_low, ordered_high) =
+        ordered(&mut medians).unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
+    Some(Ranged {
+        value,
+        low_high: student.map(|(low, high)| (low.min(ordered_low), high.max(ordered_high))),
+    })
 }
 
 /// The interval of the median by order statistics, of 95% or more; `None` for fewer than six. Sorts `values`.
@@ -90,19 +109,34 @@ mod tests {
         let more: Vec<[u64; 1]> = slots.iter().map(|s| [s[0] + 50]).collect();
         let ratio = paired_ratio(&of(&twice), &of(&slots)).unwrap();
         let (low, high) = ratio.low_high.unwrap();
-        assert!((ratio.value - 2.0).abs() < 1e-9 && (low - 2.0).abs() < 1e-5 && (high - 2.0).abs() < 1e-5);
+        assert!(
+            (ratio.value - 2.0).abs() < 1e-9
+                && (low - 2.0).abs() < 1e-5
+                && (high - 2.0).abs() < 1e-5
+        );
         assert!(paired_p_value(&of(&twice), &of(&slots)).unwrap() < 1e-6);
         let difference = paired_difference(&of(&more), &of(&slots)).unwrap();
         let (low, high) = difference.low_high.unwrap();
-        assert!(difference.value == 50.0 && (low - 50.0).abs() < 1e-5 && (high - 50.0).abs() < 1e-5);
+        assert!(
+            difference.value == 50.0 && (low - 50.0).abs() < 1e-5 && (high - 50.0).abs() < 1e-5
+        );
         let few = paired_difference(&of(&more[..2]), &of(&slots[..2])).unwrap();
-        assert_eq!((few.low_high, paired_p_value(&of(&more[..2]), &of(&slots[..2]))), (None, None));
+        assert_eq!(
+            (
+                few.low_high,
+                paired_p_value(&of(&more[..2]), &of(&slots[..2]))
+            ),
+            (None, None)
+        );
     }
 
     #[test]
     fn nothing_in_common_is_no_value() {
         let (none, one) = (measurement(&[&[]]), measurement(&[&[1]]));
-        assert_eq!((paired_ratio(&none, &one), paired_difference(&none, &one)), (None, None));
+        assert_eq!(
+            (paired_ratio(&none, &one), paired_difference(&none, &one)),
+            (None, None)
+        );
         assert_eq!(paired_p_value(&one, &one), None);
     }
 
@@ -119,7 +153,10 @@ mod tests {
                 for _ in 0..4 {
                     let mut block = |cost: f64| {
                         let ns = (1e6 * cost * (1e-4 * normal(&mut random)).exp()).round() as u64;
-                        Block { launch, slots: vec![vec![ns]; 2] }
+                        Block {
+                            launch,
+                            slots: vec![vec![ns]; 2],
+                        }
                     };
                     a.blocks.push(block(shift.exp()));
                     b.blocks.push(block(2.0));

@@ -27,7 +27,10 @@ pub struct OverRuns {
 impl OverRuns {
     /// Of the logarithms of run medians in nanoseconds; NaN for a run without one.
     pub fn from_logs(ln_medians: &[f64]) -> OverRuns {
-        let medians_ns = ln_medians.iter().map(|ln| ln.is_finite().then(|| ln.exp())).collect();
+        let medians_ns = ln_medians
+            .iter()
+            .map(|ln| ln.is_finite().then(|| ln.exp()))
+            .collect();
         let sd = Deviation::of(ln_medians, 1.0).map(|one| one.sd);
         let exp = |(low, high): (f64, f64)| (low.exp(), high.exp());
         OverRuns {
@@ -44,7 +47,11 @@ impl OverRuns {
 
 /// The mean of those that are finite; `None` if none is. Its exponential is the cost of a case over several runs.
 pub fn mean_log(ln_medians: &[f64]) -> Option<f64> {
-    let known: Vec<f64> = ln_medians.iter().copied().filter(|ln| ln.is_finite()).collect();
+    let known: Vec<f64> = ln_medians
+        .iter()
+        .copied()
+        .filter(|ln| ln.is_finite())
+        .collect();
     Some(moments(&known).0).filter(|mean| mean.is_finite())
 }
 
@@ -71,8 +78,18 @@ mod tests {
         assert_eq!((two.low_high, two.count()), (None, 2));
         assert!(two.deviation_percent.unwrap() > 6.0);
         let one = OverRuns::from_logs(&[100f64.ln(), f64::NAN]);
-        assert_eq!((one.deviation_percent, one.count(), one.medians_ns[1]), (None, 1, None));
-        assert_eq!((OverRuns::from_logs(&[]).count(), mean_log(&[]), mean_log(&[f64::NAN])), (0, None, None));
+        assert_eq!(
+            (one.deviation_percent, one.count(), one.medians_ns[1]),
+            (None, 1, None)
+        );
+        assert_eq!(
+            (
+                OverRuns::from_logs(&[]).count(),
+                mean_log(&[]),
+                mean_log(&[f64::NAN])
+            ),
+            (0, None, None)
+        );
     }
 
     /// By hand: ln 99, ln 100 and ln 101 have a standard deviation of 0.01000037; t of 2 degrees is 4.302653 for 95%.
@@ -87,9 +104,12 @@ mod tests {
     fn intervals_cover_the_truth_as_often_as_they_say() {
         for runs in [3, 5, 10] {
             let share = share(3, 4000, |random| {
-                let logs: Vec<f64> = (0..runs).map(|_| 100f64.ln() + 0.02 * normal(random)).collect();
+                let logs: Vec<f64> = (0..runs)
+                    .map(|_| 100f64.ln() + 0.02 * normal(random))
+                    .collect();
                 let over = OverRuns::from_logs(&logs);
-                over.low_high.is_some_and(|(low, high)| low <= 100.0 && 100.0 <= high)
+                over.low_high
+                    .is_some_and(|(low, high)| low <= 100.0 && 100.0 <= high)
             });
             assert!((0.94..0.96).contains(&share), "{runs} runs: {share}");
         }

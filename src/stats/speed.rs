@@ -30,7 +30,10 @@ impl Speed {
         let length = members.iter().map(Vec::len).max().unwrap_or(0);
         let used = range.start.min(length)..range.end.min(length);
         let ln = |member: &Vec<f64>, block: usize| member.get(block).map_or(f64::NAN, |ns| ns.ln());
-        let logs: Vec<Vec<f64>> = members.iter().map(|m| used.clone().map(|block| ln(m, block)).collect()).collect();
+        let logs: Vec<Vec<f64>> = members
+            .iter()
+            .map(|m| used.clone().map(|block| ln(m, block)).collect())
+            .collect();
         let mut slower_ln = vec![0.0; used.start];
         slower_ln.extend(polished(&logs, used.len()));
         Speed { slower_ln }
@@ -41,22 +44,44 @@ impl Speed {
     }
 
     /// The samples of a block in nanoseconds per iteration, at the run's usual speed.
-    pub(super) fn samples<'a>(&self, m: &'a Measurement, block: usize) -> impl Iterator<Item = f64> + use<'a> {
+    pub(super) fn samples<'a>(
+        &self,
+        m: &'a Measurement,
+        block: usize,
+    ) -> impl Iterator<Item = f64> + use<'a> {
         let factor = (-self.slower_ln(block)).exp() / m.iterations as f64;
-        m.blocks[block].slots.iter().flatten().map(move |ns| *ns as f64 * factor)
+        m.blocks[block]
+            .slots
+            .iter()
+            .flatten()
+            .map(move |ns| *ns as f64 * factor)
     }
 }
 
 pub(super) fn polished(rows: &[Vec<f64>], count: usize) -> Vec<f64> {
     let mut shifts = vec![0.0; count];
     for _ in 0..POLISHES {
-        let level = |row: &Vec<f64>| middle(row.iter().zip(&shifts).map(|(ln, shift)| ln - shift)).unwrap_or(f64::NAN);
+        let level = |row: &Vec<f64>| {
+            middle(row.iter().zip(&shifts).map(|(ln, shift)| ln - shift)).unwrap_or(f64::NAN)
+        };
         let levels: Vec<f64> = rows.iter().map(level).collect();
-        let shift = |column: usize| middle(rows.iter().zip(&levels).map(|(row, level)| row[column] - level));
-        let found: Vec<f64> = (0..count).map(|column| shift(column).unwrap_or(0.0)).collect();
+        let shift = |column: usize| {
+            middle(
+                rows.iter()
+                    .zip(&levels)
+                    .map(|(row, level)| row[column] - level),
+            )
+        };
+        let found: Vec<f64> = (0..count)
+            .map(|column| shift(column).unwrap_or(0.0))
+            .collect();
         let centre = middle(found.iter().copied()).unwrap_or(0.0);
         let next: Vec<f64> = found.iter().map(|shift| shift - centre).collect();
-        let moved = next.iter().zip(&shifts).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let moved = next
+            .iter()
+            .zip(&shifts)
+            .map(|(a, b)| (a - b).abs())
+            .fold(0.0, f64::max);
         shifts = next;
         if moved < 1e-9 {
             break;
@@ -84,7 +109,12 @@ mod tests {
 
     /// Members whose costs follow `shifts`, each with its own level.
     fn panel(members: usize, shifts: &[f64]) -> Vec<Vec<f64>> {
-        let member = |i: usize| shifts.iter().map(|shift| (i + 1) as f64 * 100.0 * shift.exp()).collect();
+        let member = |i: usize| {
+            shifts
+                .iter()
+                .map(|shift| (i + 1) as f64 * 100.0 * shift.exp())
+                .collect()
+        };
         (0..members).map(member).collect()
     }
 
@@ -96,7 +126,11 @@ mod tests {
         members[4][6] = f64::NAN;
         let speed = Speed::from_panel(&members, &(0..usize::MAX));
         for (block, shift) in shifts.iter().enumerate() {
-            assert!((speed.slower_ln(block) - shift).abs() < 1e-6, "block {block}: {}", speed.slower_ln(block));
+            assert!(
+                (speed.slower_ln(block) - shift).abs() < 1e-6,
+                "block {block}: {}",
+                speed.slower_ln(block)
+            );
         }
         assert_eq!(speed.slower_ln(99), 0.0);
     }
@@ -104,18 +138,34 @@ mod tests {
     #[test]
     fn a_small_panel_and_blocks_out_of_range_say_nothing() {
         let shifts = [0.0, 0.0, 0.3, 0.0, 0.0];
-        assert_eq!(Speed::from_panel(&panel(FEWEST_MEMBERS - 1, &shifts), &(0..9)), Speed::default());
+        assert_eq!(
+            Speed::from_panel(&panel(FEWEST_MEMBERS - 1, &shifts), &(0..9)),
+            Speed::default()
+        );
         let late = Speed::from_panel(&panel(6, &shifts), &(2..5));
         assert_eq!((late.slower_ln(0), late.slower_ln(1)), (0.0, 0.0));
         assert!((late.slower_ln(2) - 0.3).abs() < 1e-6);
-        assert_eq!(Speed::from_panel(&[vec![], vec![], vec![], vec![], vec![]], &(0..9)).slower_ln(0), 0.0);
+        assert_eq!(
+            Speed::from_panel(&[vec![], vec![], vec![], vec![], vec![]], &(0..9)).slower_ln(0),
+            0.0
+        );
     }
 
     #[test]
     fn a_steady_median_is_at_the_usual_speed() {
-        let slow_half = measurement(&[&[100, 100], &[100, 100], &[110, 110], &[110, 110], &[110, 110]]);
+        let slow_half = measurement(&[
+            &[100, 100],
+            &[100, 100],
+            &[110, 110],
+            &[110, 110],
+            &[110, 110],
+        ]);
         let shifts = [0.0, 0.0, 0.1, 0.1, 0.1].map(|up: f64| up.ln_1p());
-        let speed = Speed { slower_ln: shifts.map(|s| if s > 0.0 { 1.1f64.ln() } else { 0.0 }).to_vec() };
+        let speed = Speed {
+            slower_ln: shifts
+                .map(|s| if s > 0.0 { 1.1f64.ln() } else { 0.0 })
+                .to_vec(),
+        };
         let steady = steady_median(&slow_half, &(0..5), &speed).unwrap();
         assert!((steady - 100.0).abs() < 1e-9, "{steady}");
         assert_eq!(steady_median(&slow_half, &(9..12), &speed), None);

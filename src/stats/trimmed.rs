@@ -23,7 +23,10 @@ impl Trimmed {
     }
 
     pub fn as_log_ratio(self) -> BetweenRuns {
-        BetweenRuns { log_ratio: self.mean, error: self.error }
+        BetweenRuns {
+            log_ratio: self.mean,
+            error: self.error,
+        }
     }
 }
 
@@ -42,7 +45,10 @@ pub fn trimmed(mut values: Vec<f64>) -> Option<Trimmed> {
     let (low, high) = (values[cut], values[count - cut - 1]);
     let winsorized: Vec<f64> = values.iter().map(|value| value.clamp(low, high)).collect();
     let variance = moments(&winsorized).1 / (kept as f64 * (kept as f64 - 1.0));
-    let error = Deviation { sd: variance.sqrt().max(LEAST_ERROR), degrees: kept as f64 - 1.0 };
+    let error = Deviation {
+        sd: variance.sqrt().max(LEAST_ERROR),
+        degrees: kept as f64 - 1.0,
+    };
     Some(Trimmed { mean, error })
 }
 
@@ -54,20 +60,39 @@ const STEPS: usize = 20;
 /// pairs, or if a mean is not above 0.
 fn trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
     let mean = trimmed(base.to_vec())?.mean;
-    let rest = |ratio: f64| trimmed(new.iter().zip(base).map(|(new, base)| (new - ratio * base) / mean).collect());
+    let rest = |ratio: f64| {
+        trimmed(
+            new.iter()
+                .zip(base)
+                .map(|(new, base)| (new - ratio * base) / mean)
+                .collect(),
+        )
+    };
     let mut ratio = 0.0;
     for _ in 0..STEPS {
         ratio += rest(ratio)?.mean;
     }
     let error = rest(ratio)?.error;
     let is_ratio = mean > 0.0 && ratio > 0.0 && ratio.is_finite();
-    is_ratio.then(|| BetweenRuns { log_ratio: ratio.ln(), error: Deviation { sd: error.sd / ratio, ..error } })
+    is_ratio.then(|| BetweenRuns {
+        log_ratio: ratio.ln(),
+        error: Deviation {
+            sd: error.sd / ratio,
+            ..error
+        },
+    })
 }
 
 /// The same, with the error by which another such ratio differs from it: that has an error as large.
 pub fn next_trimmed_ratio(new: &[f64], base: &[f64]) -> Option<BetweenRuns> {
     let found = trimmed_ratio(new, base)?;
-    Some(BetweenRuns { error: Deviation { sd: found.error.sd * SQRT_2, ..found.error }, ..found })
+    Some(BetweenRuns {
+        error: Deviation {
+            sd: found.error.sd * SQRT_2,
+            ..found.error
+        },
+        ..found
+    })
 }
 
 #[cfg(test)]
@@ -78,12 +103,17 @@ mod tests {
 
     #[test]
     fn a_few_wild_values_do_not_matter() {
-        let mut values: Vec<f64> = (0..20).map(|i| 0.02 + 0.001 * f64::from(i % 5 - 2)).collect();
+        let mut values: Vec<f64> = (0..20)
+            .map(|i| 0.02 + 0.001 * f64::from(i % 5 - 2))
+            .collect();
         let calm = trimmed(values.clone()).unwrap();
         assert!((calm.mean - 0.02).abs() < 1e-9 && calm.as_log_ratio().p_differs() < 1e-6);
         (values[3], values[11]) = (3.0, 7.0);
         let wild = trimmed(values).unwrap();
-        assert!((wild.mean - 0.02).abs() < 1e-3 && wild.error.sd < 2.0 * calm.error.sd, "{wild:?}");
+        assert!(
+            (wild.mean - 0.02).abs() < 1e-3 && wild.error.sd < 2.0 * calm.error.sd,
+            "{wild:?}"
+        );
         assert_eq!(trimmed(vec![1.0; 4]), None);
     }
 
@@ -108,15 +138,23 @@ mod tests {
             let share = share(4, 1000, |random| {
                 let one = |_| {
                     let speed = 1.0 + 0.3 * normal(random);
-                    let mut start = || 5.0 + 0.2 * normal(random) + if random.random_bool(0.05) { 3.0 } else { 0.0 };
+                    let mut start = || {
+                        5.0 + 0.2 * normal(random)
+                            + if random.random_bool(0.05) { 3.0 } else { 0.0 }
+                    };
                     let net = truth * speed + start() - start();
                     (net, speed + 0.02 * normal(random))
                 };
                 let (new, base): (Vec<f64>, Vec<f64>) = (0..count).map(one).unzip();
                 let found = trimmed_ratio(&new, &base);
-                found.is_some_and(|found| (found.log_ratio - truth.ln()).abs() <= found.error.half_width())
+                found.is_some_and(|found| {
+                    (found.log_ratio - truth.ln()).abs() <= found.error.half_width()
+                })
             });
-            assert!((0.92..0.985).contains(&share), "{count} rounds, {truth}: {share}");
+            assert!(
+                (0.92..0.985).contains(&share),
+                "{count} rounds, {truth}: {share}"
+            );
         }
         assert_eq!(trimmed_ratio(&[-1.0; 5], &[1.0; 5]), None, "no ratio");
         assert_eq!(trimmed_ratio(&[1.0; 4], &[1.0; 4]), None);

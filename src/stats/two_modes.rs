@@ -29,15 +29,25 @@ const LEAST_RATIO: f64 = 1.03;
 /// The two modes of `sorted`, which must ascend; `None` where the rule finds one cluster, or with fewer than 40 samples.
 pub fn two_modes(sorted: &[f64]) -> Option<TwoModes> {
     let outer = sorted.len() / 100;
-    let kept = sorted.get(outer..sorted.len() - outer).filter(|kept| kept.len() >= LEAST && kept[0] > 0.0)?;
-    let logs: Vec<f64> = kept.iter().map(|value| value.ln()).filter(|log| log.is_finite()).collect();
+    let kept = sorted
+        .get(outer..sorted.len() - outer)
+        .filter(|kept| kept.len() >= LEAST && kept[0] > 0.0)?;
+    let logs: Vec<f64> = kept
+        .iter()
+        .map(|value| value.ln())
+        .filter(|log| log.is_finite())
+        .collect();
     if logs.len() < kept.len() {
         return None;
     }
     let (left, right) = logs.split_at(best_split(&logs)?);
     let (low, high) = (middle(left)?, middle(right)?);
     let found = high - low >= LEAST_RATIO.ln() && are_clusters(left, right, low, high);
-    found.then(|| TwoModes { low: low.exp(), high: high.exp(), share_high: right.len() as f64 / logs.len() as f64 })
+    found.then(|| TwoModes {
+        low: low.exp(),
+        high: high.exp(),
+        share_high: right.len() as f64 / logs.len() as f64,
+    })
 }
 
 /// The median of sorted values, the upper one of two.
@@ -54,7 +64,10 @@ fn best_split(logs: &[f64]) -> Option<usize> {
     for (i, log) in logs.iter().enumerate().take(logs.len() - least) {
         left += log;
         let count = i + 1;
-        let (a, b) = (left / count as f64, (total - left) / (logs.len() - count) as f64);
+        let (a, b) = (
+            left / count as f64,
+            (total - left) / (logs.len() - count) as f64,
+        );
         let between = count as f64 * (logs.len() - count) as f64 * (b - a) * (b - a);
         // Equal values stay together.
         if count >= least && logs[count] > *log && best.is_none_or(|(_, most)| between > most) {
@@ -66,10 +79,18 @@ fn best_split(logs: &[f64]) -> Option<usize> {
 
 fn are_clusters(left: &[f64], right: &[f64], low: f64, high: f64) -> bool {
     let gap = high - low;
-    let near = |part: &[f64], middle: f64| part.iter().filter(|v| (*v - middle).abs() <= gap / 6.0).count();
+    let near = |part: &[f64], middle: f64| {
+        part.iter()
+            .filter(|v| (*v - middle).abs() <= gap / 6.0)
+            .count()
+    };
     let dense = |part: &[f64], middle: f64| 3 * near(part, middle) >= 2 * part.len();
     let middle_third = low + gap / 3.0..high - gap / 3.0;
-    let between = left.iter().chain(right).filter(|v| middle_third.contains(v)).count();
+    let between = left
+        .iter()
+        .chain(right)
+        .filter(|v| middle_third.contains(v))
+        .count();
     dense(left, low) && dense(right, high) && 5 * between <= left.len().min(right.len())
 }
 
@@ -93,9 +114,16 @@ mod tests {
 
     #[test]
     fn two_clusters_are_found_with_their_places_and_shares() {
-        let all = samples(1, 600, |normal, uniform| if uniform < 0.3 { 115.0 } else { 100.0 } + normal);
+        let all = samples(
+            1,
+            600,
+            |normal, uniform| if uniform < 0.3 { 115.0 } else { 100.0 } + normal,
+        );
         let found = two_modes(&all).unwrap();
-        assert!((found.low - 100.0).abs() < 0.5 && (found.high - 115.0).abs() < 0.5, "{found:?}");
+        assert!(
+            (found.low - 100.0).abs() < 0.5 && (found.high - 115.0).abs() < 0.5,
+            "{found:?}"
+        );
         assert!((found.share_high - 0.3).abs() < 0.06, "{found:?}");
     }
 
@@ -107,10 +135,20 @@ mod tests {
                 |_, uniform| 100.0 + 50.0 * uniform,
                 |_, uniform| 100.0 - 20.0 * (1.0 - uniform).ln(),
                 |normal, _| (normal * 0.5).exp(),
-                |normal, uniform| if uniform < 0.8 { 100.0 + normal } else { 5.0f64.mul_add(uniform * 100.0, -290.0) },
+                |normal, uniform| {
+                    if uniform < 0.8 {
+                        100.0 + normal
+                    } else {
+                        5.0f64.mul_add(uniform * 100.0, -290.0)
+                    }
+                },
             ];
             for (i, shape) in shapes.iter().enumerate() {
-                assert_eq!(two_modes(&samples(seed, 500, shape)), None, "shape {i}, seed {seed}");
+                assert_eq!(
+                    two_modes(&samples(seed, 500, shape)),
+                    None,
+                    "shape {i}, seed {seed}"
+                );
             }
         }
     }

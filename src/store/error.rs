@@ -20,11 +20,23 @@ pub struct StoreError {
 impl StoreError {
     pub(super) fn new(path: &Path, kind: &'static FileKind, problem: Problem) -> StoreError {
         let name = excerpt(&path.to_string_lossy(), usize::MAX);
-        StoreError { file: if name.is_empty() { "\"\"".to_string() } else { name }, kind, problem }
+        StoreError {
+            file: if name.is_empty() {
+                "\"\"".to_string()
+            } else {
+                name
+            },
+            kind,
+            problem,
+        }
     }
 
     pub(super) fn named(name: &str, kind: &'static FileKind, problem: Problem) -> StoreError {
-        StoreError { file: name.to_string(), kind, problem }
+        StoreError {
+            file: name.to_string(),
+            kind,
+            problem,
+        }
     }
 
     /// The same, for a file that holds an earlier state of the run.
@@ -93,17 +105,28 @@ impl FileKind {
 
     fn without_schema(&self) -> String {
         let (noun, schema, origin) = (self.noun, self.schema(), self.origin);
-        format!("is not a syscost {noun}: it is JSON without \"schema\": \"{schema}\"; name the file of {origin}")
+        format!(
+            "is not a syscost {noun}: it is JSON without \"schema\": \"{schema}\"; name the file of {origin}"
+        )
     }
 
     fn other_schema(&self, schema: &str) -> String {
-        let (noun, own, origin) = (self.noun, self.schema(), self.origin.replacen("a ", "the ", 1));
-        format!("is \"{}\", not a {noun}: use the {noun} (\"{own}\") of {origin} instead", excerpt(schema, SHOWN))
+        let (noun, own, origin) = (
+            self.noun,
+            self.schema(),
+            self.origin.replacen("a ", "the ", 1),
+        );
+        format!(
+            "is \"{}\", not a {noun}: use the {noun} (\"{own}\") of {origin} instead",
+            excerpt(schema, SHOWN)
+        )
     }
 
     fn newer(&self, version: u64) -> String {
         let (theirs, ours) = (self.short(version), self.short(self.version));
-        format!("written by a newer syscost ({theirs}); this one reads up to {ours}: update syscost")
+        format!(
+            "written by a newer syscost ({theirs}); this one reads up to {ours}: update syscost"
+        )
     }
 }
 
@@ -155,7 +178,9 @@ impl Left {
     fn words(self) -> &'static str {
         match self {
             Left::Earlier => "an earlier file of that name is unchanged",
-            Left::Look => "the file holds this run as far as it had come when it was last written, marked incomplete",
+            Left::Look => {
+                "the file holds this run as far as it had come when it was last written, marked incomplete"
+            }
             Left::Part => "what was written so far is not complete",
         }
     }
@@ -211,7 +236,12 @@ pub struct Invalid {
 
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", excerpt(&self.place, 2 * SHOWN), excerpt(&self.what, SHOWN))
+        write!(
+            f,
+            "{}: {}",
+            excerpt(&self.place, 2 * SHOWN),
+            excerpt(&self.what, SHOWN)
+        )
     }
 }
 
@@ -229,14 +259,20 @@ impl Location {
     pub(super) fn of(error: &serde_json::Error, path: Option<String>) -> Location {
         // The parser reports "." at the top level and where it does not know the path.
         let path = path.filter(|p| p != ".");
-        Location { line: error.line(), column: error.column(), path }
+        Location {
+            line: error.line(),
+            column: error.column(),
+            path,
+        }
     }
 }
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)?;
-        self.path.iter().try_for_each(|path| write!(f, ", {}", excerpt(path, SHOWN)))
+        self.path
+            .iter()
+            .try_for_each(|path| write!(f, ", {}", excerpt(path, SHOWN)))
     }
 }
 

@@ -94,7 +94,10 @@ mod tests {
     #[test]
     fn sums_that_do_not_add_up_are_refused() {
         assert!(refused(|v| v["tree"]["children"][0]["own"] = json!(1)).contains("is not the sum"));
-        assert!(refused(|v| v["tree"]["children"][0]["own"] = json!(u64::MAX)).contains("is not the sum"));
+        assert!(
+            refused(|v| v["tree"]["children"][0]["own"] = json!(u64::MAX))
+                .contains("is not the sum")
+        );
         assert!(refused(|v| v["instructions"] = json!(1u64 << 60)).contains("instructions"));
         assert!(refused(|v| v["functions"][0]["own"] = json!(1000)).contains("functions"));
         assert!(refused(|v| v["groups"][0]["instructions"] = json!(1000)).contains("groups"));
@@ -107,7 +110,11 @@ mod tests {
         let mut one = explained(40);
         for _ in 0..80 {
             let tree = std::mem::take(&mut one.tree);
-            one.tree = Call { total: tree.total, children: vec![tree], ..Call::default() };
+            one.tree = Call {
+                total: tree.total,
+                children: vec![tree],
+                ..Call::default()
+            };
         }
         assert!(format!("{:?}", File::of(&one).err().unwrap()).contains("deep"));
     }

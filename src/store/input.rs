@@ -36,13 +36,25 @@ fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Prob
     }
     let mut source = source.take(limit + 1);
     let mut bytes = Vec::new();
-    source.by_ref().take(FIRST_BYTES).read_to_end(&mut bytes).map_err(problem)?;
+    source
+        .by_ref()
+        .take(FIRST_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(problem)?;
     if !may_begin_json(&bytes) && !strace::begins(&bytes) && !is_text(&bytes) {
         return Ok(bytes);
     }
-    bytes.reserve_exact(usize::try_from(expected).unwrap_or(0).saturating_sub(bytes.len()));
+    bytes.reserve_exact(
+        usize::try_from(expected)
+            .unwrap_or(0)
+            .saturating_sub(bytes.len()),
+    );
     source.read_to_end(&mut bytes).map_err(problem)?;
-    if bytes.len() as u64 > limit { Err(Problem::TooLarge(limit)) } else { Ok(bytes) }
+    if bytes.len() as u64 > limit {
+        Err(Problem::TooLarge(limit))
+    } else {
+        Ok(bytes)
+    }
 }
 
 /// Whether a JSON value may begin so. Files of ours are objects; other values are read whole as well, because cut off they
@@ -74,7 +86,10 @@ mod tests {
     fn a_source_may_have_as_many_bytes_as_the_limit_and_no_more() {
         assert_eq!(limited(&b"1234"[..], 0, 4).unwrap(), b"1234");
         assert_eq!(limited(&b" {\"a\": 1}"[..], 0, 9).unwrap(), b" {\"a\": 1}");
-        assert!(matches!(limited(&b"12345"[..], 0, 4), Err(Problem::TooLarge(4))));
+        assert!(matches!(
+            limited(&b"12345"[..], 0, 4),
+            Err(Problem::TooLarge(4))
+        ));
         assert!(matches!(limited(&b""[..], 5, 4), Err(Problem::TooLarge(4))));
     }
 
@@ -83,7 +98,9 @@ mod tests {
         let endless = |byte| limited(io::repeat(byte), 0, MAX_BYTES).unwrap().len() as u64;
         assert_eq!([endless(0), endless(b' '), endless(b'x')], [FIRST_BYTES; 3]);
         assert_eq!(
-            limited(io::repeat(b'1').take(3 * FIRST_BYTES), 0, MAX_BYTES).unwrap().len() as u64,
+            limited(io::repeat(b'1').take(3 * FIRST_BYTES), 0, MAX_BYTES)
+                .unwrap()
+                .len() as u64,
             3 * FIRST_BYTES
         );
     }

@@ -10,7 +10,10 @@ use std::io::{Result, Write};
 
 /// Writes `file` and a line end to `out`. Errors: if `out` cannot be written.
 pub fn write(file: &impl Serialize, out: &mut dyn Write) -> Result<()> {
-    file.serialize(&mut Serializer::with_formatter(&mut *out, Layout::default()))?;
+    file.serialize(&mut Serializer::with_formatter(
+        &mut *out,
+        Layout::default(),
+    ))?;
     out.write_all(b"\n")
 }
 

@@ -27,7 +27,9 @@ pub fn read<L: Line>(directory: &Path) -> Vec<L> {
     if file.is_ok_and(|file| file.take(MOST_BYTES).read_to_end(&mut text).is_err()) {
         return Vec::new();
     }
-    let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    let lines = text
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok());
     lines.filter(L::is_sound).collect()
 }
 
@@ -43,7 +45,11 @@ pub fn add<L: Line>(directory: &Path, new: &[L]) -> std::io::Result<()> {
         return open::to_append(&path)?.write_all(&[b"\n", &text(new)?[..]].concat());
     }
     let all = [earlier.as_slice(), new].concat();
-    temporary::put(&path, 0o600, &text(&all[all.len().saturating_sub(L::KEPT)..])?)
+    temporary::put(
+        &path,
+        0o600,
+        &text(&all[all.len().saturating_sub(L::KEPT)..])?,
+    )
 }
 
 fn text<L: Line>(lines: &[L]) -> std::io::Result<Vec<u8>> {
@@ -74,7 +80,10 @@ mod tests {
     }
 
     fn kept(directory: &tempfile::TempDir) -> Vec<f64> {
-        read::<Number>(directory.path()).into_iter().map(|number| number.0).collect()
+        read::<Number>(directory.path())
+            .into_iter()
+            .map(|number| number.0)
+            .collect()
     }
 
     #[test]
@@ -89,7 +98,11 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_left_out() {
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join(Number::FILE), "nonsense\n{}\n-1.0\n\u{0}\n4.5\n[4.").unwrap();
+        fs::write(
+            directory.path().join(Number::FILE),
+            "nonsense\n{}\n-1.0\n\u{0}\n4.5\n[4.",
+        )
+        .unwrap();
         assert_eq!(kept(&directory), [4.5]);
         add(directory.path(), &[Number(6.0)]).unwrap();
         assert_eq!(kept(&directory), [4.5, 6.0], "behind an unfinished line");
@@ -111,6 +124,9 @@ mod tests {
         add(directory.path(), &many).unwrap();
         assert_eq!(kept(&directory).len(), many.len());
         add(directory.path(), &[Number(9999.0)]).unwrap();
-        assert_eq!((kept(&directory).len(), kept(&directory).last()), (Number::KEPT, Some(&9999.0)));
+        assert_eq!(
+            (kept(&directory).len(), kept(&directory).last()),
+            (Number::KEPT, Some(&9999.0))
+        );
     }
 }

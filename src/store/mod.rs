@@ -55,13 +55,19 @@ impl<D: Document> File<'_, D> {
     /// The file of `document`, once it is known that one may hold it.
     fn of(document: &D) -> Result<File<'_, D>, Problem> {
         document.check().map_err(Problem::NotWritten)?;
-        Ok(File { document, head: document.head() })
+        Ok(File {
+            document,
+            head: document.head(),
+        })
     }
 }
 
 fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
     let (mut document, head) = parse::<D>(bytes)?;
-    document.complete(head).and_then(|()| document.check()).map_err(Problem::Invalid)?;
+    document
+        .complete(head)
+        .and_then(|()| document.check())
+        .map_err(Problem::Invalid)?;
     Ok(document)
 }
 
@@ -72,7 +78,8 @@ fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
 /// # Errors
 /// If the document has numbers that no file may have, or the file cannot be written; an old file is then unchanged.
 pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
-    let done = File::of(document).and_then(|file| output::replace(path, |out| layout::write(&file, out)));
+    let done =
+        File::of(document).and_then(|file| output::replace(path, |out| layout::write(&file, out)));
     done.map_err(|problem| StoreError::new(path, D::KIND, problem))
 }
 
@@ -81,8 +88,13 @@ pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_new<D: Document>(document: &D, folder: &Path, stem: &str) -> Result<PathBuf, StoreError> {
-    let done = File::of(document).and_then(|file| output::create(folder, stem, |out| layout::write(&file, out)));
+pub fn write_new<D: Document>(
+    document: &D,
+    folder: &Path,
+    stem: &str,
+) -> Result<PathBuf, StoreError> {
+    let done = File::of(document)
+        .and_then(|file| output::create(folder, stem, |out| layout::write(&file, out)));
     done.map_err(|problem| StoreError::new(folder, D::KIND, problem))
 }
 
@@ -91,7 +103,8 @@ pub fn write_new<D: Document>(document: &D, folder: &Path, stem: &str) -> Result
 /// # Errors
 /// As [`write()`].
 pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
-    let done = File::of(document).and_then(|file| output::replace_among_others(path, |out| layout::write(&file, out)));
+    let done = File::of(document)
+        .and_then(|file| output::replace_among_others(path, |out| layout::write(&file, out)));
     done.map_err(|problem| StoreError::new(path, D::KIND, problem))
 }
 
@@ -100,7 +113,8 @@ pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreEr
 /// # Errors
 /// If the file cannot be written; an old file is then unchanged.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    output::replace(path, |out| out.write_all(bytes)).map_err(|problem| StoreError::new(path, &result::KIND, problem))
+    output::replace(path, |out| out.write_all(bytes))
+        .map_err(|problem| StoreError::new(path, &result::KIND, problem))
 }
 
 /// Writes `document` to `out`.
@@ -108,7 +122,8 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 /// # Errors
 /// If the document has numbers that no file may have, or `out` cannot be written. The error calls it "standard output".
 pub fn write_to<D: Document>(document: &D, out: &mut dyn Write) -> Result<(), StoreError> {
-    let written = |file| layout::write(&file, out).map_err(|error| Problem::Write(error, Left::Part));
+    let written =
+        |file| layout::write(&file, out).map_err(|error| Problem::Write(error, Left::Part));
     let done = File::of(document).and_then(written);
     done.map_err(|problem| StoreError::named("standard output", D::KIND, problem))
 }
@@ -126,14 +141,24 @@ pub fn read(path: &Path) -> Result<Run, StoreError> {
 /// # Errors
 /// As [`read`].
 pub fn read_profile(path: &Path) -> Result<Profile, StoreError> {
-    let bytes = input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &profile::KIND, problem))?;
-    if strace::begins(&bytes) { traced(path, &bytes) } else { decoded(path, &bytes) }
+    let bytes = input::bytes(path, MAX_BYTES)
+        .map_err(|problem| from_file(path, &profile::KIND, problem))?;
+    if strace::begins(&bytes) {
+        traced(path, &bytes)
+    } else {
+        decoded(path, &bytes)
+    }
 }
 
 /// The profile in what strace printed to `path`.
 fn traced(path: &Path, bytes: &[u8]) -> Result<Profile, StoreError> {
-    let name = if path == Path::new("-") { "standard input".into() } else { clean::line(&path.to_string_lossy()) };
-    strace::read(bytes, &name).map_err(|error| from_file(path, &profile::KIND, Problem::Strace(error)))
+    let name = if path == Path::new("-") {
+        "standard input".into()
+    } else {
+        clean::line(&path.to_string_lossy())
+    };
+    strace::read(bytes, &name)
+        .map_err(|error| from_file(path, &profile::KIND, Problem::Strace(error)))
 }
 
 /// What a file holds.
@@ -178,12 +203,16 @@ pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
         #[serde(default)]
         labels: BTreeMap<String, String>,
     }
-    serde_json::from_slice::<Head>(bytes).ok().map(|head| head.labels)
+    serde_json::from_slice::<Head>(bytes)
+        .ok()
+        .map(|head| head.labels)
 }
 
 /// Whether the file at `path` can be read and is a profile.
 pub fn is_profile(path: &Path) -> bool {
-    let ours = |bytes: &[u8]| schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family));
+    let ours = |bytes: &[u8]| {
+        schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family))
+    };
     input::bytes(path, MAX_BYTES).is_ok_and(|bytes| strace::begins(&bytes) || ours(&bytes))
 }
 
@@ -214,7 +243,9 @@ fn decoded<D: Document>(path: &Path, bytes: &[u8]) -> Result<D, StoreError> {
 pub fn begins_as_explained(path: &Path) -> bool {
     let mut first = Vec::new();
     let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());
-    let read = is_file && std::fs::File::open(path).is_ok_and(|file| file.take(FIRST).read_to_end(&mut first).is_ok());
+    let read = is_file
+        && std::fs::File::open(path)
+            .is_ok_and(|file| file.take(FIRST).read_to_end(&mut first).is_ok());
     read && String::from_utf8_lossy(&first).contains("\"syscost.explain-kernel")
 }
 
@@ -229,7 +260,6 @@ where
 {
     let mut schema = schemars::schema_for!(File<D>).to_value();
     schema["title"] = D::KIND.schema().into();
-    schema["properties"]["schema"] =
-        serde_json::json!({"const": D::KIND.schema(), "description": "Kind and version of the file."});
+    schema["properties"]["schema"] = serde_json::json!({"const": D::KIND.schema(), "description": "Kind and version of the file."});
     schema
 }

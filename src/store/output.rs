@@ -16,12 +16,17 @@ const NEW: u32 = 0o666;
 
 /// Lets `fill` write the new content of `path`, which keeps its mode and, if permitted, its owner. Errors: if it cannot
 /// be written or is too large; the old content stays and the temporary file is removed.
-pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Problem> {
+pub fn replace(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Problem> {
     let earlier = |error| Problem::Write(error, Left::Earlier);
     match fs::metadata(path) {
         Ok(facts) if facts.is_dir() => Err(Problem::Directory),
         // Renaming would replace /dev/null, or a pipe that another program reads.
-        Ok(facts) if !facts.is_file() => straight(path, fill).map_err(|error| Problem::Write(error, Left::Part)),
+        Ok(facts) if !facts.is_file() => {
+            straight(path, fill).map_err(|error| Problem::Write(error, Left::Part))
+        }
         Ok(facts) => {
             let path = path.canonicalize().map_err(earlier)?;
             temporary::sweep(folder(&path));
@@ -36,7 +41,10 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
 
 /// The same for a file in a folder that many hosts write into. What killed programs left there is not removed: over a network,
 /// a lock does not show whether another host is still writing. Errors: as [`replace`].
-pub fn replace_among_others(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Problem> {
+pub fn replace_among_others(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Problem> {
     let old = fs::metadata(path).ok();
     renamed(path, old.as_ref(), fill)
 }
@@ -78,18 +86,28 @@ fn renamed(
 ) -> Result<(), Problem> {
     let earlier = |error| Problem::Write(error, Left::Earlier);
     if path.file_name().is_none() {
-        return Err(earlier(io::Error::new(ErrorKind::InvalidInput, "it is not the name of a file")));
+        return Err(earlier(io::Error::new(
+            ErrorKind::InvalidInput,
+            "it is not the name of a file",
+        )));
     }
     let mode = old.map_or(NEW, |old| old.mode() & 0o777);
     let temporary = whole(folder(path), mode, fill)?;
-    old.map_or(Ok(()), |old| keep(temporary.file(), old)).map_err(earlier)?;
+    old.map_or(Ok(()), |old| keep(temporary.file(), old))
+        .map_err(earlier)?;
     temporary.become_file(path, old.is_none()).map_err(earlier)
 }
 
 /// A temporary file in `folder` with all that `fill` writes.
-fn whole(folder: &Path, mode: u32, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Temporary, Problem> {
+fn whole(
+    folder: &Path,
+    mode: u32,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Temporary, Problem> {
     let earlier = |error| Problem::Write(error, Left::Earlier);
-    let temporary = Temporary::beside(folder, mode).map_err(plain).map_err(earlier)?;
+    let temporary = Temporary::beside(folder, mode)
+        .map_err(plain)
+        .map_err(earlier)?;
     filled(temporary.file(), fill).map_err(earlier)?;
     match temporary.file().metadata().map_err(earlier)?.len() {
         0..=MAX_BYTES => Ok(temporary),
@@ -114,14 +132,18 @@ fn keep(new: &File, old: &Metadata) -> io::Result<()> {
 }
 
 fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| *folder != Path::new(""))
+        .unwrap_or(Path::new("."))
 }
 
 /// The system's own error, without the temporary name that tempfile adds. A missing directory gets its own message.
 fn plain(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::NotFound => io::Error::new(ErrorKind::NotFound, "its directory does not exist"),
-        kind @ (ErrorKind::PermissionDenied | ErrorKind::StorageFull | ErrorKind::ReadOnlyFilesystem) => kind.into(),
+        kind @ (ErrorKind::PermissionDenied
+        | ErrorKind::StorageFull
+        | ErrorKind::ReadOnlyFilesystem) => kind.into(),
         _ => error,
     }
 }

@@ -8,7 +8,9 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 /// Parses as a version that is read; only when that fails, looks closer at what the bytes are. Errors: what the bytes are instead.
 pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head), Problem> {
     let read = || {
-        let head = serde_json::from_slice::<D::Head>(bytes).ok().filter(|head| D::KIND.reads(head.schema()))?;
+        let head = serde_json::from_slice::<D::Head>(bytes)
+            .ok()
+            .filter(|head| D::KIND.reads(head.schema()))?;
         Some((serde_json::from_slice(bytes).ok()?, head))
     };
     read().ok_or_else(|| explain::<D>(bytes))
@@ -35,7 +37,9 @@ fn explain<D: Document>(bytes: &[u8]) -> Problem {
         return not_json(&error, bytes);
     }
     match serde_json::from_slice::<Header>(bytes) {
-        Ok(header) => unfit_schema(header.schema.as_ref(), D::KIND).unwrap_or_else(|| misfit::<D>(bytes)),
+        Ok(header) => {
+            unfit_schema(header.schema.as_ref(), D::KIND).unwrap_or_else(|| misfit::<D>(bytes))
+        }
         Err(_) => Problem::Foreign,
     }
 }
@@ -52,7 +56,10 @@ fn not_json(error: &serde_json::Error, bytes: &[u8]) -> Problem {
 /// The parser reports a number truncated after `.` or `e` as invalid, not as an early end.
 fn ends_in_number(error: &serde_json::Error, bytes: &[u8]) -> bool {
     let lines = bytes.split(|byte| *byte == b'\n').count();
-    let last = bytes.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let last = bytes
+        .rsplit(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
     let at_end = error.line() == lines && error.column() >= last.len();
     at_end && matches!(last.last(), Some(b'.' | b'e' | b'E' | b'+' | b'-'))
 }
@@ -65,7 +72,11 @@ fn unfit_schema(schema: Option<&serde_json::Value>, kind: &FileKind) -> Option<P
     }
     let Some(version) = text.strip_prefix(kind.family) else {
         let ours = text.starts_with("syscost.");
-        return Some(if ours { Problem::OtherKind(text.to_string()) } else { Problem::Foreign });
+        return Some(if ours {
+            Problem::OtherKind(text.to_string())
+        } else {
+            Problem::Foreign
+        });
     };
     match version.parse::<u64>() {
         Ok(number) if number > kind.version => Some(Problem::Newer(number)),
@@ -75,7 +86,9 @@ fn unfit_schema(schema: Option<&serde_json::Value>, kind: &FileKind) -> Option<P
 
 /// Parses again to find where a file deviates from its version. Tracking the path takes time, so it is done only here.
 fn misfit<D: Document>(bytes: &[u8]) -> Problem {
-    mistyped::<D>(bytes).or_else(|| mistyped::<D::Head>(bytes)).unwrap_or(Problem::Foreign)
+    mistyped::<D>(bytes)
+        .or_else(|| mistyped::<D::Head>(bytes))
+        .unwrap_or(Problem::Foreign)
 }
 
 fn mistyped<T: DeserializeOwned>(bytes: &[u8]) -> Option<Problem> {

@@ -62,8 +62,14 @@ impl Document for Profile {
             cgroup: group.cgroup.clone(),
             count: count.clone(),
         };
-        let calls = self.groups.iter().flat_map(|group| group.calls.iter().map(move |count| call(group, count)));
-        Calls { schema: String::new(), calls: calls.collect() }
+        let calls = self
+            .groups
+            .iter()
+            .flat_map(|group| group.calls.iter().map(move |count| call(group, count)));
+        Calls {
+            schema: String::new(),
+            calls: calls.collect(),
+        }
     }
 
     fn complete(&mut self, mut head: Calls) -> Checked {
@@ -75,7 +81,9 @@ impl Document for Profile {
         check::calls(head.calls.iter().map(|call| &call.count))?;
         self.groups = groups(std::mem::take(&mut self.groups), head.calls);
         // Of our tracers, only that kind works inside of the calls.
-        self.tracer.adds_system_time.get_or_insert(self.tracer.kind == "bpf");
+        self.tracer
+            .adds_system_time
+            .get_or_insert(self.tracer.kind == "bpf");
         Ok(())
     }
 
@@ -87,9 +95,23 @@ impl Document for Profile {
 /// The processes in their order, then those that only occur in calls.
 fn groups(processes: Vec<ProcessGroup>, calls: Vec<Call>) -> Vec<ProcessGroup> {
     let key = |group: &ProcessGroup| (group.name.clone(), group.pid, group.cgroup.clone());
-    let mut groups: IndexMap<_, _> = processes.into_iter().map(|group| (key(&group), group)).collect();
-    for Call { process, pid, cgroup, count } in calls {
-        let group = ProcessGroup { name: process, pid, cgroup, ..ProcessGroup::default() };
+    let mut groups: IndexMap<_, _> = processes
+        .into_iter()
+        .map(|group| (key(&group), group))
+        .collect();
+    for Call {
+        process,
+        pid,
+        cgroup,
+        count,
+    } in calls
+    {
+        let group = ProcessGroup {
+            name: process,
+            pid,
+            cgroup,
+            ..ProcessGroup::default()
+        };
         groups.entry(key(&group)).or_insert(group).calls.push(count);
     }
     groups.into_values().collect()
@@ -107,10 +129,27 @@ fn upgrade(profile: &mut Profile, calls: &mut [Call]) -> Checked {
     };
     let again = profile.repeats.iter_mut().flat_map(|run| &mut run.calls);
     let of_objects = profile.objects.iter_mut().map(|object| &mut object.count);
-    for count in calls.iter_mut().map(|call| &mut call.count).chain(again).chain(of_objects) {
-        until_woken(&format!("{}: woken_ns", count.call), &mut count.blocked_ns, count.woken_ns)?;
-        count.runnable_ns = count.runnable_ns.map(|ns| ns.saturating_add(count.woken_ns.unwrap_or(0)));
+    for count in calls
+        .iter_mut()
+        .map(|call| &mut call.count)
+        .chain(again)
+        .chain(of_objects)
+    {
+        until_woken(
+            &format!("{}: woken_ns", count.call),
+            &mut count.blocked_ns,
+            count.woken_ns,
+        )?;
+        count.runnable_ns = count
+            .runnable_ns
+            .map(|ns| ns.saturating_add(count.woken_ns.unwrap_or(0)));
     }
-    profile.stacks.iter_mut().try_for_each(|own| until_woken("stacks.woken_ns", &mut own.blocked_ns, own.woken_ns))?;
-    profile.slowest.iter_mut().try_for_each(|own| until_woken("slowest.woken_ns", &mut own.blocked_ns, own.woken_ns))
+    profile
+        .stacks
+        .iter_mut()
+        .try_for_each(|own| until_woken("stacks.woken_ns", &mut own.blocked_ns, own.woken_ns))?;
+    profile
+        .slowest
+        .iter_mut()
+        .try_for_each(|own| until_woken("slowest.woken_ns", &mut own.blocked_ns, own.woken_ns))
 }

@@ -21,6 +21,8 @@ impl Line for Counted {
     const KEPT: usize = 4096;
 
     fn is_sound(&self) -> bool {
-        self.entries.iter().all(|(name, count)| !name.is_empty() && count.is_finite() && count > 0.0)
+        self.entries
+            .iter()
+            .all(|(name, count)| !name.is_empty() && count.is_finite() && count > 0.0)
     }
 }

@@ -16,7 +16,10 @@ pub fn positive(place: &str, number: f64) -> Checked {
     if (0.0..=MOST).contains(&number) {
         Ok(())
     } else {
-        wrong(place, &format!("is {number:?}, must be a number from 0 to 2^64"))
+        wrong(
+            place,
+            &format!("is {number:?}, must be a number from 0 to 2^64"),
+        )
     }
 }
 
@@ -25,7 +28,10 @@ pub fn name(place: &str, text: &str) -> Checked {
     match text.len() {
         0 => wrong(place, "is empty, must be a name"),
         1..=MAX_NAME => Ok(()),
-        length => wrong(place, &format!("has {length} bytes, a name may have {MAX_NAME}")),
+        length => wrong(
+            place,
+            &format!("has {length} bytes, a name may have {MAX_NAME}"),
+        ),
     }
 }
 
@@ -41,12 +47,17 @@ pub fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
 pub fn histogram(place: &str, histogram: &Histogram) -> Checked {
     let last = Histogram::buckets(histogram.per_octave()) - 1;
     match histogram.counts.keys().next_back() {
-        Some(bucket) if *bucket > last => wrong(place, &format!("bucket {bucket} is beyond {last}")),
+        Some(bucket) if *bucket > last => {
+            wrong(place, &format!("bucket {bucket} is beyond {last}"))
+        }
         _ => fits(place, histogram.counts.values().copied()),
     }
 }
 
 /// The error that `place`, a path of keys, is `what`. Errors: always.
 pub fn wrong(place: &str, what: &str) -> Checked {
-    Err(Invalid { place: place.to_string(), what: what.to_string() })
+    Err(Invalid {
+        place: place.to_string(),
+        what: what.to_string(),
+    })
 }

@@ -14,15 +14,31 @@ pub(super) struct ColdRatios<'a> {
 
 impl<'a> ColdRatios<'a> {
     pub(super) fn of(run: &'a Run) -> ColdRatios<'a> {
-        let mut ratios = ColdRatios { by_case: HashMap::new(), empty: HashMap::new() };
-        if !run.records.iter().any(|record| record.case.cold().is_some()) {
+        let mut ratios = ColdRatios {
+            by_case: HashMap::new(),
+            empty: HashMap::new(),
+        };
+        if !run
+            .records
+            .iter()
+            .any(|record| record.case.cold().is_some())
+        {
             return ratios;
         }
-        for record in run.records.iter().filter(|record| record.case.language.is_none()) {
-            let Outcome::Measured(m) = &record.outcome else { continue };
+        for record in run
+            .records
+            .iter()
+            .filter(|record| record.case.language.is_none())
+        {
+            let Outcome::Measured(m) = &record.outcome else {
+                continue;
+            };
             ratios.by_case.entry(nameless(&record.case)).or_insert(m);
             if record.case.is_empty_loop() {
-                ratios.empty.entry((record.case.environment.as_str(), record.case.cold())).or_insert(m);
+                ratios
+                    .empty
+                    .entry((record.case.environment.as_str(), record.case.cold()))
+                    .or_insert(m);
             }
         }
         ratios
@@ -36,12 +52,18 @@ impl<'a> ColdRatios<'a> {
 
     fn with_loop(&self, case: &Case) -> Option<WithLoop<'a>> {
         let empty = self.empty.get(&(case.environment.as_str(), case.cold()))?;
-        Some(WithLoop { case: self.by_case.get(&nameless(case))?, empty })
+        Some(WithLoop {
+            case: self.by_case.get(&nameless(case))?,
+            empty,
+        })
     }
 }
 
 fn nameless(case: &Case) -> Case {
-    Case { name: None, ..case.clone() }
+    Case {
+        name: None,
+        ..case.clone()
+    }
 }
 
 #[cfg(test)]
@@ -53,7 +75,13 @@ mod tests {
     fn cold(operation: &str, bytes: u64, ns: u64) -> Record {
         let record = record(operation, ns);
         let params = [("cold".to_string(), bytes)].into();
-        Record { case: Case { params, ..record.case }, ..record }
+        Record {
+            case: Case {
+                params,
+                ..record.case
+            },
+            ..record
+        }
     }
 
     #[test]
@@ -70,16 +98,30 @@ mod tests {
         ]));
         let of = |i: usize| {
             let figure = summary.rows[i].cost().unwrap();
-            (figure.net, figure.cold_over_warm.map(|ratio| ratio.value), figure.times_empty_call)
+            (
+                figure.net,
+                figure.cold_over_warm.map(|ratio| ratio.value),
+                figure.times_empty_call,
+            )
         };
         assert_eq!(of(0), (Some(Nanos(100.0)), None, Some(25.5)));
         assert_eq!(of(1), (Some(Nanos(105.0)), Some(1.05), None));
         assert_eq!(of(2), (Some(Nanos(1000.0)), Some(10.0), None));
         assert_eq!(of(3), (Some(Nanos(2975.0)), None, None), "no warm row");
-        let loops: Vec<String> = summary.baselines.iter().map(|row| row.case.to_string()).collect();
+        let loops: Vec<String> = summary
+            .baselines
+            .iter()
+            .map(|row| row.case.to_string())
+            .collect();
         assert_eq!(
             loops,
-            ["id.getppid", "call.empty_loop", "call.empty_loop cold=0", "call.empty_loop cold=4K", "call.direct"]
+            [
+                "id.getppid",
+                "call.empty_loop",
+                "call.empty_loop cold=0",
+                "call.empty_loop cold=4K",
+                "call.direct"
+            ]
         );
     }
 }

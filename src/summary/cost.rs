@@ -42,7 +42,10 @@ pub struct RowCost {
 
 impl RowCost {
     pub fn value(&self) -> Ranged {
-        Ranged { value: self.median.0, low_high: self.interval.map(Interval::ends) }
+        Ranged {
+            value: self.median.0,
+            low_high: self.interval.map(Interval::ends),
+        }
     }
 
     pub fn half_width_percent(&self) -> Option<f64> {

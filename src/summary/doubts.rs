@@ -21,17 +21,35 @@ pub fn left_out(m: &Measurement, estimate: &Estimate) -> f64 {
 }
 
 /// What is doubtful about the samples of a case; `precision_percent` is the run's target.
-pub fn doubts(m: &Measurement, language: bool, estimate: &Estimate, precision_percent: f64) -> Vec<Warning> {
-    let mut doubts: Vec<Warning> = m.history.then_some(Warning::DependsOnHistory).into_iter().collect();
+pub fn doubts(
+    m: &Measurement,
+    language: bool,
+    estimate: &Estimate,
+    precision_percent: f64,
+) -> Vec<Warning> {
+    let mut doubts: Vec<Warning> = m
+        .history
+        .then_some(Warning::DependsOnHistory)
+        .into_iter()
+        .collect();
     match estimate.half_width_percent() {
-        None if estimate.interval.is_none() => doubts.push(Warning::TooFewBlocks { blocks: estimate.blocks }),
+        None if estimate.interval.is_none() => doubts.push(Warning::TooFewBlocks {
+            blocks: estimate.blocks,
+        }),
         Some(reached_percent) if reached_percent > precision_percent => {
-            doubts.push(Warning::TargetNotMet { target_percent: precision_percent, reached_percent });
+            doubts.push(Warning::TargetNotMet {
+                target_percent: precision_percent,
+                reached_percent,
+            });
         }
         _ => {}
     }
     let share = left_out(m, estimate);
-    let left_out = if m.switches { Warning::WaitedForCpu { share } } else { Warning::Preempted { share } };
+    let left_out = if m.switches {
+        Warning::WaitedForCpu { share }
+    } else {
+        Warning::Preempted { share }
+    };
     doubts.extend((share > PREEMPTED).then_some(left_out));
     doubts.extend(lost_cpu(m, language).map(|share| Warning::LostCpu { share }));
     doubts
@@ -43,7 +61,8 @@ fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
     let wall = m.cpu.wall_ns as f64;
     let cpu = m.cpu.user_ns as f64 + m.cpu.system_ns as f64;
     let share = cpu / wall;
-    (!language && !m.switches && wall > ENOUGH_CPU_NS && cpu > 0.0 && share < CPU_SHARE).then_some(share)
+    (!language && !m.switches && wall > ENOUGH_CPU_NS && cpu > 0.0 && share < CPU_SHARE)
+        .then_some(share)
 }
 
 /// A net cost under three standard errors of the empty loop: perhaps the body did not run at all. The empty loop itself is
@@ -54,16 +73,30 @@ pub fn below_empty_loop(case: &Case, estimate: &Estimate, empty: &Estimate) -> O
     if case.is_empty_loop() || (estimate.median - empty.median).0 >= 3.0 * standard_error {
         return None;
     }
-    Some(if case.language.is_some() { Warning::FoldedBody } else { Warning::BelowResolution })
+    Some(if case.language.is_some() {
+        Warning::FoldedBody
+    } else {
+        Warning::BelowResolution
+    })
 }
 
 /// A snippet that names a system call and never enters the kernel.
 pub fn not_entered(record: &Record) -> Option<Warning> {
     record.case.language.as_ref()?;
-    record.entries.as_ref().filter(|entries| entries.total() == 0.0)?;
-    let words = record.case.operation.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    let named = words.into_iter().find(|word: &&str| crate::syscall_names::is_known(word))?;
-    Some(Warning::NotEntered { name: named.to_string() })
+    record
+        .entries
+        .as_ref()
+        .filter(|entries| entries.total() == 0.0)?;
+    let words = record
+        .case
+        .operation
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let named = words
+        .into_iter()
+        .find(|word: &&str| crate::syscall_names::is_known(word))?;
+    Some(Warning::NotEntered {
+        name: named.to_string(),
+    })
 }
 
 #[cfg(test)]
@@ -74,8 +107,18 @@ mod tests {
     #[test]
     fn a_lost_cpu_is_reported_only_with_cpu_accounting() {
         let with = |user_ns, system_ns| {
-            let cpu = CpuTime { user_ns, system_ns, wall_ns: 1_000_000_000 };
-            lost_cpu(&Measurement { cpu, ..Measurement::default() }, false)
+            let cpu = CpuTime {
+                user_ns,
+                system_ns,
+                wall_ns: 1_000_000_000,
+            };
+            lost_cpu(
+                &Measurement {
+                    cpu,
+                    ..Measurement::default()
+                },
+                false,
+            )
         };
         assert_eq!(with(0, 0), None);
         assert_eq!(with(u64::MAX, u64::MAX), None);

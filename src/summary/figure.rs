@@ -40,10 +40,11 @@ impl RowFigure {
     pub fn quantity(&self) -> Quantity {
         match self {
             RowFigure::Time(cost) => cost.value().in_unit(Unit::Nanoseconds),
-            RowFigure::Instructions(count) => {
-                Ranged { value: count.per_operation, low_high: Some((count.low, count.high)) }
-                    .in_unit(Unit::Instructions)
+            RowFigure::Instructions(count) => Ranged {
+                value: count.per_operation,
+                low_high: Some((count.low, count.high)),
             }
+            .in_unit(Unit::Instructions),
         }
     }
 
@@ -53,7 +54,10 @@ impl RowFigure {
             RowFigure::Time(cost) => cost.next_run.map(Interval::ends),
             RowFigure::Instructions(count) => Some((count.low, count.high)),
         };
-        Quantity { low_high, ..self.quantity() }
+        Quantity {
+            low_high,
+            ..self.quantity()
+        }
     }
 
     pub fn cost(&self) -> Option<&RowCost> {
@@ -76,7 +80,13 @@ impl Instructions {
         let per_operation = counted.per_operation()?;
         let (low, high) = counted.range()?;
         let net = empty_loop.map(|empty| per_operation - empty);
-        Some(Instructions { per_operation, low, high, net, repeats: counted.batches.len() })
+        Some(Instructions {
+            per_operation,
+            low,
+            high,
+            net,
+            repeats: counted.batches.len(),
+        })
     }
 
     /// The same over several runs: the median of theirs, and the range of all repeats. `None` without runs.
@@ -85,9 +95,15 @@ impl Instructions {
         Some(Instructions {
             per_operation: stats::median(runs.iter().map(|run| run.per_operation).collect())?,
             low: runs.iter().map(|run| run.low).fold(f64::INFINITY, f64::min),
-            high: runs.iter().map(|run| run.high).fold(f64::NEG_INFINITY, f64::max),
+            high: runs
+                .iter()
+                .map(|run| run.high)
+                .fold(f64::NEG_INFINITY, f64::max),
             net: net.and_then(stats::median),
-            repeats: runs.iter().map(|run| run.repeats).fold(0, usize::saturating_add),
+            repeats: runs
+                .iter()
+                .map(|run| run.repeats)
+                .fold(0, usize::saturating_add),
         })
     }
 
@@ -105,10 +121,20 @@ mod tests {
     #[test]
     fn runs_are_counted_together() {
         let one = |each: &[u64]| run(vec![instructions("file.stat", "linux-a", each)]);
-        let whole = Run { repeats: vec![one(&[110]), one(&[90, 91])], ..one(&[100]) };
+        let whole = Run {
+            repeats: vec![one(&[110]), one(&[90, 91])],
+            ..one(&[100])
+        };
         let row = summarize(&whole).rows.remove(0);
         let found = row.instructions().unwrap();
-        assert_eq!((found.per_operation, found.low, found.high, found.repeats), (100.0, 90.0, 110.0, 4));
-        assert_eq!((row.warnings.len(), row.over_runs), (1, None), "its kernel entries are not known");
+        assert_eq!(
+            (found.per_operation, found.low, found.high, found.repeats),
+            (100.0, 90.0, 110.0, 4)
+        );
+        assert_eq!(
+            (row.warnings.len(), row.over_runs),
+            (1, None),
+            "its kernel entries are not known"
+        );
     }
 }

@@ -77,31 +77,45 @@ pub enum NoLatency {
 
 impl RowLatency {
     pub fn of(calls: &Result<SingleCalls, String>) -> RowLatency {
-        let failed = |message: &String| NoLatency::Failed { message: message.clone() };
-        RowLatency { result: calls.as_ref().map_err(failed).and_then(checked) }
+        let failed = |message: &String| NoLatency::Failed {
+            message: message.clone(),
+        };
+        RowLatency {
+            result: calls.as_ref().map_err(failed).and_then(checked),
+        }
     }
 
     /// The same for work whose tail is the machine's own. That is far above the timer, so the work may be short.
     pub fn of_yardstick(calls: &Result<SingleCalls, String>) -> RowLatency {
         match calls {
-            Ok(calls) if calls.all.count() > 0 => RowLatency { result: Ok(latency(calls)) },
+            Ok(calls) if calls.all.count() > 0 => RowLatency {
+                result: Ok(latency(calls)),
+            },
             _ => RowLatency::of(calls),
         }
     }
 }
 
 fn checked(calls: &SingleCalls) -> Result<Latency, NoLatency> {
-    let median = calls.all.quantile_ns(0.5).ok_or(NoLatency::Failed { message: "no call was timed".into() })?;
+    let median = calls.all.quantile_ns(0.5).ok_or(NoLatency::Failed {
+        message: "no call was timed".into(),
+    })?;
     let (median_ns, timer_ns) = (Nanos(median) - calls.timer, calls.timer);
     if median_ns.0 < DEARER * timer_ns.0 {
-        Err(NoLatency::TooShort { median_ns, timer_ns })
+        Err(NoLatency::TooShort {
+            median_ns,
+            timer_ns,
+        })
     } else {
         Ok(latency(calls))
     }
 }
 
 fn latency(calls: &SingleCalls) -> Latency {
-    let parts: Vec<&Histogram> = [&calls.preempted, &calls.interrupted].into_iter().flatten().collect();
+    let parts: Vec<&Histogram> = [&calls.preempted, &calls.interrupted]
+        .into_iter()
+        .flatten()
+        .collect();
     let rest = (!parts.is_empty()).then(|| without(&calls.all, &parts));
     let count = |part: &Option<Histogram>| part.as_ref().map(Histogram::count);
     Latency {
@@ -110,13 +124,18 @@ fn latency(calls: &SingleCalls) -> Latency {
         spent_ns: calls.spent_ns,
         all: percentiles(&calls.all, calls.timer),
         rest: rest.as_ref().map(|times| percentiles(times, calls.timer)),
-        slow: beyond(&calls.all, 4.0 * calls.all.quantile_ns(0.5).unwrap_or_default() + 1000.0),
+        slow: beyond(
+            &calls.all,
+            4.0 * calls.all.quantile_ns(0.5).unwrap_or_default() + 1000.0,
+        ),
         preempted: count(&calls.preempted),
         interrupted: count(&calls.interrupted),
         waits: calls.waits,
         unseen: calls.unseen,
         curve: curve(&calls.all, calls.timer),
-        rest_curve: rest.map(|times| curve(&times, calls.timer)).unwrap_or_default(),
+        rest_curve: rest
+            .map(|times| curve(&times, calls.timer))
+            .unwrap_or_default(),
     }
 }
 
@@ -134,7 +153,9 @@ fn percentiles(times: &Histogram, timer: Nanos) -> Percentiles {
 }
 
 fn curve(times: &Histogram, timer: Nanos) -> Vec<(f64, f64)> {
-    let net = crate::stats::tail_curve(times).into_iter().map(|(beyond, ns)| (beyond, ns - timer.0));
+    let net = crate::stats::tail_curve(times)
+        .into_iter()
+        .map(|(beyond, ns)| (beyond, ns - timer.0));
     net.filter(|(_, ns)| *ns > 0.0).collect()
 }
 
@@ -158,12 +179,22 @@ mod tests {
         let latency = RowLatency::of(&Ok(calls(320))).result.unwrap();
         let ns = |found: Option<Nanos>| found.map(|ns| ns.0);
         assert_eq!(
-            (ns(latency.all.p50), ns(latency.all.p99), ns(latency.all.p99_9)),
+            (
+                ns(latency.all.p50),
+                ns(latency.all.p99),
+                ns(latency.all.p99_9)
+            ),
             (Some(300.0), Some(300.0), Some(4984.0))
         );
-        assert_eq!((latency.slow, latency.preempted, latency.interrupted), (1000, Some(9), Some(980)));
+        assert_eq!(
+            (latency.slow, latency.preempted, latency.interrupted),
+            (1000, Some(9), Some(980))
+        );
         let own = latency.rest.unwrap();
-        assert_eq!((own.calls, ns(own.p99_9), ns(own.max)), (99_011, Some(300.0), Some(90_028.0)));
+        assert_eq!(
+            (own.calls, ns(own.p99_9), ns(own.max)),
+            (99_011, Some(300.0), Some(90_028.0))
+        );
         assert_eq!(latency.curve.last(), Some(&(100_000.0, 90_028.0)));
     }
 }

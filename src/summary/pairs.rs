@@ -3,7 +3,9 @@
 
 use super::{Summary, Versus};
 use crate::derive;
-use crate::model::{Case, Combination, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Role, Run, Unit};
+use crate::model::{
+    Case, Combination, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Role, Run, Unit,
+};
 use crate::stats::Ranged;
 use indexmap::IndexMap;
 use std::collections::HashMap;
@@ -16,8 +18,17 @@ const SAME_ENTRIES: f64 = 0.05;
 /// unit. Cases that fail, have no partner or do other work there have none, and neither have those that ran on another
 /// machine: their rounds have nothing in common.
 pub fn pair(summary: &mut Summary, run: &Run) {
-    let asked = || run.records.iter().filter(|record| record.role == Role::Asked);
-    let Some(first) = asked().next().map(|record| record.case.environment.as_str()) else { return };
+    let asked = || {
+        run.records
+            .iter()
+            .filter(|record| record.role == Role::Asked)
+    };
+    let Some(first) = asked()
+        .next()
+        .map(|record| record.case.environment.as_str())
+    else {
+        return;
+    };
     if asked().all(|record| record.case.environment == first) {
         return;
     }
@@ -38,11 +49,24 @@ struct Pairs<'a> {
 
 impl<'a> Pairs<'a> {
     fn of(run: &'a Run, units: &IndexMap<&'a str, Unit>) -> Pairs<'a> {
-        let first = |unit: Unit| units.iter().find(|(_, own)| **own == unit).map(|(name, _)| *name);
-        let machine = |facts: &'a EnvironmentFacts| Some((facts.name.as_str(), facts.host.as_deref()?));
+        let first = |unit: Unit| {
+            units
+                .iter()
+                .find(|(_, own)| **own == unit)
+                .map(|(name, _)| *name)
+        };
+        let machine =
+            |facts: &'a EnvironmentFacts| Some((facts.name.as_str(), facts.host.as_deref()?));
         Pairs {
-            records: run.records.iter().map(|record| (&record.case, record)).collect(),
-            bases: units.iter().filter_map(|(name, unit)| Some((*name, first(*unit)?))).collect(),
+            records: run
+                .records
+                .iter()
+                .map(|record| (&record.case, record))
+                .collect(),
+            bases: units
+                .iter()
+                .filter_map(|(name, unit)| Some((*name, first(*unit)?)))
+                .collect(),
             machines: run.environments.iter().filter_map(machine).collect(),
             range: super::steady_range(run).0,
         }
@@ -55,7 +79,10 @@ impl<'a> Pairs<'a> {
             return None;
         }
         let record = self.records.get(case)?;
-        let partner = self.records.get(&Case { environment: base.to_string(), ..case.clone() })?;
+        let partner = self.records.get(&Case {
+            environment: base.to_string(),
+            ..case.clone()
+        })?;
         let same_work = !differ(record.entries.as_ref(), partner.entries.as_ref());
         same_work.then(|| versus(record, partner, &self.range))?
     }
@@ -70,28 +97,40 @@ fn units<'a>(asked: impl Iterator<Item = &'a Record>) -> IndexMap<&'a str, Unit>
             Outcome::Measured(_) | Outcome::Published(_) => Unit::Nanoseconds,
             Outcome::Failed(_) => continue,
         };
-        units.entry(record.case.environment.as_str()).or_insert(unit);
+        units
+            .entry(record.case.environment.as_str())
+            .or_insert(unit);
     }
     units
 }
 
 fn versus(record: &Record, partner: &Record, range: &Range<usize>) -> Option<Versus> {
     let ratio = match (&record.outcome, &partner.outcome) {
-        (Outcome::Measured(own), Outcome::Measured(base)) => derive::paired(Combination::Ratio, own, base, range)?,
+        (Outcome::Measured(own), Outcome::Measured(base)) => {
+            derive::paired(Combination::Ratio, own, base, range)?
+        }
         (Outcome::Counted(own), Outcome::Counted(base)) => counted_ratio(own, base)?,
         _ => return None,
     };
-    Some(Versus { environment: partner.case.environment.clone(), ratio })
+    Some(Versus {
+        environment: partner.case.environment.clone(),
+        ratio,
+    })
 }
 
 /// Exact where the repeats agree: it has no interval.
 fn counted_ratio(own: &Counted, base: &Counted) -> Option<Ranged> {
     let value = own.per_operation()? / base.per_operation().filter(|count| *count > 0.0)?;
-    Some(Ranged { value, low_high: None })
+    Some(Ranged {
+        value,
+        low_high: None,
+    })
 }
 
 fn differ(a: Option<&Entries>, b: Option<&Entries>) -> bool {
-    a.zip(b).is_some_and(|(a, b)| (a.total() - b.total()).abs() > SAME_ENTRIES * a.total().max(b.total()).max(1.0))
+    a.zip(b).is_some_and(|(a, b)| {
+        (a.total() - b.total()).abs() > SAME_ENTRIES * a.total().max(b.total()).max(1.0)
+    })
 }
 
 #[cfg(test)]
@@ -109,24 +148,47 @@ mod tests {
     /// Both sides drift by 40% over the run, which a ratio of medians would show in its interval.
     #[test]
     fn environments_are_paired_with_the_first() {
-        let sides =
-            |by: u64| vec![record("native", 1.0, |i| 1000 + 40 * i), record("/b", 1.0, |i| by * (1000 + 40 * i))];
+        let sides = |by: u64| {
+            vec![
+                record("native", 1.0, |i| 1000 + 40 * i),
+                record("/b", 1.0, |i| by * (1000 + 40 * i)),
+            ]
+        };
         let rows = summarize(&run(sides(2))).rows;
         let versus = rows[1].versus.as_ref().unwrap();
         let (low, high) = versus.ratio.low_high.unwrap();
-        assert_eq!((versus.environment.as_str(), rows[0].versus.is_none()), ("native", true));
-        assert!((versus.ratio.value - 2.0).abs() < 1e-9 && high - low < 1e-4, "{versus:?}");
-        let whole = Run { repeats: vec![run(sides(2)), run(sides(2))], ..run(sides(2)) };
+        assert_eq!(
+            (versus.environment.as_str(), rows[0].versus.is_none()),
+            ("native", true)
+        );
+        assert!(
+            (versus.ratio.value - 2.0).abs() < 1e-9 && high - low < 1e-4,
+            "{versus:?}"
+        );
+        let whole = Run {
+            repeats: vec![run(sides(2)), run(sides(2))],
+            ..run(sides(2))
+        };
         let over = summarize(&whole).rows[1].versus.clone().unwrap();
-        assert!((over.ratio.value - 2.0).abs() < 1e-9 && over.ratio.low_high.is_some(), "{over:?}");
+        assert!(
+            (over.ratio.value - 2.0).abs() < 1e-9 && over.ratio.low_high.is_some(),
+            "{over:?}"
+        );
     }
 
     #[test]
     fn other_work_and_other_cases_have_no_ratio() {
-        let rows = summarize(&run(vec![record("native", 1.0, |_| 100), record("/b", 2.0, |_| 100)])).rows;
+        let rows = summarize(&run(vec![
+            record("native", 1.0, |_| 100),
+            record("/b", 2.0, |_| 100),
+        ]))
+        .rows;
         assert_eq!(rows[1].versus, None);
         let mut other = record("/b", 1.0, |_| 100);
         other.case.params.insert("depth".into(), 4);
-        assert_eq!(summarize(&run(vec![record("native", 1.0, |_| 100), other])).rows[1].versus, None);
+        assert_eq!(
+            summarize(&run(vec![record("native", 1.0, |_| 100), other])).rows[1].versus,
+            None
+        );
     }
 }

@@ -7,7 +7,8 @@ use super::speed::MachineSpeed;
 use super::warning::{RunWarning, Warning};
 use crate::derive::DerivedRow;
 use crate::model::{
-    Case, Counters, Entries, EntriesStatus, EnvironmentFacts, Failure, OrError, ShownCase, StudyView, Unit,
+    Case, Counters, Entries, EntriesStatus, EnvironmentFacts, Failure, OrError, ShownCase,
+    StudyView, Unit,
 };
 use crate::stats::{OverRuns, Quantity, Ranged};
 use schemars::JsonSchema;
@@ -49,9 +50,19 @@ impl Summary {
     }
 
     pub fn unit(&self, environment: &str) -> Unit {
-        let counted = |row: &&Row| row.case.environment == environment && row.instructions().is_some();
-        let facts = || self.environments.iter().find(|facts| facts.name == environment);
-        if self.rows.iter().chain(&self.baselines).any(|row| counted(&row)) {
+        let counted =
+            |row: &&Row| row.case.environment == environment && row.instructions().is_some();
+        let facts = || {
+            self.environments
+                .iter()
+                .find(|facts| facts.name == environment)
+        };
+        if self
+            .rows
+            .iter()
+            .chain(&self.baselines)
+            .any(|row| counted(&row))
+        {
             Unit::Instructions
         } else {
             facts().map_or(Unit::default(), |facts| facts.unit)

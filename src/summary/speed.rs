@@ -26,7 +26,10 @@ pub struct MachineSpeed {
 impl MachineSpeed {
     /// How far the next run of the whole machine will be, 95 times in 100, in percent.
     pub fn next_run_percent(&self) -> f64 {
-        let machine = Side::of_machine(&[], deviation(Some(self.between_runs_percent), self.learned_from_runs));
+        let machine = Side::of_machine(
+            &[],
+            deviation(Some(self.between_runs_percent), self.learned_from_runs),
+        );
         machine.next_run().percent()
     }
 }
@@ -42,13 +45,24 @@ impl<'a> Panel<'a> {
     pub fn of(run: &'a Run, range: &Range<usize>) -> Panel<'a> {
         let environment = environment(run);
         let member = |operation: &&str| {
-            let is_it = |r: &&Record| r.case.is_plain(operation) && r.case.environment == environment;
-            run.records.iter().filter(is_it).find_map(|record| Some((&record.case, measurement(record)?)))
+            let is_it =
+                |r: &&Record| r.case.is_plain(operation) && r.case.environment == environment;
+            run.records
+                .iter()
+                .filter(is_it)
+                .find_map(|record| Some((&record.case, measurement(record)?)))
         };
         let members: Vec<(&Case, &Measurement)> = PANEL.iter().filter_map(member).collect();
-        let medians: Vec<Vec<f64>> = members.iter().map(|(_, m)| stats::block_medians(m)).collect();
+        let medians: Vec<Vec<f64>> = members
+            .iter()
+            .map(|(_, m)| stats::block_medians(m))
+            .collect();
         let speed = Speed::from_panel(&medians, range);
-        Panel { members, speed, range: range.clone() }
+        Panel {
+            members,
+            speed,
+            range: range.clone(),
+        }
     }
 
     pub fn range(&self) -> Range<usize> {
@@ -56,13 +70,18 @@ impl<'a> Panel<'a> {
     }
 
     pub fn is_native(&self) -> bool {
-        self.members.iter().all(|(case, _)| case.environment == NATIVE)
+        self.members
+            .iter()
+            .all(|(case, _)| case.environment == NATIVE)
     }
 
     /// What each member costs at the run's usual speed, in nanoseconds, by operation.
     pub fn costs_ns(&self) -> BTreeMap<String, f64> {
         let cost = |(case, m): &(&Case, &Measurement)| {
-            Some((case.operation.clone(), stats::steady_median(m, &self.range, &self.speed)?))
+            Some((
+                case.operation.clone(),
+                stats::steady_median(m, &self.range, &self.speed)?,
+            ))
         };
         self.members.iter().filter_map(cost).collect()
     }
@@ -80,18 +99,32 @@ impl<'a> Panel<'a> {
             return self.mean_ns();
         }
         let costs = self.costs_ns();
-        let logs: Option<Vec<f64>> =
-            PANEL[..PANEL_IN_USER_MODE].iter().map(|member| costs.get(*member).map(|ns| ns.ln())).collect();
+        let logs: Option<Vec<f64>> = PANEL[..PANEL_IN_USER_MODE]
+            .iter()
+            .map(|member| costs.get(*member).map(|ns| ns.ln()))
+            .collect();
         Some(stats::median(logs?)?.exp())
     }
 
     fn within_run_percent(&self) -> f64 {
-        let blocks = self.members.iter().map(|(_, m)| m.blocks.len()).max().unwrap_or(0).min(self.range.end);
-        let shifts: Vec<f64> = (self.range.start.min(blocks)..blocks).map(|b| self.speed.slower_ln(b)).collect();
+        let blocks = self
+            .members
+            .iter()
+            .map(|(_, m)| m.blocks.len())
+            .max()
+            .unwrap_or(0)
+            .min(self.range.end);
+        let shifts: Vec<f64> = (self.range.start.min(blocks)..blocks)
+            .map(|b| self.speed.slower_ln(b))
+            .collect();
         let count = shifts.len() as f64;
         let mean = shifts.iter().sum::<f64>() / count;
         let squares: f64 = shifts.iter().map(|shift| (shift - mean).powi(2)).sum();
-        if count > 1.0 { 100.0 * (squares / (count - 1.0)).sqrt() } else { 0.0 }
+        if count > 1.0 {
+            100.0 * (squares / (count - 1.0)).sqrt()
+        } else {
+            0.0
+        }
     }
 }
 
@@ -99,14 +132,27 @@ const NATIVE: &str = "native";
 
 /// The environment of the panel, one for all members: the native one if the run has it, else that of the first member.
 fn environment(run: &Run) -> &str {
-    let timed = || run.records.iter().filter(|r| !matches!(r.outcome, Outcome::Counted(_)));
-    let of = || timed().filter(|r| r.case.is_in_panel()).map(|r| r.case.environment.as_str());
-    of().find(|own| *own == NATIVE).or(of().next()).unwrap_or(NATIVE)
+    let timed = || {
+        run.records
+            .iter()
+            .filter(|r| !matches!(r.outcome, Outcome::Counted(_)))
+    };
+    let of = || {
+        timed()
+            .filter(|r| r.case.is_in_panel())
+            .map(|r| r.case.environment.as_str())
+    };
+    of().find(|own| *own == NATIVE)
+        .or(of().next())
+        .unwrap_or(NATIVE)
 }
 
 /// The speed of the machine by the panel of `run`; `None` with too few members.
 pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
-    let learned_from_runs = run.host.run_scatter_runs.filter(|_| run.host.run_scatter_percent.is_some());
+    let learned_from_runs = run
+        .host
+        .run_scatter_runs
+        .filter(|_| run.host.run_scatter_percent.is_some());
     Some(MachineSpeed {
         panel_ns: panel.mean_ns()?,
         members: panel.members.len(),
@@ -119,12 +165,17 @@ pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
 /// What moves whole runs on the run's machine, on the log scale: learned from earlier runs, or assumed.
 pub fn run_deviation(run: &Run) -> Deviation {
     let runs = run.host.run_scatter_runs;
-    deviation(run.host.run_scatter_percent.filter(|_| runs.is_some()), runs)
+    deviation(
+        run.host.run_scatter_percent.filter(|_| runs.is_some()),
+        runs,
+    )
 }
 
 /// By the deviation of so many runs, or if it was not learned from any, the assumed one.
 fn deviation(percent: Option<f64>, runs: Option<u32>) -> Deviation {
-    let learned = percent.filter(|percent| percent.is_finite() && *percent >= 0.0).zip(runs);
+    let learned = percent
+        .filter(|percent| percent.is_finite() && *percent >= 0.0)
+        .zip(runs);
     learned.map_or(BETWEEN_RUNS, |(percent, runs)| Deviation {
         sd: (percent / 100.0).max(f64::EPSILON),
         degrees: f64::from(runs.saturating_sub(1).max(1)),
@@ -138,7 +189,10 @@ mod tests {
     use crate::model::fixtures::{run, varying};
 
     fn panel_of(members: usize, ns: impl Fn(u64) -> u64 + Copy) -> Run {
-        run(PANEL[..members].iter().map(|operation| varying(operation, ns)).collect())
+        run(PANEL[..members]
+            .iter()
+            .map(|operation| varying(operation, ns))
+            .collect())
     }
 
     #[test]
@@ -147,22 +201,35 @@ mod tests {
         let panel = Panel::of(&run, &(0..usize::MAX));
         let speed = machine_speed(&run, &panel).unwrap();
         assert_eq!((speed.members, speed.learned_from_runs), (12, None));
-        assert!((speed.panel_ns / 1050.0 - 1.0).abs() < 0.002, "{}", speed.panel_ns);
-        assert!((speed.within_run_percent - 5.0).abs() < 0.3, "{}", speed.within_run_percent);
+        assert!(
+            (speed.panel_ns / 1050.0 - 1.0).abs() < 0.002,
+            "{}",
+            speed.panel_ns
+        );
+        assert!(
+            (speed.within_run_percent - 5.0).abs() < 0.3,
+            "{}",
+            speed.within_run_percent
+        );
         assert_eq!(speed.between_runs_percent, 100.0 * BETWEEN_RUNS.sd);
     }
 
     #[test]
     fn a_small_panel_tells_nothing() {
         let run = panel_of(4, |_| 1000);
-        assert_eq!(machine_speed(&run, &Panel::of(&run, &(0..usize::MAX))), None);
+        assert_eq!(
+            machine_speed(&run, &Panel::of(&run, &(0..usize::MAX))),
+            None
+        );
     }
 
     /// The costs of another build are other ones, and would look like another speed of the machine.
     #[test]
     fn all_members_are_of_one_environment() {
         let mut both = panel_of(12, |_| 5000);
-        both.records.iter_mut().for_each(|record| record.case.environment = "m32".to_string());
+        both.records
+            .iter_mut()
+            .for_each(|record| record.case.environment = "m32".to_string());
         let other = Panel::of(&both, &(0..usize::MAX));
         assert!(other.members.len() == 12 && !other.is_native());
         both.records.extend(panel_of(12, |_| 1000).records);
@@ -175,7 +242,10 @@ mod tests {
         let mut run = panel_of(12, |_| 1000);
         (run.host.run_scatter_percent, run.host.run_scatter_runs) = (Some(0.5), Some(9));
         let speed = machine_speed(&run, &Panel::of(&run, &(0..usize::MAX))).unwrap();
-        assert_eq!((speed.between_runs_percent, speed.learned_from_runs), (0.5, Some(9)));
+        assert_eq!(
+            (speed.between_runs_percent, speed.learned_from_runs),
+            (0.5, Some(9))
+        );
         run.host.run_scatter_percent = Some(f64::NAN);
         assert_eq!(run_deviation(&run), BETWEEN_RUNS);
     }
@@ -187,18 +257,36 @@ mod tests {
             let mut run = panel_of(12, |_| ns);
             run.records.push(varying("file.stat", |_| 7 * ns));
             run.records.push(Record {
-                mode_samples: Some(ModeSamples { user: 99, system: 1 }),
+                mode_samples: Some(ModeSamples {
+                    user: 99,
+                    system: 1,
+                }),
                 ..varying("call.malloc", |_| 3 * ns)
             });
             run
         };
-        let whole = Run { repeats: vec![one(110_000), one(121_000)], ..one(100_000) };
+        let whole = Run {
+            repeats: vec![one(110_000), one(121_000)],
+            ..one(100_000)
+        };
         let summary = super::super::summarize(&whole);
         for (operation, in_user_mode) in [("file.stat", false), ("call.malloc", true)] {
-            let cost = summary.rows.iter().find(|row| row.case.operation == operation).unwrap().cost().unwrap();
-            let (own, nanoseconds) = (cost.own_percent().unwrap(), cost.next_run_percent().unwrap());
+            let cost = summary
+                .rows
+                .iter()
+                .find(|row| row.case.operation == operation)
+                .unwrap()
+                .cost()
+                .unwrap();
+            let (own, nanoseconds) = (
+                cost.own_percent().unwrap(),
+                cost.next_run_percent().unwrap(),
+            );
             assert_eq!(cost.relative.unwrap().in_user_mode, in_user_mode);
-            assert!(own < 4.0 && nanoseconds > 30.0, "{operation}: {own}% and {nanoseconds}%");
+            assert!(
+                own < 4.0 && nanoseconds > 30.0,
+                "{operation}: {own}% and {nanoseconds}%"
+            );
         }
     }
 }

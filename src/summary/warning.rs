@@ -14,7 +14,10 @@ pub enum Warning {
     /// Too few time blocks for an interval.
     TooFewBlocks { blocks: usize },
     /// Half the interval's width is over the target; both in percent of the median.
-    TargetNotMet { target_percent: f64, reached_percent: f64 },
+    TargetNotMet {
+        target_percent: f64,
+        reached_percent: f64,
+    },
     /// The share of batches that were preempted and are left out.
     Preempted { share: f64 },
     /// The share of batches that are left out because they mostly waited for a CPU, of an operation that switches by itself.
@@ -81,9 +84,16 @@ const BUSY_SHARE: f64 = 0.25;
 impl RunWarning {
     /// What else was busy on the machine during a run, or took it away.
     pub fn of_host(host: &Host) -> impl Iterator<Item = RunWarning> {
-        let stolen = host.steal_percent.filter(|percent| *percent >= STOLEN_PERCENT);
-        let busy = host.busy_cpus.zip(host.cpus).filter(|(busy, cpus)| *busy >= BUSY_SHARE * f64::from(*cpus));
+        let stolen = host
+            .steal_percent
+            .filter(|percent| *percent >= STOLEN_PERCENT);
+        let busy = host
+            .busy_cpus
+            .zip(host.cpus)
+            .filter(|(busy, cpus)| *busy >= BUSY_SHARE * f64::from(*cpus));
         let stolen = stolen.map(|percent| RunWarning::Stolen { percent });
-        stolen.into_iter().chain(busy.map(|(busy, cpus)| RunWarning::Busy { busy, cpus }))
+        stolen
+            .into_iter()
+            .chain(busy.map(|(busy, cpus)| RunWarning::Busy { busy, cpus }))
     }
 }

@@ -4,8 +4,12 @@
 use nix::errno::Errno;
 
 /// Internal to the kernel (linux/errno.h); no program sees them.
-const RESTARTS: [(i32, &str); 4] =
-    [(512, "ERESTARTSYS"), (513, "ERESTARTNOINTR"), (514, "ERESTARTNOHAND"), (516, "ERESTART_RESTARTBLOCK")];
+const RESTARTS: [(i32, &str); 4] = [
+    (512, "ERESTARTSYS"),
+    (513, "ERESTARTNOINTR"),
+    (514, "ERESTARTNOHAND"),
+    (516, "ERESTART_RESTARTBLOCK"),
+];
 
 /// The name of error `number`, which is positive.
 pub fn name(number: i32) -> String {
@@ -25,6 +29,16 @@ mod tests {
     #[test]
     fn errors_have_their_names() {
         let names = [2, 11, 4, 512, 516, 4000].map(name);
-        assert_eq!(names, ["ENOENT", "EAGAIN", "EINTR", "ERESTARTSYS", "ERESTART_RESTARTBLOCK", "E4000"]);
+        assert_eq!(
+            names,
+            [
+                "ENOENT",
+                "EAGAIN",
+                "EINTR",
+                "ERESTARTSYS",
+                "ERESTART_RESTARTBLOCK",
+                "E4000"
+            ]
+        );
     }
 }

@@ -42,7 +42,13 @@ pub struct Rates {
 }
 
 /// The key of a row: process, control group, call, class and error, as far as rows are distinguished by them.
-type RowKey = (Option<Who>, Option<String>, Option<String>, Class, Option<String>);
+type RowKey = (
+    Option<Who>,
+    Option<String>,
+    Option<String>,
+    Class,
+    Option<String>,
+);
 
 /// What was called from `before` to `now`, in rows `by`, of what `focus` names.
 pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
@@ -68,31 +74,67 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
         }
         callers += usize::from(called);
     }
-    let interval = Interval { ns: interval_ns, before, now };
-    let mut rows: Vec<Row> = rows.into_iter().map(|(key, count)| interval.row(key, &count)).collect();
-    rows.sort_by(|a, b| (b.calls, b.samples).cmp(&(a.calls, a.samples)).then_with(|| a.key().cmp(&b.key())));
+    let interval = Interval {
+        ns: interval_ns,
+        before,
+        now,
+    };
+    let mut rows: Vec<Row> = rows
+        .into_iter()
+        .map(|(key, count)| interval.row(key, &count))
+        .collect();
+    rows.sort_by(|a, b| {
+        (b.calls, b.samples)
+            .cmp(&(a.calls, a.samples))
+            .then_with(|| a.key().cmp(&b.key()))
+    });
     let share = |ns: f64| ns / interval_ns as f64;
     let tax_share = interval.tax_ns(all.calls).map(share);
     let own_share = share(now.own_cpu_ns.saturating_sub(before.own_cpu_ns) as f64);
-    let total = interval.row((None, None, focus.call.clone(), Class::default(), None), &total);
-    Rates { interval_ns, rows, total, callers, tax_share, own_share, torn: now.torn > before.torn }
+    let total = interval.row(
+        (None, None, focus.call.clone(), Class::default(), None),
+        &total,
+    );
+    Rates {
+        interval_ns,
+        rows,
+        total,
+        callers,
+        tax_share,
+        own_share,
+        torn: now.torn > before.torn,
+    }
 }
 
 type CountKey<'a> = (&'a str, Option<u32>, Option<&'a str>, &'a str, &'a Class);
 
 fn key<'a>(group: &'a ProcessGroup, count: &'a CallCount) -> CountKey<'a> {
-    (&group.name, group.pid, group.cgroup.as_deref(), &count.call, &count.class)
+    (
+        &group.name,
+        group.pid,
+        group.cgroup.as_deref(),
+        &count.call,
+        &count.class,
+    )
 }
 
 fn by_key(counts: &Counts) -> HashMap<CountKey<'_>, &CallCount> {
-    let calls = counts.groups.iter().flat_map(|group| group.calls.iter().map(move |count| (group, count)));
-    calls.map(|(group, count)| (key(group, count), count)).collect()
+    let calls = counts
+        .groups
+        .iter()
+        .flat_map(|group| group.calls.iter().map(move |count| (group, count)));
+    calls
+        .map(|(group, count)| (key(group, count), count))
+        .collect()
 }
 
 /// What came since `before`; all of it if there was nothing.
 fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
-    let Some(before) = before else { return now.clone() };
-    let less = |now: Option<u64>, then: Option<u64>| now.map(|now| now.saturating_sub(then.unwrap_or(0)));
+    let Some(before) = before else {
+        return now.clone();
+    };
+    let less =
+        |now: Option<u64>, then: Option<u64>| now.map(|now| now.saturating_sub(then.unwrap_or(0)));
     let errors = now.errors.iter().filter_map(|(name, count)| {
         let more = count.saturating_sub(before.errors.get(name).copied().unwrap_or(0));
         (more > 0).then(|| (name.clone(), more))
@@ -117,7 +159,10 @@ fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
 /// The time on CPUs of an interval by its samples: the mean time that a sample stands for changes since tracing began.
 fn by_samples(count: CallCount, hz: Option<u64>) -> CallCount {
     match (count.samples, hz) {
-        (Some(samples), Some(hz)) => CallCount { on_cpu_ns: Some(samples * 1_000_000_000 / hz.max(1)), ..count },
+        (Some(samples), Some(hz)) => CallCount {
+            on_cpu_ns: Some(samples * 1_000_000_000 / hz.max(1)),
+            ..count
+        },
         _ => count,
     }
 }
@@ -132,21 +177,45 @@ fn durations_since(now: &Histogram, before: &Histogram) -> Histogram {
 }
 
 fn add(rows: &mut IndexMap<RowKey, CallCount>, by: By, group: &ProcessGroup, count: &CallCount) {
-    let who = |pid| Some(Who { name: group.name.clone(), pid });
+    let who = |pid| {
+        Some(Who {
+            name: group.name.clone(),
+            pid,
+        })
+    };
     let call = || Some(count.call.clone());
     let none = Class::default();
     let mut add = |key: RowKey, count: &CallCount| rows.entry(key).or_default().add(count);
     match by {
         By::Program => add((who(None), None, None, none, None), count),
-        By::Process => add((who(group.pid), group.cgroup.clone(), None, none, None), count),
+        By::Process => add(
+            (who(group.pid), group.cgroup.clone(), None, none, None),
+            count,
+        ),
         By::Call => add((None, None, call(), none, None), count),
         By::Class => add((None, None, call(), count.class.clone(), None), count),
-        By::Cgroup => add((None, Some(group.cgroup.clone().unwrap_or_default()), None, none, None), count),
+        By::Cgroup => add(
+            (
+                None,
+                Some(group.cgroup.clone().unwrap_or_default()),
+                None,
+                none,
+                None,
+            ),
+            count,
+        ),
         By::Error => {
             for (error, failed) in &count.errors {
                 let errors = [(error.clone(), *failed)].into();
-                let failed = CallCount { calls: *failed, errors, ..CallCount::default() };
-                add((None, None, call(), Class::default(), Some(error.clone())), &failed);
+                let failed = CallCount {
+                    calls: *failed,
+                    errors,
+                    ..CallCount::default()
+                };
+                add(
+                    (None, None, call(), Class::default(), Some(error.clone())),
+                    &failed,
+                );
             }
         }
     }
@@ -162,7 +231,10 @@ impl Interval<'_> {
     fn row(&self, (who, cgroup, call, class, error): RowKey, count: &CallCount) -> Row {
         let per_s = |count: u64| count as f64 * 1e9 / self.ns as f64;
         let share = |ns: Option<u64>| ns.map(|ns| ns as f64 / self.ns as f64);
-        let quantiles = call.as_deref().filter(|_| error.is_none()).and_then(|call| self.latency(call));
+        let quantiles = call
+            .as_deref()
+            .filter(|_| error.is_none())
+            .and_then(|call| self.latency(call));
         let quantile = |share: f64| {
             let measured = quantiles.as_ref()?.quantile_ns(share)?;
             Some((measured - self.now.tracer.within_call_ns()).max(0.0))
@@ -192,7 +264,12 @@ impl Interval<'_> {
     /// The durations of a call in the interval.
     fn latency(&self, call: &str) -> Option<Histogram> {
         let now = self.now.latencies.get(call)?;
-        Some(self.before.latencies.get(call).map_or_else(|| now.clone(), |before| durations_since(now, before)))
+        Some(
+            self.before
+                .latencies
+                .get(call)
+                .map_or_else(|| now.clone(), |before| durations_since(now, before)),
+        )
     }
 
     /// What tracing added to the calls of the interval.
@@ -221,12 +298,27 @@ pub(super) mod tests {
     }
 
     pub fn group(name: &str, pid: u32, calls: Vec<CallCount>) -> ProcessGroup {
-        ProcessGroup { name: name.into(), pid: Some(pid), cgroup: Some("/a".into()), calls, ..ProcessGroup::default() }
+        ProcessGroup {
+            name: name.into(),
+            pid: Some(pid),
+            cgroup: Some("/a".into()),
+            calls,
+            ..ProcessGroup::default()
+        }
     }
 
     pub fn counts(at_ns: u64, groups: Vec<ProcessGroup>) -> Counts {
-        let tracer = TracerFacts { added_per_call_ns: Some(100.0), ..TracerFacts::default() };
-        Counts { at_ns, groups, tracer, own_cpu_ns: at_ns / 50, ..Counts::default() }
+        let tracer = TracerFacts {
+            added_per_call_ns: Some(100.0),
+            ..TracerFacts::default()
+        };
+        Counts {
+            at_ns,
+            groups,
+            tracer,
+            own_cpu_ns: at_ns / 50,
+            ..Counts::default()
+        }
     }
 
     const SECOND: u64 = 1_000_000_000;
@@ -237,17 +329,31 @@ pub(super) mod tests {
         let now = counts(
             3 * SECOND,
             vec![
-                group("a", 1, vec![count("read", 300, SECOND), count("write", 10, 10)]),
+                group(
+                    "a",
+                    1,
+                    vec![count("read", 300, SECOND), count("write", 10, 10)],
+                ),
                 group("b", 2, vec![count("read", 1000, 2000)]),
             ],
         );
         let rates = between(&before, &now, By::Process, &Focus::default());
-        let seen: Vec<_> = rates.rows.iter().map(|row| (row.who().unwrap().pid.unwrap(), row.calls)).collect();
+        let seen: Vec<_> = rates
+            .rows
+            .iter()
+            .map(|row| (row.who().unwrap().pid.unwrap(), row.calls))
+            .collect();
         assert_eq!(seen, [(2, 1000), (1, 210)]);
         let a = &rates.rows[1];
-        assert_eq!((a.calls_per_s, a.errors, a.errors_per_s), (105.0, 105, 52.5));
+        assert_eq!(
+            (a.calls_per_s, a.errors, a.errors_per_s),
+            (105.0, 105, 52.5)
+        );
         assert!((a.on_cpu_share.unwrap() - 0.5).abs() < 1e-5 && a.p99_ns.is_none());
-        assert_eq!((rates.total.calls, rates.callers, rates.interval_ns), (1210, 2, 2 * SECOND));
+        assert_eq!(
+            (rates.total.calls, rates.callers, rates.interval_ns),
+            (1210, 2, 2 * SECOND)
+        );
         // 1210 calls of 100 ns in 2 s; 40 ms of 2 s.
         assert!((rates.tax_share.unwrap() - 1210.0 * 100.0 / 2e9).abs() < 1e-12);
         assert!((rates.own_share - 0.02).abs() < 1e-12);
@@ -258,9 +364,17 @@ pub(super) mod tests {
         let before = counts(0, vec![group("a", 1, vec![count("read", 100, 1000)])]);
         let now = counts(SECOND, before.groups.clone());
         let rates = between(&before, &now, By::Call, &Focus::default());
-        assert_eq!((rates.rows.len(), rates.total.calls, rates.callers), (0, 0, 0));
+        assert_eq!(
+            (rates.rows.len(), rates.total.calls, rates.callers),
+            (0, 0, 0)
+        );
         // Counts of a group that is gone are no negative rates.
-        let gone = between(&before, &counts(SECOND, Vec::new()), By::Call, &Focus::default());
+        let gone = between(
+            &before,
+            &counts(SECOND, Vec::new()),
+            By::Call,
+            &Focus::default(),
+        );
         assert_eq!((gone.rows.len(), gone.total.calls), (0, 0));
     }
 
@@ -275,17 +389,42 @@ pub(super) mod tests {
         );
         let of = |by, focus: &Focus| {
             let rates = between(&Counts::default(), &now, by, focus);
-            rates.rows.iter().map(|row| (row.call.clone().unwrap_or_default(), row.calls)).collect::<Vec<_>>()
+            rates
+                .rows
+                .iter()
+                .map(|row| (row.call.clone().unwrap_or_default(), row.calls))
+                .collect::<Vec<_>>()
         };
-        let mut focus = Focus { process: Some(Who { name: "a".into(), pid: Some(1) }), ..Focus::default() };
-        assert_eq!(of(By::Call, &focus), [("read".to_string(), 4), ("write".to_string(), 2)]);
+        let mut focus = Focus {
+            process: Some(Who {
+                name: "a".into(),
+                pid: Some(1),
+            }),
+            ..Focus::default()
+        };
+        assert_eq!(
+            of(By::Call, &focus),
+            [("read".to_string(), 4), ("write".to_string(), 2)]
+        );
         focus.call = Some("write".into());
         assert_eq!(of(By::Class, &focus), [("write".to_string(), 2)]);
-        let program = Focus { process: Some(Who { name: "a".into(), pid: None }), ..Focus::default() };
-        assert_eq!(of(By::Call, &program), [("read".to_string(), 12), ("write".to_string(), 2)]);
+        let program = Focus {
+            process: Some(Who {
+                name: "a".into(),
+                pid: None,
+            }),
+            ..Focus::default()
+        };
+        assert_eq!(
+            of(By::Call, &program),
+            [("read".to_string(), 12), ("write".to_string(), 2)]
+        );
         assert_eq!(of(By::Program, &Focus::default()), [(String::new(), 14)]);
         assert_eq!(of(By::Cgroup, &Focus::default()), [(String::new(), 14)]);
-        assert_eq!(of(By::Error, &Focus::default()), [("read".to_string(), 6), ("write".to_string(), 1)]);
+        assert_eq!(
+            of(By::Error, &Focus::default()),
+            [("read".to_string(), 6), ("write".to_string(), 1)]
+        );
     }
 
     #[test]
@@ -300,7 +439,16 @@ pub(super) mod tests {
             latencies: latencies(slow),
             ..counts(at_ns, vec![group("a", 1, vec![count("read", calls, 1)])])
         };
-        let rates = between(&at(0, 1000, 0), &at(SECOND, 1010, 10), By::Call, &Focus::default());
-        assert!((90_000.0..120_000.0).contains(&rates.rows[0].p50_ns.unwrap()), "{:?}", rates.rows[0]);
+        let rates = between(
+            &at(0, 1000, 0),
+            &at(SECOND, 1010, 10),
+            By::Call,
+            &Focus::default(),
+        );
+        assert!(
+            (90_000.0..120_000.0).contains(&rates.rows[0].p50_ns.unwrap()),
+            "{:?}",
+            rates.rows[0]
+        );
     }
 }

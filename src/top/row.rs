@@ -60,12 +60,19 @@ impl Focus {
     /// The innermost part that is looked at, by name.
     pub fn name(&self) -> String {
         let of_process = || self.process.as_ref().map(Who::to_string);
-        self.call.clone().or_else(of_process).or_else(|| self.cgroup.clone()).unwrap_or_default()
+        self.call
+            .clone()
+            .or_else(of_process)
+            .or_else(|| self.cgroup.clone())
+            .unwrap_or_default()
     }
 
     pub(super) fn has(&self, group: &ProcessGroup, count: &CallCount) -> bool {
         self.process.as_ref().is_none_or(|who| who.has(group))
-            && self.cgroup.as_ref().is_none_or(|cgroup| group.cgroup.as_ref() == Some(cgroup))
+            && self
+                .cgroup
+                .as_ref()
+                .is_none_or(|cgroup| group.cgroup.as_ref() == Some(cgroup))
             && self.call.as_ref().is_none_or(|call| *call == count.call)
     }
 }
@@ -112,23 +119,46 @@ pub struct Row {
 
 impl Row {
     pub fn key(&self) -> impl Ord + '_ {
-        (&self.process, self.pid, &self.cgroup, &self.call, &self.class, &self.error)
+        (
+            &self.process,
+            self.pid,
+            &self.cgroup,
+            &self.call,
+            &self.class,
+            &self.error,
+        )
     }
 
     /// The process that the row is of, if it is of one.
     pub fn who(&self) -> Option<Who> {
-        Some(Who { name: self.process.clone()?, pid: self.pid })
+        Some(Who {
+            name: self.process.clone()?,
+            pid: self.pid,
+        })
     }
 
     /// Whether a text that it shows contains `wanted`, which is in lower case.
     pub fn contains(&self, wanted: &str) -> bool {
         let pid = self.pid.map(|pid| pid.to_string());
-        let texts = [&self.process, &pid, &self.arguments, &self.cgroup, &self.call, &self.error];
-        texts.into_iter().flatten().any(|text| text.to_lowercase().contains(wanted))
+        let texts = [
+            &self.process,
+            &pid,
+            &self.arguments,
+            &self.cgroup,
+            &self.call,
+            &self.error,
+        ];
+        texts
+            .into_iter()
+            .flatten()
+            .any(|text| text.to_lowercase().contains(wanted))
     }
 
     /// Whether it took hardly any CPU time in calls; if that is unknown, whether it made hardly any.
     pub fn is_idle(&self) -> bool {
-        self.on_cpu_share.map_or(self.calls_per_s < IDLE_CALLS_PER_S, |share| share < IDLE_SHARE)
+        self.on_cpu_share
+            .map_or(self.calls_per_s < IDLE_CALLS_PER_S, |share| {
+                share < IDLE_SHARE
+            })
     }
 }

@@ -65,9 +65,23 @@ impl Sort {
     }
 }
 
-const SORTS: [Sort; 6] = [Sort::Calls, Sort::Errors, Sort::Cpu, Sort::Blocked, Sort::Mean, Sort::P99];
+const SORTS: [Sort; 6] = [
+    Sort::Calls,
+    Sort::Errors,
+    Sort::Cpu,
+    Sort::Blocked,
+    Sort::Mean,
+    Sort::P99,
+];
 const SORTS_OF_SAMPLES: [Sort; 2] = [Sort::Cpu, Sort::Blocked];
-const KINDS: [By; 6] = [By::Program, By::Process, By::Call, By::Class, By::Error, By::Cgroup];
+const KINDS: [By; 6] = [
+    By::Program,
+    By::Process,
+    By::Call,
+    By::Class,
+    By::Error,
+    By::Cgroup,
+];
 const KINDS_OF_SAMPLES: [By; 4] = [By::Program, By::Process, By::Call, By::Cgroup];
 /// Rows that a page key moves by.
 const PAGE: usize = 10;
@@ -113,8 +127,19 @@ impl View {
 
     /// A view of samples, which have neither classes nor errors, and are sorted by time.
     pub fn of_samples(by: By, sort: Sort) -> View {
-        let view = View::new(by, if sort == Sort::Blocked { sort } else { Sort::Cpu });
-        View { kinds: KINDS_OF_SAMPLES.to_vec(), sorts: &SORTS_OF_SAMPLES, ..view }
+        let view = View::new(
+            by,
+            if sort == Sort::Blocked {
+                sort
+            } else {
+                Sort::Cpu
+            },
+        );
+        View {
+            kinds: KINDS_OF_SAMPLES.to_vec(),
+            sorts: &SORTS_OF_SAMPLES,
+            ..view
+        }
     }
 
     /// The same with only the kinds of rows that `are_possible`.
@@ -146,7 +171,9 @@ impl View {
     /// The rows that are shown, in their order.
     pub fn shown(&self, mut rows: Vec<Row>) -> Vec<Row> {
         let wanted = self.filter.to_lowercase();
-        rows.retain(|row| (wanted.is_empty() || row.contains(&wanted)) && !(self.hides_idle && row.is_idle()));
+        rows.retain(|row| {
+            (wanted.is_empty() || row.contains(&wanted)) && !(self.hides_idle && row.is_idle())
+        });
         let value = |row: &Row| match self.sort {
             Sort::Calls => Some(row.calls_per_s),
             Sort::Errors => Some(row.errors_per_s),
@@ -165,7 +192,11 @@ impl View {
 
     /// The index of the selected row: the first one, if that which was selected is gone.
     pub fn selected(&self, rows: &[Row]) -> usize {
-        let is_it = |row: &Row| self.selected.as_ref().is_some_and(|selected| selected.key() == row.key());
+        let is_it = |row: &Row| {
+            self.selected
+                .as_ref()
+                .is_some_and(|selected| selected.key() == row.key())
+        };
         rows.iter().position(is_it).unwrap_or(0)
     }
 
@@ -199,8 +230,14 @@ impl View {
 
     /// The view that Enter leads to; `None` if there is nothing further in.
     pub fn inside(&self, rows: &[Row]) -> Option<View> {
-        let row = rows.get(self.selected(rows)).filter(|_| self.rows_by() != By::Class)?;
-        let mut inner = View { is_reversed: false, hides_idle: false, ..self.clone() };
+        let row = rows
+            .get(self.selected(rows))
+            .filter(|_| self.rows_by() != By::Class)?;
+        let mut inner = View {
+            is_reversed: false,
+            hides_idle: false,
+            ..self.clone()
+        };
         inner.entered.push(row.clone());
         inner.leave_rows();
         Some(inner)
@@ -208,7 +245,11 @@ impl View {
 
     fn enter(&mut self, rows: &[Row]) {
         if let Some(inner) = self.inside(rows) {
-            *self = View { is_reversed: self.is_reversed, hides_idle: self.hides_idle, ..inner };
+            *self = View {
+                is_reversed: self.is_reversed,
+                hides_idle: self.hides_idle,
+                ..inner
+            };
         }
     }
 
@@ -257,7 +298,10 @@ impl View {
 }
 
 fn next<T: Copy + PartialEq>(all: &[T], now: T) -> T {
-    let at = all.iter().position(|one| *one == now).map_or(0, |at| at + 1);
+    let at = all
+        .iter()
+        .position(|one| *one == now)
+        .map_or(0, |at| at + 1);
     all.get(at % all.len().max(1)).copied().unwrap_or(now)
 }
 
@@ -270,7 +314,10 @@ mod tests {
     fn rows(view: &View) -> Vec<Row> {
         let mut slow = count("read", 4, 4_000);
         slow.blocked_ns = Some(9_000);
-        let groups = vec![group("a", 1, vec![slow, count("write", 20, 10)]), group("b", 2, vec![count("read", 8, 1)])];
+        let groups = vec![
+            group("a", 1, vec![slow, count("write", 20, 10)]),
+            group("b", 2, vec![count("read", 8, 1)]),
+        ];
         let now = counts(1_000_000_000, groups);
         view.shown(between(&Counts::default(), &now, view.rows_by(), &view.focus()).rows)
     }
@@ -291,13 +338,22 @@ mod tests {
         let mut view = View::new(By::Process, Sort::Calls);
         assert_eq!(names(&view), ["a", "b"]);
         press(&mut view, &[Key::Down, Key::Down, Key::Up, Key::Enter]);
-        assert_eq!((names(&view), view.rows_by()), (vec!["write".to_string(), "read".into()], By::Call));
+        assert_eq!(
+            (names(&view), view.rows_by()),
+            (vec!["write".to_string(), "read".into()], By::Call)
+        );
         press(&mut view, &[Key::End, Key::Enter, Key::Enter]);
-        assert_eq!((names(&view), view.rows_by()), (vec!["read".to_string()], By::Class));
+        assert_eq!(
+            (names(&view), view.rows_by()),
+            (vec!["read".to_string()], By::Class)
+        );
         press(&mut view, &[Key::Back]);
         assert_eq!(view.selected(&rows(&view)), 1);
         press(&mut view, &[Key::Back, Key::Back, Key::Back]);
-        assert_eq!((view.rows_by(), view.focus()), (By::Process, Focus::default()));
+        assert_eq!(
+            (view.rows_by(), view.focus()),
+            (By::Process, Focus::default())
+        );
     }
 
     #[test]
@@ -323,23 +379,45 @@ mod tests {
         assert!(!view.help && !view.paused);
         press(&mut view, &[Key::Pause]);
         assert!(view.paused);
-        assert!(!view.press(Key::Quit, &[]) && view.press(Key::Enter, &[]) && view.press(Key::Down, &[]));
+        assert!(
+            !view.press(Key::Quit, &[])
+                && view.press(Key::Enter, &[])
+                && view.press(Key::Down, &[])
+        );
     }
 
     #[test]
     fn typing_narrows_the_rows_and_escape_clears_the_filter_first() {
         let mut view = View::new(By::Call, Sort::Calls);
-        press(&mut view, &[Key::Filter, Key::Char('W'), Key::Char('r'), Key::Char('x'), Key::Erase]);
-        assert_eq!((names(&view), view.types), (vec!["write".to_string()], true));
+        press(
+            &mut view,
+            &[
+                Key::Filter,
+                Key::Char('W'),
+                Key::Char('r'),
+                Key::Char('x'),
+                Key::Erase,
+            ],
+        );
+        assert_eq!(
+            (names(&view), view.types),
+            (vec!["write".to_string()], true)
+        );
         press(&mut view, &[Key::Enter]);
-        assert_eq!((names(&view), view.types, view.rows_by()), (vec!["write".to_string()], false, By::Call));
+        assert_eq!(
+            (names(&view), view.types, view.rows_by()),
+            (vec!["write".to_string()], false, By::Call)
+        );
         // What it narrowed is left.
         press(&mut view, &[Key::Enter]);
         assert_eq!((view.filter.as_str(), view.rows_by()), ("", By::Class));
         press(&mut view, &[Key::Filter, Key::Char('z')]);
         assert!(names(&view).is_empty());
         press(&mut view, &[Key::Back]);
-        assert_eq!((names(&view), view.rows_by()), (vec!["write".to_string()], By::Class));
+        assert_eq!(
+            (names(&view), view.rows_by()),
+            (vec!["write".to_string()], By::Class)
+        );
         press(&mut view, &[Key::Back]);
         assert_eq!(view.rows_by(), By::Call);
     }
@@ -349,8 +427,18 @@ mod tests {
         let mut view = View::new(By::Process, Sort::Calls);
         press(&mut view, &[Key::Reverse]);
         assert_eq!(names(&view), ["b", "a"]);
-        let busy = Row { on_cpu_share: Some(0.3), ..Row::default() };
-        let rows = vec![busy.clone(), Row { on_cpu_share: Some(0.0001), calls_per_s: 9.0, ..Row::default() }];
+        let busy = Row {
+            on_cpu_share: Some(0.3),
+            ..Row::default()
+        };
+        let rows = vec![
+            busy.clone(),
+            Row {
+                on_cpu_share: Some(0.0001),
+                calls_per_s: 9.0,
+                ..Row::default()
+            },
+        ];
         assert_eq!(view.shown(rows.clone()).len(), 2);
         view.press(Key::Idle, &rows);
         assert_eq!(view.shown(rows), [busy]);
@@ -372,8 +460,17 @@ mod tests {
         let mut entered = view.clone();
         press(&mut entered, &[Key::Enter]);
         let inside = view.inside(&rows(&view)).unwrap();
-        assert_eq!((inside.focus(), inside.rows_by()), (entered.focus(), By::Call));
-        assert!(inside.inside(&rows(&inside)).unwrap().inside(&[Row::default()]).is_none());
+        assert_eq!(
+            (inside.focus(), inside.rows_by()),
+            (entered.focus(), By::Call)
+        );
+        assert!(
+            inside
+                .inside(&rows(&inside))
+                .unwrap()
+                .inside(&[Row::default()])
+                .is_none()
+        );
         assert!(view.inside(&[]).is_none());
     }
 }

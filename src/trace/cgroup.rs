@@ -27,7 +27,8 @@ pub struct Hierarchies {
 /// # Errors
 /// If it is not there.
 pub fn id(directory: &Path) -> Result<u64> {
-    let facts = fs::metadata(directory).with_context(|| format!("--cgroup {}", directory.display()))?;
+    let facts =
+        fs::metadata(directory).with_context(|| format!("--cgroup {}", directory.display()))?;
     Ok(facts.ino())
 }
 
@@ -40,9 +41,17 @@ impl Hierarchies {
         let text = proc_stat::read(root.join(MOUNTS)).unwrap_or_default();
         let mounts: Vec<_> = text.lines().filter_map(mount).collect();
         let of_type = |wanted: &str| -> Vec<PathBuf> {
-            mounts.iter().filter(|mount| mount.kind == wanted).map(|mount| PathBuf::from(&mount.place)).collect()
+            mounts
+                .iter()
+                .filter(|mount| mount.kind == wanted)
+                .map(|mount| PathBuf::from(&mount.place))
+                .collect()
         };
-        Hierarchies { root: root.to_path_buf(), unified: of_type("cgroup2").into_iter().next(), old: of_type("cgroup") }
+        Hierarchies {
+            root: root.to_path_buf(),
+            unified: of_type("cgroup2").into_iter().next(),
+            old: of_type("cgroup"),
+        }
     }
 
     /// Where version 2 is mounted.
@@ -70,10 +79,17 @@ impl Hierarchies {
     pub fn find(&self, asked: &Path) -> Result<PathBuf> {
         let mount = self.unified()?;
         let below = mount.join(asked.strip_prefix("/").unwrap_or(asked));
-        let candidates = if asked.is_absolute() { vec![asked.to_path_buf(), below] } else { vec![below] };
+        let candidates = if asked.is_absolute() {
+            vec![asked.to_path_buf(), below]
+        } else {
+            vec![below]
+        };
         let found = candidates.iter().find_map(|path| self.real(path));
         let Some(found) = found else {
-            let looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
+            let looked: Vec<String> = candidates
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
             bail!(
                 "--cgroup {}: there is no such control group (looked for {}); 'systemd-cgls' or 'find {} -type d' \
                  lists them",
@@ -97,13 +113,17 @@ impl Hierarchies {
                  processes can: -p $(paste -sd, {}/cgroup.procs)",
                 path.display()
             ),
-            false => anyhow!("--cgroup {asked}: this directory is not in a control group file system"),
+            false => {
+                anyhow!("--cgroup {asked}: this directory is not in a control group file system")
+            }
         }
     }
 
     /// `path` without symbolic links, as seen from the root; `None` if it is no directory.
     fn real(&self, path: &Path) -> Option<PathBuf> {
-        let real = fs::canonicalize(self.at(path)).ok().filter(|real| real.is_dir())?;
+        let real = fs::canonicalize(self.at(path))
+            .ok()
+            .filter(|real| real.is_dir())?;
         let root = fs::canonicalize(&self.root).ok()?;
         Some(Path::new("/").join(real.strip_prefix(root).ok()?))
     }
@@ -120,8 +140,12 @@ impl Hierarchies {
         let mut found = Vec::new();
         let mut left = vec![self.unified()?.to_path_buf()];
         while let Some(folder) = left.pop() {
-            let is_wanted = |path: &PathBuf| path.file_name().is_some_and(|name| wanted(&name.to_string_lossy()));
-            let (own, others): (Vec<PathBuf>, Vec<PathBuf>) = self.groups_in(&folder).partition(is_wanted);
+            let is_wanted = |path: &PathBuf| {
+                path.file_name()
+                    .is_some_and(|name| wanted(&name.to_string_lossy()))
+            };
+            let (own, others): (Vec<PathBuf>, Vec<PathBuf>) =
+                self.groups_in(&folder).partition(is_wanted);
             found.extend(own);
             left.extend(others);
         }
@@ -135,7 +159,11 @@ impl Hierarchies {
         let mut left: Vec<PathBuf> = self.unified.iter().cloned().collect();
         while let Some(folder) = left.pop() {
             // One that is removed meanwhile has no name.
-            found.extend(fs::metadata(self.at(&folder)).ok().map(|facts| (facts.ino(), self.name(&folder))));
+            found.extend(
+                fs::metadata(self.at(&folder))
+                    .ok()
+                    .map(|facts| (facts.ino(), self.name(&folder))),
+            );
             left.extend(self.groups_in(&folder));
         }
         found
@@ -143,14 +171,21 @@ impl Hierarchies {
 
     /// The groups right below one; links are not followed.
     fn groups_in<'a>(&self, folder: &'a Path) -> impl Iterator<Item = PathBuf> + use<'a> {
-        let entries = fs::read_dir(self.at(folder)).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.at(folder))
+            .into_iter()
+            .flatten()
+            .flatten();
         let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         inner.map(|entry| folder.join(entry.file_name()))
     }
 
     /// The name of a group as /proc/PID/cgroup has it: the path below the mount.
     pub fn name(&self, path: &Path) -> String {
-        let below = self.unified.as_deref().and_then(|mount| path.strip_prefix(mount).ok()).unwrap_or(path);
+        let below = self
+            .unified
+            .as_deref()
+            .and_then(|mount| path.strip_prefix(mount).ok())
+            .unwrap_or(path);
         Path::new("/").join(below).display().to_string()
     }
 }
@@ -173,7 +208,8 @@ pub(super) mod tests {
         (root, hierarchies)
     }
 
-    pub const UNIFIED: &str = "22 1 0:21 / /proc rw - proc proc rw\n24 1 0:23 / /sys/fs/cgroup rw - cgroup2 none rw\n";
+    pub const UNIFIED: &str =
+        "22 1 0:21 / /proc rw - proc proc rw\n24 1 0:23 / /sys/fs/cgroup rw - cgroup2 none rw\n";
     const HYBRID: &str = "22 1 0:21 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
                           23 22 0:22 / /sys/fs/cgroup/cpu rw shared:4 - cgroup cgroup rw,cpu\n\
                           24 22 0:23 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n";
@@ -186,7 +222,11 @@ pub(super) mod tests {
     fn a_group_is_found_by_each_of_its_paths() {
         let (root, machine) = machine(UNIFIED, &["/sys/fs/cgroup/system.slice/a.service"]);
         let group = PathBuf::from("/sys/fs/cgroup/system.slice/a.service");
-        for asked in ["/sys/fs/cgroup/system.slice/a.service", "system.slice/a.service", "/system.slice/a.service/"] {
+        for asked in [
+            "/sys/fs/cgroup/system.slice/a.service",
+            "system.slice/a.service",
+            "/system.slice/a.service/",
+        ] {
             assert_eq!(machine.find(Path::new(asked)).unwrap(), group, "{asked}");
         }
         symlink("system.slice", root.path().join("sys/fs/cgroup/short")).unwrap();
@@ -195,7 +235,10 @@ pub(super) mod tests {
         assert_eq!(machine.name(Path::new("/sys/fs/cgroup")), "/");
         let by_id = machine.names();
         let at = |path: &str| by_id[&id(&root.path().join(path)).unwrap()].as_str();
-        assert_eq!(at("sys/fs/cgroup/system.slice/a.service"), "/system.slice/a.service");
+        assert_eq!(
+            at("sys/fs/cgroup/system.slice/a.service"),
+            "/system.slice/a.service"
+        );
         // Links are not followed.
         assert_eq!((at("sys/fs/cgroup"), by_id.len()), ("/", 3));
     }
@@ -210,22 +253,40 @@ pub(super) mod tests {
     fn a_missing_group_is_reported_with_the_places_searched() {
         let (_root, machine) = machine(UNIFIED, &["/sys/fs/cgroup/a", "/tmp/plain"]);
         let missing = refused(machine.find(Path::new("/a/b")));
+        assert!(missing.contains(
+            "--cgroup /a/b: there is no such control group (looked for /a/b, /sys/fs/cgroup/a/b)"
+        ));
         assert!(
-            missing.contains("--cgroup /a/b: there is no such control group (looked for /a/b, /sys/fs/cgroup/a/b)")
+            refused(machine.find(Path::new("/tmp/plain")))
+                .contains("not in a control group file system")
         );
-        assert!(refused(machine.find(Path::new("/tmp/plain"))).contains("not in a control group file system"));
-        assert!(refused(machine.find(Path::new("../../../tmp/plain"))).contains("not in a control group file system"));
+        assert!(
+            refused(machine.find(Path::new("../../../tmp/plain")))
+                .contains("not in a control group file system")
+        );
     }
 
     #[test]
     fn version_1_is_refused_with_a_way_out() {
-        let (_root, hybrid) = machine(HYBRID, &["/sys/fs/cgroup/cpu/docker", "/sys/fs/cgroup/unified/b"]);
-        assert_eq!(hybrid.find(Path::new("b")).unwrap(), Path::new("/sys/fs/cgroup/unified/b"));
+        let (_root, hybrid) = machine(
+            HYBRID,
+            &["/sys/fs/cgroup/cpu/docker", "/sys/fs/cgroup/unified/b"],
+        );
+        assert_eq!(
+            hybrid.find(Path::new("b")).unwrap(),
+            Path::new("/sys/fs/cgroup/unified/b")
+        );
         let old = refused(hybrid.find(Path::new("/sys/fs/cgroup/cpu/docker")));
-        assert!(old.contains("-p $(paste -sd, /sys/fs/cgroup/cpu/docker/cgroup.procs)"), "{old}");
+        assert!(
+            old.contains("-p $(paste -sd, /sys/fs/cgroup/cpu/docker/cgroup.procs)"),
+            "{old}"
+        );
         let old = "23 1 0:22 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n";
         let (_root, alone) = machine(old, &["/sys/fs/cgroup/cpu/a"]);
-        assert!(refused(alone.find(Path::new("a"))).contains("this system has version 1 alone (/sys/fs/cgroup/cpu)"));
+        assert!(
+            refused(alone.find(Path::new("a")))
+                .contains("this system has version 1 alone (/sys/fs/cgroup/cpu)")
+        );
         let (_root, none) = machine("", &[]);
         assert!(refused(none.find(Path::new("a"))).contains("no control groups are mounted here"));
     }

@@ -24,8 +24,14 @@ impl ValueEnum for TracerKind {
 /// Why the requested one, or any, is not available.
 pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     if options.more.paths_if_possible {
-        let more = More { paths: true, ..options.more };
-        if let Ok(found) = first(&TraceOptions { more, ..options.clone() }) {
+        let more = More {
+            paths: true,
+            ..options.more
+        };
+        if let Ok(found) = first(&TraceOptions {
+            more,
+            ..options.clone()
+        }) {
             return Ok(found);
         }
     }
@@ -34,10 +40,17 @@ pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
 
 fn first(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     let mut refused = Vec::new();
-    for kind in options.tracer.map_or_else(|| KINDS.to_vec(), |kind| vec![kind]) {
+    for kind in options
+        .tracer
+        .map_or_else(|| KINDS.to_vec(), |kind| vec![kind])
+    {
         match (kind.open)(options) {
             Ok(tracer) => {
-                let because = if refused.is_empty() { String::new() } else { format!(" ({})", refused.join("; ")) };
+                let because = if refused.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({})", refused.join("; "))
+                };
                 let line = format!("tracer: {}{because}", tracer.introduction());
                 return Ok((tracer, line));
             }
@@ -47,7 +60,9 @@ fn first(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     let next = match options.tracer {
         _ if options.for_processes_only().is_err() => "run it as root",
         Some(_) => "run it as root, or leave out --tracer for one that needs no rights",
-        None => "run it as root, or where ptrace is permitted ('syscost doctor' shows what is refused and why)",
+        None => {
+            "run it as root, or where ptrace is permitted ('syscost doctor' shows what is refused and why)"
+        }
     };
     bail!("no tracer is available: {}; {next}", refused.join("; "))
 }

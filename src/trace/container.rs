@@ -20,7 +20,14 @@ const MANAGERS: [(&str, &[&str]); 4] = [
     ("nerdctl", INSPECT),
     ("crictl", &["ps", "--quiet", "--no-trunc", "--name"]),
 ];
-const INSPECT: &[&str] = &["inspect", "--type", "container", "--format", "{{.Id}}", "--"];
+const INSPECT: &[&str] = &[
+    "inspect",
+    "--type",
+    "container",
+    "--format",
+    "{{.Id}}",
+    "--",
+];
 
 /// Runs a program with arguments, and returns what it printed; otherwise the error: not found, or what it printed on standard error.
 pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, String>;
@@ -38,14 +45,19 @@ pub fn find(groups: &Hierarchies, asked: &str, ask: Ask) -> Result<PathBuf> {
         if let Some(group) = by_id(groups, asked, asked)? {
             return Ok(group);
         }
-        tried.push(format!("no control group has this ID below {}", groups.unified()?.display()));
+        tried.push(format!(
+            "no control group has this ID below {}",
+            groups.unified()?.display()
+        ));
     }
     for (manager, arguments) in MANAGERS {
         let arguments: Vec<&str> = arguments.iter().copied().chain([asked]).collect();
         match ask(manager, &arguments).and_then(|printed| only_id(&printed)) {
             Ok(id) => match by_id(groups, asked, &id)? {
                 Some(group) => return Ok(group),
-                None => tried.push(format!("{manager} knows it as {id}, which has no control group: is it running?")),
+                None => tried.push(format!(
+                    "{manager} knows it as {id}, which has no control group: is it running?"
+                )),
             },
             Err(why) => tried.push(format!("{manager}: {why}")),
         }
@@ -94,9 +106,11 @@ fn has_id(name: &str, id: &str) -> bool {
     let word = stem.rsplit(':').next().unwrap_or(stem);
     let hex: String = word.chars().filter(|c| !matches!(c, '-' | '_')).collect();
     let tail = hex.len() - hex.bytes().rev().take_while(u8::is_ascii_hexdigit).count();
-    [WHOLE_ID, 2 * WHOLE_ID]
-        .iter()
-        .any(|length| hex.len().checked_sub(*length).is_some_and(|start| start >= tail && hex[start..].starts_with(id)))
+    [WHOLE_ID, 2 * WHOLE_ID].iter().any(|length| {
+        hex.len()
+            .checked_sub(*length)
+            .is_some_and(|start| start >= tail && hex[start..].starts_with(id))
+    })
 }
 
 #[cfg(test)]
@@ -113,8 +127,7 @@ mod tests {
 
     #[test]
     fn the_id_is_found_in_every_managers_layout() {
-        let pod =
-            "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b2c3d_4e5f_6071_8293_a4b5c6d7e8f9.slice";
+        let pod = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b2c3d_4e5f_6071_8293_a4b5c6d7e8f9.slice";
         for group in [
             format!("/system.slice/docker-{ID}.scope"),
             format!("/docker/{ID}"),
@@ -128,10 +141,17 @@ mod tests {
             let conmon = format!("/sys/fs/cgroup/machine.slice/libpod-conmon-{ID}.scope");
             let (_root, machine) = machine(UNIFIED, &[&path, &inner, &conmon]);
             for asked in [ID, &ID[..12]] {
-                assert_eq!(find(&machine, asked, &nobody).unwrap(), PathBuf::from(&path), "{asked}");
+                assert_eq!(
+                    find(&machine, asked, &nobody).unwrap(),
+                    PathBuf::from(&path),
+                    "{asked}"
+                );
             }
         }
-        let (_root, machine) = machine(UNIFIED, &[&format!("/sys/fs/cgroup{pod}/cri-containerd-{ID}.scope")]);
+        let (_root, machine) = machine(
+            UNIFIED,
+            &[&format!("/sys/fs/cgroup{pod}/cri-containerd-{ID}.scope")],
+        );
         let found = find(&machine, "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", &nobody).unwrap();
         assert_eq!(found, PathBuf::from(format!("/sys/fs/cgroup{pod}")));
     }
@@ -145,12 +165,21 @@ mod tests {
             ("docker", _) => Err("no such object".to_string()),
             _ => Err("not installed".to_string()),
         };
-        assert_eq!(find(&machine, "web", &docker).unwrap(), PathBuf::from(format!("/sys/fs/cgroup/docker/{ID}")));
+        assert_eq!(
+            find(&machine, "web", &docker).unwrap(),
+            PathBuf::from(format!("/sys/fs/cgroup/docker/{ID}"))
+        );
         let refused = |asked| find(&machine, asked, &docker).unwrap_err().to_string();
-        assert!(refused("gone").contains(&format!("docker knows it as {OTHER}, which has no control group")));
+        assert!(refused("gone").contains(&format!(
+            "docker knows it as {OTHER}, which has no control group"
+        )));
         let unknown = refused("nosuch");
-        assert!(unknown.starts_with("--container nosuch: not found (podman: not installed; docker: no such object;"));
-        assert!(refused("-f").contains("neither a name nor an ID") && refused("").contains("neither"));
+        assert!(unknown.starts_with(
+            "--container nosuch: not found (podman: not installed; docker: no such object;"
+        ));
+        assert!(
+            refused("-f").contains("neither a name nor an ID") && refused("").contains("neither")
+        );
     }
 
     #[test]
@@ -158,6 +187,9 @@ mod tests {
         let groups = [ID, OTHER].map(|id| format!("/sys/fs/cgroup/docker/{id}"));
         let (_root, machine) = machine(UNIFIED, &[&groups[0], &groups[1]]);
         let refused = find(&machine, &ID[..12], &nobody).unwrap_err().to_string();
-        assert!(refused.contains("2 groups could be meant") && refused.contains("--cgroup"), "{refused}");
+        assert!(
+            refused.contains("2 groups could be meant") && refused.contains("--cgroup"),
+            "{refused}"
+        );
     }
 }

@@ -50,21 +50,58 @@ pub struct Gathered {
 ///
 /// # Errors
 /// [`super::LaunchError`] if it cannot be run, that ptrace was refused, or the interrupt.
-pub fn gather(words: &[std::ffi::OsString], keep: &Path, most: u64, interrupt: &Interrupt) -> Result<Gathered> {
-    let command = Command { words: words.to_vec(), user: None, directory: None, silent: true };
-    let launch = Launch { bound: true, ..command.prepare()? };
+pub fn gather(
+    words: &[std::ffi::OsString],
+    keep: &Path,
+    most: u64,
+    interrupt: &Interrupt,
+) -> Result<Gathered> {
+    let command = Command {
+        words: words.to_vec(),
+        user: None,
+        directory: None,
+        silent: true,
+    };
+    let launch = Launch {
+        bound: true,
+        ..command.prepare()?
+    };
     let directory = std::env::current_dir()?;
     let mut tracer = Gatherer::new(Entries::new(keep, most));
     tracer.use_program(&directory.join(OsStr::from_bytes(launch.program.to_bytes())));
     tracer.entries.used(&directory);
-    let bound = Bound { interrupt, run: None, alone: true };
-    let profile = follow_bound(&mut tracer, &command, &launch, bound, &mut |tracer, until| tracer.follow(until))?;
+    let bound = Bound {
+        interrupt,
+        run: None,
+        alone: true,
+    };
+    let profile = follow_bound(
+        &mut tracer,
+        &command,
+        &launch,
+        bound,
+        &mut |tracer, until| tracer.follow(until),
+    )?;
     let ending = profile.ending.ok_or_else(Failure::interrupted)?;
     tracer.entries.check()?;
     let peak_rss_kib = profile.usage.peak_rss_kib.unwrap_or(0);
     let connected = tracer.others();
-    let Gatherer { calls, entries, devices, .. } = tracer;
-    Ok(Gathered { launch, directory, ending, calls, entries, connected, devices, peak_rss_kib })
+    let Gatherer {
+        calls,
+        entries,
+        devices,
+        ..
+    } = tracer;
+    Ok(Gathered {
+        launch,
+        directory,
+        ending,
+        calls,
+        entries,
+        connected,
+        devices,
+        peak_rss_kib,
+    })
 }
 
 struct Gatherer {
@@ -103,9 +140,18 @@ impl Gatherer {
 
     /// Connections to others than itself. A port may have been chosen by the kernel, so one own address stands for all of the loopback.
     fn others(&self) -> BTreeSet<Peer> {
-        let serves = self.bound.iter().any(|bound| !matches!(bound, Peer::Local(_)));
-        let is_own = |peer: &Peer| self.bound.contains(peer) || (serves && matches!(peer, Peer::Loopback(_)));
-        self.connected.iter().filter(|peer| !is_own(peer)).cloned().collect()
+        let serves = self
+            .bound
+            .iter()
+            .any(|bound| !matches!(bound, Peer::Local(_)));
+        let is_own = |peer: &Peer| {
+            self.bound.contains(peer) || (serves && matches!(peer, Peer::Loopback(_)))
+        };
+        self.connected
+            .iter()
+            .filter(|peer| !is_own(peer))
+            .cloned()
+            .collect()
     }
 
     fn take(&mut self, notice: &Notice) {
@@ -144,9 +190,12 @@ impl Gatherer {
                 }
             }
             Deed::Connects { address, length } => {
-                self.connecting.extend(peer(&memory(tid, address, length)).map(|peer| (tid, peer)));
+                self.connecting
+                    .extend(peer(&memory(tid, address, length)).map(|peer| (tid, peer)));
             }
-            Deed::Binds { address, length } => self.bound.extend(peer(&memory(tid, address, length))),
+            Deed::Binds { address, length } => {
+                self.bound.extend(peer(&memory(tid, address, length)))
+            }
             Deed::Path { at, argument, use_ } => {
                 if let Some(path) = path(tid, call, at, argument) {
                     self.note_path(&path, use_);
@@ -189,11 +238,17 @@ impl Tracer for Gatherer {
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
-        let pid = root.processes().first().and_then(|pid| i32::try_from(*pid).ok());
+        let pid = root
+            .processes()
+            .first()
+            .and_then(|pid| i32::try_from(*pid).ok());
         self.root = pid.ok_or_else(|| anyhow!("there is no command"))?;
         let attached = self.follower.attach(self.root);
-        attached
-            .map_err(|errno| anyhow!("ptrace was refused ({errno}): the command's files cannot be gathered without it"))
+        attached.map_err(|errno| {
+            anyhow!(
+                "ptrace was refused ({errno}): the command's files cannot be gathered without it"
+            )
+        })
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {
@@ -209,7 +264,10 @@ impl Tracer for Gatherer {
     }
 
     fn collect(&mut self) -> Result<Profile> {
-        Ok(Profile { ending: self.ending, ..Profile::default() })
+        Ok(Profile {
+            ending: self.ending,
+            ..Profile::default()
+        })
     }
 }
 
@@ -220,14 +278,20 @@ fn path(tid: i32, call: &Call, at: Option<u8>, argument: u8) -> Option<PathBuf> 
     if path.as_os_str().is_empty() || path.is_absolute() {
         return Some(path).filter(|path| path.is_absolute());
     }
-    let descriptor = at.map(|at| call.arguments[usize::from(at)] as i32).filter(|fd| *fd != libc::AT_FDCWD);
+    let descriptor = at
+        .map(|at| call.arguments[usize::from(at)] as i32)
+        .filter(|fd| *fd != libc::AT_FDCWD);
     Some(directory(tid, descriptor)?.join(path))
 }
 
 /// The directory that a descriptor stands for, or the working one.
 fn directory(tid: i32, descriptor: Option<i32>) -> Option<PathBuf> {
-    let link = descriptor.map_or(format!("/proc/{tid}/cwd"), |fd| format!("/proc/{tid}/fd/{fd}"));
-    std::fs::read_link(link).ok().filter(|path| path.is_absolute())
+    let link = descriptor.map_or(format!("/proc/{tid}/cwd"), |fd| {
+        format!("/proc/{tid}/fd/{fd}")
+    });
+    std::fs::read_link(link)
+        .ok()
+        .filter(|path| path.is_absolute())
 }
 
 /// What can be read of `length` bytes, to the end of their page.
@@ -262,18 +326,40 @@ mod tests {
         std::fs::create_dir(&keep).unwrap();
         std::fs::write(&file, "before").unwrap();
         std::os::unix::fs::symlink("file", here.join("link")).unwrap();
-        let script = format!("cat <{0}/link; echo after >{0}/file; echo x >{0}/made; exit 3", here.display());
-        let Some(gathered) = gathered(&["sh", "-c", &script], &keep) else { return };
+        let script = format!(
+            "cat <{0}/link; echo after >{0}/file; echo x >{0}/made; exit 3",
+            here.display()
+        );
+        let Some(gathered) = gathered(&["sh", "-c", &script], &keep) else {
+            return;
+        };
         assert_eq!(gathered.ending, Ending::Exited(3));
-        let entry = |path: &Path| gathered.entries.get(path).unwrap_or_else(|| panic!("{}", path.display()));
-        assert!(entry(&file).changed && std::fs::read(entry(&file).kept.as_ref().unwrap()).unwrap() == b"before");
+        let entry = |path: &Path| {
+            gathered
+                .entries
+                .get(path)
+                .unwrap_or_else(|| panic!("{}", path.display()))
+        };
+        assert!(
+            entry(&file).changed
+                && std::fs::read(entry(&file).kept.as_ref().unwrap()).unwrap() == b"before"
+        );
         assert!(entry(&made).changed && entry(&made).kind == Kind::Absent);
         assert_eq!(entry(&here.join("link")).kind, Kind::Link("file".into()));
         assert_eq!(entry(&here).kind, Kind::Directory);
         // The shell, and what only the kernel opens: its dynamic loader.
-        let has = |part: &str| gathered.entries.iter().any(|(path, _)| path.to_string_lossy().contains(part));
+        let has = |part: &str| {
+            gathered
+                .entries
+                .iter()
+                .any(|(path, _)| path.to_string_lossy().contains(part))
+        };
         assert!(has("/bin/") && has("/ld-"));
-        assert!(gathered.calls["execve"] >= 2 && gathered.connected.is_empty(), "{:?}", gathered.calls);
+        assert!(
+            gathered.calls["execve"] >= 2 && gathered.connected.is_empty(),
+            "{:?}",
+            gathered.calls
+        );
     }
 
     #[test]
@@ -281,8 +367,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("pipe");
         crate::kernel::process::make_fifo(&pipe).unwrap();
-        let code = format!("{0}; exec 3<>{0}; echo x >{0}; setsid sleep 3600 & sleep 3600 & exit 4", pipe.display());
-        let Some(gathered) = gathered(&["sh", "-c", &code], directory.path()) else { return };
+        let code = format!(
+            "{0}; exec 3<>{0}; echo x >{0}; setsid sleep 3600 & sleep 3600 & exit 4",
+            pipe.display()
+        );
+        let Some(gathered) = gathered(&["sh", "-c", &code], directory.path()) else {
+            return;
+        };
         assert_eq!(gathered.ending, Ending::Exited(4));
     }
 }

@@ -30,21 +30,38 @@ impl Kept {
         // The calls of a calibration are slower without optimization.
         (build, cfg!(debug_assertions)).hash(&mut hasher);
         let version = env!("CARGO_PKG_VERSION");
-        let head = format!("{} {version} {:016x} {}", boot.trim(), hasher.finish(), kernel.trim());
-        Some(Kept { file: directory.join(what), head })
+        let head = format!(
+            "{} {version} {:016x} {}",
+            boot.trim(),
+            hasher.finish(),
+            kernel.trim()
+        );
+        Some(Kept {
+            file: directory.join(what),
+            head,
+        })
     }
 
     pub fn found<T: DeserializeOwned>(&self) -> Option<T> {
         let bytes = open::bytes(&self.file, LARGEST).ok()?;
-        let found = bytes.strip_prefix(self.head.as_bytes())?.strip_prefix(b"\n")?;
+        let found = bytes
+            .strip_prefix(self.head.as_bytes())?
+            .strip_prefix(b"\n")?;
         serde_json::from_slice(found).ok()
     }
 
     /// If that fails, the next trace calibrates again.
     pub fn keep(&self, found: &impl Serialize) {
-        let Some(directory) = self.file.parent() else { return };
+        let Some(directory) = self.file.parent() else {
+            return;
+        };
         temporary::sweep(directory);
-        let (Ok(new), Ok(text)) = (Temporary::beside(directory, 0o600), serde_json::to_string(found)) else { return };
+        let (Ok(new), Ok(text)) = (
+            Temporary::beside(directory, 0o600),
+            serde_json::to_string(found),
+        ) else {
+            return;
+        };
         // Whatever lies there is replaced and not opened.
         if writeln!(new.file(), "{}\n{text}", self.head).is_ok() {
             let _ = new.become_file(&self.file, false);
@@ -61,12 +78,25 @@ mod tests {
     fn what_was_found_in_this_boot_is_found_again_and_nothing_else() {
         let top = tempfile::tempdir().unwrap();
         let file = top.path().join("bpf");
-        let of = |head: &str| Kept { file: file.clone(), head: head.to_string() };
+        let of = |head: &str| Kept {
+            file: file.clone(),
+            head: head.to_string(),
+        };
         let kept = of("boot 1");
         assert_eq!(kept.found::<Vec<f64>>(), None);
         kept.keep(&[1.5, -2.0, 1e-3]);
-        assert_eq!((kept.found(), of("boot 2").found::<Vec<f64>>()), (Some(vec![1.5, -2.0, 1e-3]), None));
-        for damaged in ["", "boot 1", "boot 1\n1 x", "boot 1\n[NaN]", "boot 1\n[1e999]", "boot 11\n[1.0]"] {
+        assert_eq!(
+            (kept.found(), of("boot 2").found::<Vec<f64>>()),
+            (Some(vec![1.5, -2.0, 1e-3]), None)
+        );
+        for damaged in [
+            "",
+            "boot 1",
+            "boot 1\n1 x",
+            "boot 1\n[NaN]",
+            "boot 1\n[1e999]",
+            "boot 11\n[1.0]",
+        ] {
             fs::write(&file, damaged).unwrap();
             assert_eq!(kept.found::<Vec<f64>>(), None, "{damaged}");
         }

@@ -22,14 +22,24 @@ pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
     let counts = |node: &&Node| node.processes + node.calls > 0;
     let mut rows: BTreeMap<Vec<String>, (u64, u64)> = BTreeMap::new();
     for node in nodes.values().filter(counts) {
-        let ancestors = std::iter::successors(Some(node), |node| nodes.get(&node.from?)).take(LONGEST);
-        let mut names: Vec<String> = ancestors.filter(counts).map(|node| node.name.clone()).collect();
+        let ancestors =
+            std::iter::successors(Some(node), |node| nodes.get(&node.from?)).take(LONGEST);
+        let mut names: Vec<String> = ancestors
+            .filter(counts)
+            .map(|node| node.name.clone())
+            .collect();
         names.reverse();
         let (processes, calls) = rows.entry(names).or_default();
         *processes += node.processes;
         *calls += node.calls;
     }
-    rows.into_iter().map(|(names, (processes, calls))| ProcessPath { names, processes, calls }).collect()
+    rows.into_iter()
+        .map(|(names, (processes, calls))| ProcessPath {
+            names,
+            processes,
+            calls,
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -38,10 +48,21 @@ mod tests {
 
     fn found(nodes: &[(u32, &str, Option<u32>, u64, u64)]) -> Vec<(String, u64, u64)> {
         let node = |(number, name, from, processes, calls): &(u32, &str, _, _, _)| {
-            (*number, Node { name: name.to_string(), from: *from, processes: *processes, calls: *calls })
+            (
+                *number,
+                Node {
+                    name: name.to_string(),
+                    from: *from,
+                    processes: *processes,
+                    calls: *calls,
+                },
+            )
         };
         let paths = paths(&nodes.iter().map(node).collect());
-        paths.into_iter().map(|path| (path.names.join(" > "), path.processes, path.calls)).collect()
+        paths
+            .into_iter()
+            .map(|path| (path.names.join(" > "), path.processes, path.calls))
+            .collect()
     }
 
     #[test]
@@ -55,13 +76,27 @@ mod tests {
             (5, "sed", Some(3), 1, 40),
         ]);
         let row = |path: &str, processes, calls| (path.to_string(), processes, calls);
-        let expected = [row("python3", 1, 90), row("python3 > pyenv", 1, 300), row("python3 > pyenv > sed", 3, 120)];
+        let expected = [
+            row("python3", 1, 90),
+            row("python3 > pyenv", 1, 300),
+            row("python3 > pyenv > sed", 3, 120),
+        ];
         assert_eq!(rows, expected);
     }
 
     #[test]
     fn nodes_in_a_circle_or_of_nobody_end_somewhere() {
-        let rows = found(&[(1, "a", Some(2), 1, 1), (2, "b", Some(1), 1, 1), (3, "c", Some(9), 1, 1)]);
-        assert_eq!((rows.len(), rows.iter().map(|(_, processes, _)| processes).sum::<u64>()), (3, 3));
+        let rows = found(&[
+            (1, "a", Some(2), 1, 1),
+            (2, "b", Some(1), 1, 1),
+            (3, "c", Some(9), 1, 1),
+        ]);
+        assert_eq!(
+            (
+                rows.len(),
+                rows.iter().map(|(_, processes, _)| processes).sum::<u64>()
+            ),
+            (3, 3)
+        );
     }
 }

@@ -37,15 +37,25 @@ fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let filter = options.detail == Detail::Counts && options.held();
     let stops = if filter { Stops::Filter } else { Stops::Calls };
     let times = options.detail == Detail::Times;
-    let kept =
-        Kept::of(&format!("ptrace{}{}", if filter { "-filter" } else { "" }, if times { "-times" } else { "" }), &[]);
+    let kept = Kept::of(
+        &format!(
+            "ptrace{}{}",
+            if filter { "-filter" } else { "" },
+            if times { "-times" } else { "" }
+        ),
+        &[],
+    );
     let calibration = match kept.as_ref().and_then(Kept::found) {
         Some(before) => before,
         None => {
             let calibration = calibrate::calibrate(stops, times)?;
             // Not of a machine that was too busy to know it.
-            let known = calibration.added.is_some_and(|added| added.added().is_some());
-            kept.iter().filter(|_| known).for_each(|kept| kept.keep(&calibration));
+            let known = calibration
+                .added
+                .is_some_and(|added| added.added().is_some());
+            kept.iter()
+                .filter(|_| known)
+                .for_each(|kept| kept.keep(&calibration));
             calibration
         }
     };

@@ -25,12 +25,16 @@ pub fn run(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<Profi
     let host = facts(&Sources::default(), None);
     let (start, mut tracer) = begin(options, report)?;
     let started_unix_s = unix_s();
-    let followed = start.follow(tracer.as_mut(), options, &mut |tracer, until| tracer.follow(until))?;
+    let followed = start.follow(tracer.as_mut(), options, &mut |tracer, until| {
+        tracer.follow(until)
+    })?;
     Ok(profile(options, host, started_unix_s, followed))
 }
 
 fn unix_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs())
 }
 
 /// Who looks at the counts while tracing goes on.
@@ -74,14 +78,27 @@ pub fn watch(
     let mut looks = |tracer: &mut dyn Tracer, until: &Until| look(tracer, until, deadline, watcher);
     match start {
         Start::Command(command, launch) => {
-            let mut launch = Launch { silent: true, bound: true, ..launch };
-            launch.environment.extend(run.map(|run| run.borrow().mark()));
-            let bound = Bound { interrupt: &interrupt, run, alone: false };
+            let mut launch = Launch {
+                silent: true,
+                bound: true,
+                ..launch
+            };
+            launch
+                .environment
+                .extend(run.map(|run| run.borrow().mark()));
+            let bound = Bound {
+                interrupt: &interrupt,
+                run,
+                alone: false,
+            };
             Ok(follow_bound(tracer.as_mut(), command, &launch, bound, &mut looks)?.ending)
         }
         Start::Running(root) => {
             tracer.attach(root)?;
-            let until = Until { stop: interrupt.0.clone(), ..Until::default() };
+            let until = Until {
+                stop: interrupt.0.clone(),
+                ..Until::default()
+            };
             looks(tracer.as_mut(), &until).map(|()| None)
         }
     }
@@ -94,19 +111,38 @@ pub fn watch(
 pub fn run_bound(options: &TraceOptions, launch: &Launch, bound: Bound) -> Result<Profile> {
     let host = facts(&Sources::default(), None);
     let (start, mut tracer) = begin(options, &mut |_| {})?;
-    let Start::Command(command, _) = start else { bail!("only a command can be bound") };
+    let Start::Command(command, _) = start else {
+        bail!("only a command can be bound")
+    };
     let started_unix_s = unix_s();
-    let followed = follow_bound(tracer.as_mut(), command, launch, bound, &mut |tracer, until| tracer.follow(until))?;
+    let followed = follow_bound(
+        tracer.as_mut(),
+        command,
+        launch,
+        bound,
+        &mut |tracer, until| tracer.follow(until),
+    )?;
     Ok(profile(options, host, started_unix_s, followed))
 }
 
 /// Follows and looks in turn until the end.
-fn look(tracer: &mut dyn Tracer, until: &Until, deadline: Option<Instant>, watcher: &mut dyn Watcher) -> Result<()> {
+fn look(
+    tracer: &mut dyn Tracer,
+    until: &Until,
+    deadline: Option<Instant>,
+    watcher: &mut dyn Watcher,
+) -> Result<()> {
     loop {
         let begun = Instant::now();
-        let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(begun));
+        let left = deadline.map_or(Duration::MAX, |deadline| {
+            deadline.saturating_duration_since(begun)
+        });
         let slice = watcher.delay().min(left);
-        tracer.follow(&Until { stop: until.stop.clone(), after: Some(slice), alone: until.alone })?;
+        tracer.follow(&Until {
+            stop: until.stop.clone(),
+            after: Some(slice),
+            alone: until.alone,
+        })?;
         let ended = until.stopped() || begun.elapsed() < slice || slice == left;
         if !watcher.look(ended, tracer)? || ended {
             return Ok(());
@@ -115,14 +151,23 @@ fn look(tracer: &mut dyn Tracer, until: &Until, deadline: Option<Instant>, watch
 }
 
 /// Opens a tracer for a target that is ready to be traced.
-fn begin<'a>(options: &'a TraceOptions, report: &mut dyn FnMut(&str)) -> Result<(Start<'a>, Box<dyn Tracer>)> {
+fn begin<'a>(
+    options: &'a TraceOptions,
+    report: &mut dyn FnMut(&str),
+) -> Result<(Start<'a>, Box<dyn Tracer>)> {
     check_numbers().map_err(Error::msg)?;
     let start = match &options.target {
         Target::Command(command) => Start::Command(command, command.prepare()?),
         Target::Running { what, .. } => Start::Running(Root::Running(what.clone())),
     };
     let (tracer, mut line) = choose(options)?;
-    if let Start::Command(_, Launch { user: Some(user), .. }) = &start {
+    if let Start::Command(
+        _,
+        Launch {
+            user: Some(user), ..
+        },
+    ) = &start
+    {
         line = format!("{line}; the command runs as {}", user.name);
     }
     report(&line);
@@ -139,7 +184,12 @@ enum Start<'a> {
 type Follow<'a> = &'a mut dyn FnMut(&mut dyn Tracer, &Until) -> Result<()>;
 
 impl Start<'_> {
-    fn follow(self, tracer: &mut dyn Tracer, options: &TraceOptions, follow: Follow) -> Result<Profile> {
+    fn follow(
+        self,
+        tracer: &mut dyn Tracer,
+        options: &TraceOptions,
+        follow: Follow,
+    ) -> Result<Profile> {
         match self {
             Start::Command(command, launch) => follow_command(tracer, command, &launch, follow),
             Start::Running(root) => follow_running(tracer, root, options.target.time(), follow),
@@ -147,15 +197,25 @@ impl Start<'_> {
     }
 }
 
-fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, follow: Follow) -> Result<Profile> {
-    let held = launch.hold().map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
+fn follow_command(
+    tracer: &mut dyn Tracer,
+    command: &Command,
+    launch: &Launch,
+    follow: Follow,
+) -> Result<Profile> {
+    let held = launch
+        .hold()
+        .map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
     let before = of_children();
     tracer.attach(Root::Held(held.pid))?;
     let until = Until::default();
     let begun = Instant::now();
     let filter = tracer.wants_filter();
     let mut started = held.release(filter).context("the held command has ended")?;
-    let released = Released { started: &started, needs_tracer: filter };
+    let released = Released {
+        started: &started,
+        needs_tracer: filter,
+    };
     let (collected, wall) = signals::scope(&launch.ignored, &until, Some(released), || {
         follow(tracer, &until)?;
         let wall = begun.elapsed();
@@ -164,7 +224,12 @@ fn follow_command(tracer: &mut dyn Tracer, command: &Command, launch: &Launch, f
     if let Some((step, errno)) = started.failure() {
         return Err(LaunchError::at_step(command, step, errno).into());
     }
-    Ok(completed(collected, wall, of_children().since(&before), until.stopped()))
+    Ok(completed(
+        collected,
+        wall,
+        of_children().since(&before),
+        until.stopped(),
+    ))
 }
 
 /// Runs a command that is bound under a tracer of the caller's.
@@ -178,13 +243,23 @@ pub(super) fn follow_bound(
     let before = of_children();
     let held = launch.hold().context("cannot start a process")?;
     let group = held.pid;
-    let tell =
-        |what: fn(&mut RunDirectory, u32)| bound.run.into_iter().for_each(|run| what(&mut run.borrow_mut(), group));
+    let tell = |what: fn(&mut RunDirectory, u32)| {
+        bound
+            .run
+            .into_iter()
+            .for_each(|run| what(&mut run.borrow_mut(), group))
+    };
     tell(RunDirectory::group_started);
     tracer.attach(Root::Held(group))?;
-    let until = Until { stop: bound.interrupt.0.clone(), alone: bound.alone, ..Until::default() };
+    let until = Until {
+        stop: bound.interrupt.0.clone(),
+        alone: bound.alone,
+        ..Until::default()
+    };
     let begun = Instant::now();
-    let mut started = held.release(tracer.wants_filter()).context("the held command has ended")?;
+    let mut started = held
+        .release(tracer.wants_filter())
+        .context("the held command has ended")?;
     let followed = follow(tracer, &until);
     let wall = begun.elapsed();
     started.end();
@@ -197,37 +272,70 @@ pub(super) fn follow_bound(
     if let Some((step, errno)) = started.failure() {
         return Err(LaunchError::at_step(command, step, errno).into());
     }
-    Ok(completed(collected, wall, of_children().since(&before), until.stopped()))
+    Ok(completed(
+        collected,
+        wall,
+        of_children().since(&before),
+        until.stopped(),
+    ))
 }
 
-fn follow_running(tracer: &mut dyn Tracer, root: Root, time: Option<Duration>, follow: Follow) -> Result<Profile> {
+fn follow_running(
+    tracer: &mut dyn Tracer,
+    root: Root,
+    time: Option<Duration>,
+    follow: Follow,
+) -> Result<Profile> {
     let before = of_processes(root.processes());
     tracer.attach(root.clone())?;
-    let until = Until { after: time, ..Until::default() };
+    let until = Until {
+        after: time,
+        ..Until::default()
+    };
     let begun = Instant::now();
     let (collected, wall) = signals::scope(&[], &until, None, || {
         follow(tracer, &until)?;
         let wall = begun.elapsed();
         Ok((tracer.collect()?, wall))
     })?;
-    Ok(completed(collected, wall, of_processes(root.processes()).since(&before), false))
+    Ok(completed(
+        collected,
+        wall,
+        of_processes(root.processes()).since(&before),
+        false,
+    ))
 }
 
 /// The accounting of one process. That of several is left to tracers: some may have ended.
 fn of_processes(pids: &[u32]) -> Usage {
-    if let [pid] = pids { of_process(*pid) } else { Usage::default() }
+    if let [pid] = pids {
+        of_process(*pid)
+    } else {
+        Usage::default()
+    }
 }
 
 /// What a tracer collected, completed by the clock and by the kernel's accounting.
 fn completed(collected: Profile, wall: Duration, accounted: Usage, stopped: bool) -> Profile {
     let wall_ns = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
-    let usage = collected.usage.or(Usage { wall_ns: Some(wall_ns), ..accounted });
-    Profile { complete: collected.tracer.lost == 0 && !stopped, usage, ..collected }
+    let usage = collected.usage.or(Usage {
+        wall_ns: Some(wall_ns),
+        ..accounted
+    });
+    Profile {
+        complete: collected.tracer.lost == 0 && !stopped,
+        usage,
+        ..collected
+    }
 }
 
 fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, collected: Profile) -> Profile {
     let command = match &options.target {
-        Target::Command(command) => command.words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        Target::Command(command) => command
+            .words
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
         Target::Running { .. } => Vec::new(),
     };
     let cpus = host.cpus.map(u64::from);
@@ -237,7 +345,10 @@ fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, collected: P
         started_unix_s,
         command,
         scope: options.target.scope(),
-        usage: Usage { cpus, ..collected.usage },
+        usage: Usage {
+            cpus,
+            ..collected.usage
+        },
         ..collected
     }
 }
@@ -273,8 +384,17 @@ mod tests {
         }
 
         fn snapshot(&mut self) -> Result<(Profile, bool)> {
-            let tracer = TracerFacts { lost: u64::from(self.follows), ..TracerFacts::default() };
-            Ok((Profile { tracer, ..Profile::default() }, false))
+            let tracer = TracerFacts {
+                lost: u64::from(self.follows),
+                ..TracerFacts::default()
+            };
+            Ok((
+                Profile {
+                    tracer,
+                    ..Profile::default()
+                },
+                false,
+            ))
         }
 
         fn collect(&mut self) -> Result<Profile> {
@@ -302,9 +422,21 @@ mod tests {
     }
 
     fn seen(ends_at: u32, looks: usize, time: Option<Duration>, until: &Until) -> Vec<(bool, u64)> {
-        let mut watcher = Looks { seen: Vec::new(), looks };
+        let mut watcher = Looks {
+            seen: Vec::new(),
+            looks,
+        };
         let deadline = time.map(|time| Instant::now() + time);
-        look(&mut Fake { ends_at, ..Fake::default() }, until, deadline, &mut watcher).unwrap();
+        look(
+            &mut Fake {
+                ends_at,
+                ..Fake::default()
+            },
+            until,
+            deadline,
+            &mut watcher,
+        )
+        .unwrap();
         watcher.seen
     }
 
@@ -314,9 +446,14 @@ mod tests {
         assert_eq!(seen(3, 100, None, &on), [(false, 1), (false, 2), (true, 3)]);
         assert_eq!(seen(100, 2, None, &on), [(false, 1), (false, 2)]);
         // The time limit comes first.
-        assert_eq!(seen(100, 100, Some(Duration::from_millis(1)), &on), [(true, 1)]);
+        assert_eq!(
+            seen(100, 100, Some(Duration::from_millis(1)), &on),
+            [(true, 1)]
+        );
         let stopped = Until::default();
-        stopped.stop.store(true, std::sync::atomic::Ordering::SeqCst);
+        stopped
+            .stop
+            .store(true, std::sync::atomic::Ordering::SeqCst);
         assert_eq!(seen(100, 100, None, &stopped), [(true, 1)]);
     }
 
@@ -324,8 +461,14 @@ mod tests {
     fn collecting_is_no_wall_time_of_the_workload() {
         let (mut fake, begun) = (Fake::default(), Instant::now());
         let root = Root::Running(crate::trace::target::Running::System);
-        let profile = follow_running(&mut fake, root, None, &mut |tracer, until| tracer.follow(until)).unwrap();
+        let profile = follow_running(&mut fake, root, None, &mut |tracer, until| {
+            tracer.follow(until)
+        })
+        .unwrap();
         let most = fake.collected.unwrap().duration_since(begun);
-        assert!(Duration::from_nanos(profile.usage.wall_ns.unwrap()) <= most, "{profile:?}");
+        assert!(
+            Duration::from_nanos(profile.usage.wall_ns.unwrap()) <= most,
+            "{profile:?}"
+        );
     }
 }

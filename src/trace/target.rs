@@ -49,9 +49,17 @@ impl Target {
     /// # Errors
     /// Which of them does not exist, or is a thread.
     pub fn processes(pids: &[u32], time: Option<Duration>) -> Result<Target> {
-        let pids: Vec<u32> = pids.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect();
+        let pids: Vec<u32> = pids
+            .iter()
+            .copied()
+            .collect::<BTreeSet<u32>>()
+            .into_iter()
+            .collect();
         pids.iter().try_for_each(|pid| check_process(*pid))?;
-        Ok(Target::Running { what: Running::Processes(pids), time })
+        Ok(Target::Running {
+            what: Running::Processes(pids),
+            time,
+        })
     }
 
     /// The control group that the user calls `asked`.
@@ -60,7 +68,10 @@ impl Target {
     /// Why there is no such group.
     pub fn cgroup(asked: &Path, time: Option<Duration>) -> Result<Target> {
         let path = Hierarchies::below(Path::new("/")).find(asked)?;
-        Ok(Target::Running { what: Running::Cgroup(path), time })
+        Ok(Target::Running {
+            what: Running::Cgroup(path),
+            time,
+        })
     }
 
     /// The control group of the container or pod that the user calls `asked`.
@@ -69,24 +80,41 @@ impl Target {
     /// What was tried.
     pub fn container(asked: &str, time: Option<Duration>) -> Result<Target> {
         let path = container::find(&Hierarchies::below(Path::new("/")), asked, &ask)?;
-        Ok(Target::Running { what: Running::Cgroup(path), time })
+        Ok(Target::Running {
+            what: Running::Cgroup(path),
+            time,
+        })
     }
 
     /// What is followed instead of a command, in words.
     pub fn scope(&self) -> Option<String> {
-        let Target::Running { what, .. } = self else { return None };
+        let Target::Running { what, .. } = self else {
+            return None;
+        };
         Some(match what {
             Running::Processes(pids) => {
-                format!("process {}", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
+                format!(
+                    "process {}",
+                    pids.iter()
+                        .map(u32::to_string)
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                )
             }
-            Running::Cgroup(path) => format!("cgroup {}", Hierarchies::below(Path::new("/")).name(path)),
+            Running::Cgroup(path) => {
+                format!("cgroup {}", Hierarchies::below(Path::new("/")).name(path))
+            }
             Running::System => "the whole system".to_string(),
         })
     }
 
     /// For how long what already runs is followed.
     pub fn time(&self) -> Option<Duration> {
-        if let Target::Running { time, .. } = self { *time } else { None }
+        if let Target::Running { time, .. } = self {
+            *time
+        } else {
+            None
+        }
     }
 }
 
@@ -97,9 +125,13 @@ fn check_process(pid: u32) -> Result<()> {
     };
     match (status.number::<u32>("Tgid"), status.field("State")) {
         (Some(process), _) if process != pid => {
-            bail!("-p {pid}: a thread of process {process}: trace all its threads with -p {process}")
+            bail!(
+                "-p {pid}: a thread of process {process}: trace all its threads with -p {process}"
+            )
         }
-        (_, Some(state)) if state.starts_with('Z') => bail!("-p {pid}: the process has ended (it is a zombie)"),
+        (_, Some(state)) if state.starts_with('Z') => {
+            bail!("-p {pid}: the process has ended (it is a zombie)")
+        }
         _ => Ok(()),
     }
 }
@@ -110,7 +142,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Asks a container manager: what it printed, or the last line of what it complained of.
 fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
     let mut command = process::Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => "not installed".to_string(),
         _ => error.to_string(),
@@ -123,12 +159,17 @@ fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    let output = child
+        .wait_with_output()
+        .map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(said.lines().last().map_or_else(|| format!("it failed ({})", output.status), |line| line.trim().to_string()))
+    Err(said.lines().last().map_or_else(
+        || format!("it failed ({})", output.status),
+        |line| line.trim().to_string(),
+    ))
 }
 
 /// A command, and the user to run it as.
@@ -154,24 +195,44 @@ pub struct LaunchError {
 
 impl LaunchError {
     fn running(program: &OsStr, errno: Errno) -> LaunchError {
-        LaunchError { what: format!("run '{}'", program.display()), errno, advice: "" }
+        LaunchError {
+            what: format!("run '{}'", program.display()),
+            errno,
+            advice: "",
+        }
     }
 
     /// The error for the step at which the child failed.
     pub fn at_step(command: &Command, step: Step, errno: Errno) -> LaunchError {
-        let program = command.words.first().map(OsString::as_os_str).unwrap_or_default();
+        let program = command
+            .words
+            .first()
+            .map(OsString::as_os_str)
+            .unwrap_or_default();
         let what = match step {
             Step::Execute => return LaunchError::running(program, errno),
             Step::User => "become the user to run the command as".to_string(),
             Step::Filter => "install the seccomp filter".to_string(),
             Step::Directory => "change to the command's working directory".to_string(),
         };
-        LaunchError { what, errno, advice: if step == Step::Filter { "; try without --counts" } else { "" } }
+        LaunchError {
+            what,
+            errno,
+            advice: if step == Step::Filter {
+                "; try without --counts"
+            } else {
+                ""
+            },
+        }
     }
 
     /// The exit status that env(1) and time(1) use for it.
     pub fn status(&self) -> u8 {
-        if self.errno == Errno::ENOENT { 127 } else { 126 }
+        if self.errno == Errno::ENOENT {
+            127
+        } else {
+            126
+        }
     }
 }
 
@@ -183,16 +244,25 @@ impl Command {
     pub fn prepare(&self) -> Result<Launch> {
         let user = self.identity()?;
         let name = self.words.first().ok_or_else(|| anyhow!("no command"))?;
-        let program = find(name, env::var_os("PATH").as_deref()).map_err(|errno| LaunchError::running(name, errno))?;
+        let program = find(name, env::var_os("PATH").as_deref())
+            .map_err(|errno| LaunchError::running(name, errno))?;
         Ok(Launch {
             program: text(program.as_os_str())?,
-            arguments: self.words.iter().map(|word| text(word)).collect::<Result<_>>()?,
+            arguments: self
+                .words
+                .iter()
+                .map(|word| text(word))
+                .collect::<Result<_>>()?,
             environment: environment(user.as_ref())?,
             user,
             ignored: ignored_signals(),
             silent: self.silent,
             bound: false,
-            directory: self.directory.as_ref().map(|path| text(path.as_os_str())).transpose()?,
+            directory: self
+                .directory
+                .as_ref()
+                .map(|path| text(path.as_os_str()))
+                .transpose()?,
             enters: false,
         })
     }
@@ -202,17 +272,24 @@ impl Command {
         let number = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
         match &self.user {
             Some(name) => named_user(name),
-            None if geteuid().is_root() => Ok(number("SUDO_UID").filter(|uid| *uid != 0).map(|uid| {
-                let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
-                user.map_or_else(|| unnamed_user(uid, number("SUDO_GID")), |user| identity_from(&user))
-            })),
+            None if geteuid().is_root() => {
+                Ok(number("SUDO_UID").filter(|uid| *uid != 0).map(|uid| {
+                    let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
+                    user.map_or_else(
+                        || unnamed_user(uid, number("SUDO_GID")),
+                        |user| identity_from(&user),
+                    )
+                }))
+            }
             None => Ok(None),
         }
     }
 }
 
 fn named_user(name: &str) -> Result<Option<Identity>> {
-    let Some(user) = User::from_name(name)? else { bail!("--user {name}: no such user") };
+    let Some(user) = User::from_name(name)? else {
+        bail!("--user {name}: no such user")
+    };
     if user.uid == geteuid() {
         return Ok(None);
     }
@@ -226,29 +303,53 @@ fn identity_from(user: &User) -> Identity {
     let name = CString::new(user.name.as_bytes()).unwrap_or_default();
     let groups = getgrouplist(&name, user.gid).unwrap_or_else(|_| vec![user.gid]);
     let groups = groups.into_iter().map(nix::unistd::Gid::as_raw).collect();
-    Identity { name: user.name.clone(), uid: user.uid.as_raw(), gid: user.gid.as_raw(), groups }
+    Identity {
+        name: user.name.clone(),
+        uid: user.uid.as_raw(),
+        gid: user.gid.as_raw(),
+        groups,
+    }
 }
 
 /// A user who is in no user database, as in a container.
 fn unnamed_user(uid: u32, gid: Option<u32>) -> Identity {
-    let gid = gid.or_else(|| Group::from_name("nogroup").ok().flatten().map(|group| group.gid.as_raw()));
+    let gid = gid.or_else(|| {
+        Group::from_name("nogroup")
+            .ok()
+            .flatten()
+            .map(|group| group.gid.as_raw())
+    });
     let gid = gid.unwrap_or(uid);
-    Identity { name: uid.to_string(), uid, gid, groups: vec![gid] }
+    Identity {
+        name: uid.to_string(),
+        uid,
+        gid,
+        groups: vec![gid],
+    }
 }
 
 /// The environment; for another user, with that user's HOME, USER and LOGNAME.
 fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
     let mut variables: Vec<(OsString, OsString)> = env::vars_os().collect();
     if let Some(user) = user {
-        let home = User::from_uid(Uid::from_raw(user.uid)).ok().flatten().map(|user| user.dir.into_os_string());
-        let own =
-            [("HOME", home), ("USER", Some(user.name.clone().into())), ("LOGNAME", Some(user.name.clone().into()))];
+        let home = User::from_uid(Uid::from_raw(user.uid))
+            .ok()
+            .flatten()
+            .map(|user| user.dir.into_os_string());
+        let own = [
+            ("HOME", home),
+            ("USER", Some(user.name.clone().into())),
+            ("LOGNAME", Some(user.name.clone().into())),
+        ];
         for (name, value) in own {
             variables.retain(|(key, _)| key != name);
             variables.extend(value.map(|value| (name.into(), value)));
         }
     }
-    variables.iter().map(|(name, value)| text(&[name.as_os_str(), value].join(OsStr::new("=")))).collect()
+    variables
+        .iter()
+        .map(|(name, value)| text(&[name.as_os_str(), value].join(OsStr::new("="))))
+        .collect()
 }
 
 fn text(text: &OsStr) -> Result<CString> {
@@ -265,7 +366,11 @@ fn find(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Errno> {
     }
     let mut errno = Errno::ENOENT;
     for directory in env::split_paths(path.unwrap_or(OsStr::new("/bin:/usr/bin"))) {
-        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory.as_path() };
+        let directory = if directory.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            directory.as_path()
+        };
         let file = directory.join(name);
         if is_executable(&file) {
             return Ok(file);
@@ -293,7 +398,10 @@ mod tests {
         assert_eq!(found(), Err(Errno::EACCES));
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(found(), Ok(file));
-        assert_eq!(find(OsStr::new("no-such-tool"), Some(&path)), Err(Errno::ENOENT));
+        assert_eq!(
+            find(OsStr::new("no-such-tool"), Some(&path)),
+            Err(Errno::ENOENT)
+        );
         assert_eq!(find(OsStr::new(""), Some(&path)), Err(Errno::ENOENT));
         assert_eq!(find(OsStr::new("a/b"), None), Ok(PathBuf::from("a/b")));
     }
@@ -301,7 +409,16 @@ mod tests {
     #[test]
     fn errors_say_what_and_have_the_status_of_env() {
         let error = LaunchError::running(OsStr::new("nosuch"), Errno::ENOENT);
-        assert_eq!(error.to_string(), "cannot run 'nosuch': No such file or directory (ENOENT)");
-        assert_eq!((error.status(), LaunchError::running(OsStr::new("/"), Errno::EACCES).status()), (127, 126));
+        assert_eq!(
+            error.to_string(),
+            "cannot run 'nosuch': No such file or directory (ENOENT)"
+        );
+        assert_eq!(
+            (
+                error.status(),
+                LaunchError::running(OsStr::new("/"), Errno::EACCES).status()
+            ),
+            (127, 126)
+        );
     }
 }

@@ -138,8 +138,11 @@ pub trait Tracer {
 /// # Errors
 /// If there is no such process.
 pub fn threads(pid: u32) -> Result<Vec<u32>> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("no process {pid}"))?;
-    Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
+    let entries =
+        std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("no process {pid}"))?;
+    Ok(entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect())
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -192,12 +195,22 @@ impl TraceOptions {
     /// # Errors
     /// What that is.
     pub fn for_processes_only(&self) -> Result<()> {
-        let what = if let Target::Running { what, .. } = &self.target { Some(what) } else { None };
+        let what = if let Target::Running { what, .. } = &self.target {
+            Some(what)
+        } else {
+            None
+        };
         let wanted = [
             (what == Some(&Running::System), "the whole system"),
             (matches!(what, Some(Running::Cgroup(_))), "a control group"),
-            (self.more.grouping != Grouping::Name, "counts by process or control group"),
-            (self.more.paths || self.more.descriptors, "paths and descriptors"),
+            (
+                self.more.grouping != Grouping::Name,
+                "counts by process or control group",
+            ),
+            (
+                self.more.paths || self.more.descriptors,
+                "paths and descriptors",
+            ),
             (self.more.stacks, "stacks"),
             (self.more.slowest > 0, "the slowest calls"),
             (self.detail == Detail::Samples, "samples"),

@@ -43,7 +43,10 @@ pub fn block(html: &mut Markup, block: &Block) {
             }
         }
         Block::Facts(facts) => {
-            let lines: Vec<String> = facts.iter().map(|(label, text)| format!("{label}: {text}")).collect();
+            let lines: Vec<String> = facts
+                .iter()
+                .map(|(label, text)| format!("{label}: {text}"))
+                .collect();
             notes(html, &lines);
         }
         Block::Code { title, lines, .. } => {
@@ -76,7 +79,9 @@ pub fn table(html: &mut Markup, table: &Table, drawn: &[Drawings]) {
 }
 
 fn rows(html: &mut Markup, table: &Table, drawn: &[Drawings], filter: Option<&Filter>) {
-    html.raw("<div class=\"box\" role=\"region\" tabindex=\"0\"").attribute("aria-label", &table.title).raw("><table");
+    html.raw("<div class=\"box\" role=\"region\" tabindex=\"0\"")
+        .attribute("aria-label", &table.title)
+        .raw("><table");
     let narrows = table.columns().iter().any(|column| column.expendable > 0);
     html.raw(match (filter, narrows) {
         (Some(_), true) => " class=\"side narrows\"",
@@ -84,10 +89,19 @@ fn rows(html: &mut Markup, table: &Table, drawn: &[Drawings], filter: Option<&Fi
         (None, true) => " class=\"plain narrows\"",
         (None, false) => " class=\"plain\"",
     });
-    html.raw("><caption>").text(&table.title).raw("</caption><thead><tr>");
+    html.raw("><caption>")
+        .text(&table.title)
+        .raw("</caption><thead><tr>");
     for column in table.columns() {
         html.raw("<th scope=\"col\"");
-        classes(html, Style::Plain, &Column { wraps: false, ..column.clone() });
+        classes(
+            html,
+            Style::Plain,
+            &Column {
+                wraps: false,
+                ..column.clone()
+            },
+        );
         html.raw(">").text(&column.title).raw("</th>");
     }
     for one in drawn {
@@ -98,11 +112,14 @@ fn rows(html: &mut Markup, table: &Table, drawn: &[Drawings], filter: Option<&Fi
     for (i, cells) in table.rows().iter().enumerate() {
         html.raw("<tr");
         if let Some((area, kinds)) = filter.and_then(|filter| filter.rows.get(i)) {
-            html.attribute("data-k", &kinds.join(" ")).attribute("data-a", &cut(area, 40));
+            html.attribute("data-k", &kinds.join(" "))
+                .attribute("data-a", &cut(area, 40));
         }
         html.raw(if folds && i >= FIRST { " data-s>" } else { ">" });
         row(html, cells, table.columns());
-        drawn.iter().for_each(|one| drawing(html, one.cells.get(i).and_then(Option::as_ref)));
+        drawn
+            .iter()
+            .for_each(|one| drawing(html, one.cells.get(i).and_then(Option::as_ref)));
         html.raw("</tr>");
     }
     html.raw("</tbody></table></div>");
@@ -113,13 +130,22 @@ fn controls(html: &mut Markup, filter: &Filter) {
     html.raw("<div class=\"controls\" role=\"search\" hidden><label>Filter ");
     html.raw("<input type=\"search\" autocomplete=\"off\" placeholder=\"any text of a row\"></label><label>");
     html.raw("Area <select class=\"area\"><option value=\"\">all</option>");
-    let areas: IndexSet<&str> = filter.rows.iter().map(|(area, _)| area.as_str()).filter(|a| !a.is_empty()).collect();
+    let areas: IndexSet<&str> = filter
+        .rows
+        .iter()
+        .map(|(area, _)| area.as_str())
+        .filter(|a| !a.is_empty())
+        .collect();
     for area in areas {
         html.element("option", &cut(area, 40));
     }
     html.raw("</select></label><label>Show <select class=\"kind\"><option value=\"\">all</option>");
     for (mark, text) in filter.kinds {
-        html.raw("<option").attribute("value", mark).raw(">").text(text).raw("</option>");
+        html.raw("<option")
+            .attribute("value", mark)
+            .raw(">")
+            .text(text)
+            .raw("</option>");
     }
     html.raw("</select></label><output class=\"count\" aria-live=\"polite\"></output></div>");
 }
@@ -145,7 +171,11 @@ fn cell(html: &mut Markup, cell: &Cell, column: &Column) {
         html.attribute("data-v", &compact(value));
     }
     // What is divided by a cost of 0 is no number.
-    let text = if cell.value.is_some_and(|value| !value.is_finite()) { "?" } else { &cell.text };
+    let text = if cell.value.is_some_and(|value| !value.is_finite()) {
+        "?"
+    } else {
+        &cell.text
+    };
     html.raw(">");
     if column.align == Align::Left {
         breakable(html, &cut(text, MOST))
@@ -191,8 +221,17 @@ fn classes(html: &mut Markup, style: Style, column: &Column) {
         Style::Bad => "bad",
         Style::Faint => "faint",
     };
-    let all = [(column.align == Align::Right, "r"), (column.wraps, "e"), (column.expendable > 0, "x"), (true, style)];
-    let names: Vec<&str> = all.into_iter().filter(|(holds, name)| *holds && !name.is_empty()).map(|(_, n)| n).collect();
+    let all = [
+        (column.align == Align::Right, "r"),
+        (column.wraps, "e"),
+        (column.expendable > 0, "x"),
+        (true, style),
+    ];
+    let names: Vec<&str> = all
+        .into_iter()
+        .filter(|(holds, name)| *holds && !name.is_empty())
+        .map(|(_, n)| n)
+        .collect();
     if !names.is_empty() {
         html.attribute("class", &names.join(" "));
     }
@@ -201,12 +240,16 @@ fn classes(html: &mut Markup, style: Style, column: &Column) {
 /// A number for sorting, in few digits.
 fn compact(value: f64) -> String {
     let short = format!("{value:.4e}");
-    short.parse::<f64>().map_or(short, |value| value.to_string())
+    short
+        .parse::<f64>()
+        .map_or(short, |value| value.to_string())
 }
 
 /// Lists in each other, each branch to be opened and closed. Works without a script.
 fn tree(html: &mut Markup, titles: &[&str], branches: &[Branch]) {
-    html.raw("<div class=\"tree\"><p class=\"r faint\"><span>open a name to see what is below it</span>");
+    html.raw(
+        "<div class=\"tree\"><p class=\"r faint\"><span>open a name to see what is below it</span>",
+    );
     titles.iter().for_each(|title| _ = html.element("b", title));
     html.raw("</p>");
     level(html, branches);
@@ -220,7 +263,11 @@ fn level(html: &mut Markup, branches: &[Branch]) {
         if branch.below.is_empty() {
             leaf(html, branch);
         } else {
-            html.raw(if branch.is_large { "<details open><summary>" } else { "<details><summary>" });
+            html.raw(if branch.is_large {
+                "<details open><summary>"
+            } else {
+                "<details><summary>"
+            });
             leaf(html, branch);
             html.raw("</summary>");
             level(html, &branch.below);
@@ -232,8 +279,14 @@ fn level(html: &mut Markup, branches: &[Branch]) {
 }
 
 fn leaf(html: &mut Markup, branch: &Branch) {
-    html.raw("<span class=\"r\"><span>").text(&cut(&branch.name, NAME)).text(&branch.times).raw("</span>");
-    branch.numbers.iter().for_each(|number| _ = html.element("b", number));
+    html.raw("<span class=\"r\"><span>")
+        .text(&cut(&branch.name, NAME))
+        .text(&branch.times)
+        .raw("</span>");
+    branch
+        .numbers
+        .iter()
+        .for_each(|number| _ = html.element("b", number));
     html.raw("</span>");
 }
 
@@ -256,7 +309,10 @@ mod tests {
 
     #[test]
     fn numbers_for_sorting_are_short_and_exact_enough() {
-        assert_eq!([compact(101.23456), compact(0.3), compact(1.5e9)], ["101.23", "0.3", "1500000000"]);
+        assert_eq!(
+            [compact(101.23456), compact(0.3), compact(1.5e9)],
+            ["101.23", "0.3", "1500000000"]
+        );
     }
 
     #[test]
@@ -278,8 +334,17 @@ mod tests {
 
     #[test]
     fn large_branches_are_open() {
-        let leaf = Branch { name: "leaf<".into(), numbers: vec!["1".into()], ..Branch::default() };
-        let root = Branch { name: "root".into(), is_large: true, below: vec![leaf], ..Branch::default() };
+        let leaf = Branch {
+            name: "leaf<".into(),
+            numbers: vec!["1".into()],
+            ..Branch::default()
+        };
+        let root = Branch {
+            name: "root".into(),
+            is_large: true,
+            below: vec![leaf],
+            ..Branch::default()
+        };
         let mut html = Markup::new();
         tree(&mut html, &["total"], &[root]);
         assert!(

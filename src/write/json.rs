@@ -23,7 +23,13 @@ struct Named<'a, T> {
 /// # Errors
 /// If `out` cannot be written.
 pub fn write_json<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &Named { schema: T::SCHEMA, document })?;
+    serde_json::to_writer_pretty(
+        &mut *out,
+        &Named {
+            schema: T::SCHEMA,
+            document,
+        },
+    )?;
     Ok(writeln!(out)?)
 }
 
@@ -32,14 +38,22 @@ pub fn write_json<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<
 /// # Errors
 /// If `out` cannot be written.
 pub fn write_json_line<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer(&mut *out, &Named { schema: T::SCHEMA, document })?;
+    serde_json::to_writer(
+        &mut *out,
+        &Named {
+            schema: T::SCHEMA,
+            document,
+        },
+    )?;
     Ok(writeln!(out)?)
 }
 
 /// The JSON Schema of what [`write_json`] writes for a `T`.
 #[cfg(test)]
 pub fn json_schema<T: JsonDocument + schemars::JsonSchema>() -> serde_json::Value {
-    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let generator = schemars::generate::SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     schema["properties"]["schema"] = serde_json::json!({"const": T::SCHEMA});
     if let Some(required) = schema["required"].as_array_mut() {

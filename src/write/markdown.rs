@@ -16,7 +16,10 @@ pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
     }
     if !table.columns().is_empty() {
         line(out, table.columns().iter().map(|c| markdown(&c.title)))?;
-        line(out, table.columns().iter().map(|c| rule(c.align).to_string()))?;
+        line(
+            out,
+            table.columns().iter().map(|c| rule(c.align).to_string()),
+        )?;
     }
     for row in table.rows() {
         line(out, row.iter().map(|cell| markdown(&cell.text)))?;
@@ -30,22 +33,38 @@ pub fn write(table: &Table, out: &mut dyn Write) -> Result<()> {
 /// A list; empty lines stay empty.
 pub fn write_notes(lines: &[String], out: &mut dyn Write) -> Result<()> {
     for note in lines {
-        let point = if note.is_empty() { String::new() } else { format!("- {}", markdown_line(note)) };
+        let point = if note.is_empty() {
+            String::new()
+        } else {
+            format!("- {}", markdown_line(note))
+        };
         writeln!(out, "{point}")?;
     }
     Ok(())
 }
 
 pub fn write_heading(title: &str, what: &str, out: &mut dyn Write) -> Result<()> {
-    Ok(writeln!(out, "## {}\n\n{}", markdown(title), markdown_line(what))?)
+    Ok(writeln!(
+        out,
+        "## {}\n\n{}",
+        markdown(title),
+        markdown_line(what)
+    )?)
 }
 
 pub fn write_facts(facts: &[(&str, String)], out: &mut dyn Write) -> Result<()> {
-    facts.iter().try_for_each(|(label, text)| Ok(writeln!(out, "- {label}: {}", markdown(text))?))
+    facts
+        .iter()
+        .try_for_each(|(label, text)| Ok(writeln!(out, "- {label}: {}", markdown(text))?))
 }
 
 /// A line cannot end the block: those of code begin with spaces, others with what was drawn.
-pub fn write_code(title: &str, language: &str, lines: &[String], out: &mut dyn Write) -> Result<()> {
+pub fn write_code(
+    title: &str,
+    language: &str,
+    lines: &[String],
+    out: &mut dyn Write,
+) -> Result<()> {
     if !title.is_empty() {
         writeln!(out, "### {}\n", markdown(title))?;
     }
@@ -55,7 +74,11 @@ pub fn write_code(title: &str, language: &str, lines: &[String], out: &mut dyn W
 }
 
 fn line(out: &mut dyn Write, cells: impl Iterator<Item = String>) -> Result<()> {
-    Ok(writeln!(out, "| {} |", cells.collect::<Vec<_>>().join(" | "))?)
+    Ok(writeln!(
+        out,
+        "| {} |",
+        cells.collect::<Vec<_>>().join(" | ")
+    )?)
 }
 
 fn rule(align: Align) -> &'static str {

@@ -38,7 +38,13 @@ impl Markup {
 
     /// Appends `<name>text</name>`, the text escaped.
     pub fn element(&mut self, name: &'static str, text: &str) -> &mut Markup {
-        self.raw("<").raw(name).raw(">").text(text).raw("</").raw(name).raw(">")
+        self.raw("<")
+            .raw(name)
+            .raw(">")
+            .text(text)
+            .raw("</")
+            .raw(name)
+            .raw(">")
     }
 
     /// Appends a stylesheet made by this program, the only text that is not escaped. `<`, which could end it, is
@@ -73,7 +79,11 @@ impl Markup {
 pub fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_string() } else { text.to_string() }
+    if text == "-0" {
+        "0".to_string()
+    } else {
+        text.to_string()
+    }
 }
 
 #[cfg(test)]
@@ -90,19 +100,28 @@ mod tests {
             escaped("</script><img src=x onerror='a(\"b\")'>&"),
             "&lt;/script&gt;&lt;img src=x onerror=&#39;a(&quot;b&quot;)&#39;&gt;&amp;"
         );
-        assert_eq!(Markup::new().attribute("title", "\" onload=\"x").as_str(), " title=\"&quot; onload=&quot;x\"");
+        assert_eq!(
+            Markup::new().attribute("title", "\" onload=\"x").as_str(),
+            " title=\"&quot; onload=&quot;x\""
+        );
     }
 
     #[test]
     fn control_characters_and_marks_of_direction_are_made_harmless() {
         assert_eq!(escaped("a\u{1b}[0m\u{0}b\nc"), "a\u{fffd}[0m\u{fffd}b c");
-        assert_eq!(escaped("x\u{202e}y\u{2066}\u{200f}"), "x\u{fffd}y\u{fffd}\u{fffd}");
+        assert_eq!(
+            escaped("x\u{202e}y\u{2066}\u{200f}"),
+            "x\u{fffd}y\u{fffd}\u{fffd}"
+        );
         assert_eq!(escaped("\u{ffff}\u{85}"), "\u{fffd}\u{fffd}");
         assert_eq!(escaped("µs … 日本"), "µs … 日本");
     }
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!([short(1.0), short(0.126), short(-0.001), short(100.5)], ["1", "0.13", "0", "100.5"]);
+        assert_eq!(
+            [short(1.0), short(0.126), short(-0.001), short(100.5)],
+            ["1", "0.13", "0", "100.5"]
+        );
     }
 }

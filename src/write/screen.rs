@@ -26,5 +26,9 @@ pub struct Screen {
 
 impl Screen {
     /// A file: unlimited width, no colour, no plots.
-    pub const PLAIN: Screen = Screen { width: None, colour: false, plots: false };
+    pub const PLAIN: Screen = Screen {
+        width: None,
+        colour: false,
+        plots: false,
+    };
 }

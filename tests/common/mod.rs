@@ -26,8 +26,13 @@ pub fn skip(test: &str, reason: &str) {
 
 /// Each environment's file.
 pub fn environment_files() -> impl Iterator<Item = PathBuf> {
-    let files = fs::read_dir(root().join("environments")).unwrap().map(|entry| entry.unwrap().path());
-    files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+    let files = fs::read_dir(root().join("environments"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    files.filter(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "toml")
+    })
 }
 
 /// The emulator of environments/linux.toml.
@@ -78,17 +83,29 @@ pub fn write_program(path: &Path, text: &str) {
 pub fn expect_valid(name: &str, document: &(impl ToString + ?Sized)) {
     let document: Value = serde_json::from_str(&document.to_string()).unwrap();
     let validator = jsonschema::validator_for(&schema(name)).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let errors: Vec<String> = validator
+        .iter_errors(&document)
+        .map(|e| format!("{}: {e}", e.instance_path()))
+        .collect();
     assert!(errors.is_empty(), "{errors:#?}\n{document:#}");
-    assert!(!validator.is_valid(&Value::Null), "the schema accepts anything");
+    assert!(
+        !validator.is_valid(&Value::Null),
+        "the schema accepts anything"
+    );
 }
 
 /// The JSON Schema `name` that the library's tests have written, which `cargo test` runs first.
 pub fn schema(name: &str) -> Value {
-    let path =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("documents/schema").join(name).with_extension("json");
-    let text =
-        fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; run `cargo test --lib schemas`", path.display()));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .with_file_name("documents/schema")
+        .join(name)
+        .with_extension("json");
+    let text = fs::read(&path).unwrap_or_else(|error| {
+        panic!(
+            "{}: {error}; run `cargo test --lib schemas`",
+            path.display()
+        )
+    });
     serde_json::from_slice(&text).unwrap()
 }
 
@@ -118,7 +135,10 @@ impl Place {
         // A shell starts what runs in the background with ^C ignored, and the programs under test would inherit that.
         // SAFETY: no handler is installed.
         unsafe { signal(Signal::SIGINT, SigHandler::SigDfl) }.unwrap();
-        let directory = tempfile::Builder::new().prefix("syscost-test-").tempdir().unwrap();
+        let directory = tempfile::Builder::new()
+            .prefix("syscost-test-")
+            .tempdir()
+            .unwrap();
         let place = Place { directory };
         fs::create_dir(place.tmp()).unwrap();
         for (path, mode) in [(place.path(), 0o755), (place.tmp(), 0o1777)] {
@@ -129,11 +149,17 @@ impl Place {
 
     /// What shows the rows of all result files in a directory, as a shell names them.
     pub fn rows_of(&self, directory: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.path().join(directory)).unwrap().map(|entry| entry.unwrap().file_name());
+        let entries = fs::read_dir(self.path().join(directory))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
         let names = entries.map(|name| format!("{directory}/{}", name.to_str().unwrap()));
         let mut names: Vec<String> = names.filter(|name| name.ends_with(".json")).collect();
         names.sort();
-        ["show", "--format", "rows"].map(str::to_string).into_iter().chain(names).collect()
+        ["show", "--format", "rows"]
+            .map(str::to_string)
+            .into_iter()
+            .chain(names)
+            .collect()
     }
 
     /// With a directory `d` of three hosts' runs, each with a label of its own.
@@ -167,8 +193,13 @@ impl Place {
 
     fn command_of(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
-        command.env("TMPDIR", self.tmp()).env("XDG_STATE_HOME", self.path().join("state"));
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .stdin(Stdio::null());
+        command
+            .env("TMPDIR", self.tmp())
+            .env("XDG_STATE_HOME", self.path().join("state"));
         for name in ["COLUMNS", "NO_COLOR", "XDG_RUNTIME_DIR"] {
             command.env_remove(name);
         }
@@ -180,7 +211,14 @@ impl Place {
         let copy = self.path().join("syscost");
         // By another process: what this one writes to may be open in a child that another test just forked, and then cannot be executed.
         let install = ["-m", "755", env!("CARGO_BIN_EXE_syscost")];
-        assert!(Command::new("install").args(install).arg(&copy).status().unwrap().success());
+        assert!(
+            Command::new("install")
+                .args(install)
+                .arg(&copy)
+                .status()
+                .unwrap()
+                .success()
+        );
         let mut command = self.command_of(&copy, arguments);
         command.uid(NOBODY).gid(NOBODY);
         command
@@ -188,7 +226,11 @@ impl Place {
 
     /// The program as an ordinary user, whoever runs the tests.
     pub fn command_without_rights(&self, arguments: &[&str]) -> Command {
-        if geteuid().is_root() { self.command_as_nobody(arguments) } else { self.command(arguments) }
+        if geteuid().is_root() {
+            self.command_as_nobody(arguments)
+        } else {
+            self.command(arguments)
+        }
     }
 
     /// Fails unless each of these commands ends with its status, and prints nothing but a message with these words.
@@ -197,8 +239,15 @@ impl Place {
             let output = self.run(&[start, arguments].concat());
             let message = stderr(&output);
             let found = (output.status.code(), stdout(&output));
-            assert_eq!(found, (Some(*status), String::new()), "{start:?} {arguments:?}: {message}");
-            assert!(message.contains(words), "{start:?} {arguments:?}: {message}");
+            assert_eq!(
+                found,
+                (Some(*status), String::new()),
+                "{start:?} {arguments:?}: {message}"
+            );
+            assert!(
+                message.contains(words),
+                "{start:?} {arguments:?}: {message}"
+            );
         }
     }
 
@@ -219,21 +268,32 @@ impl Place {
     /// Starts the program in a process group of its own, as a shell starts a job.
     pub fn start(&self, arguments: &[&str]) -> Job {
         let mut command = self.command(arguments);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        Job { child: Some(command.spawn().unwrap()) }
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        Job {
+            child: Some(command.spawn().unwrap()),
+        }
     }
 
     /// The processes that run in this place, run a program from it or were told of it (as the janitor is), other than
     /// those that only wait to be reaped.
     pub fn processes(&self) -> Vec<Process> {
         let tmp = self.tmp();
-        let numbered =
-            fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        numbered.filter_map(|pid| Process::within(pid, &tmp)).collect()
+        let numbered = fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        numbered
+            .filter_map(|pid| Process::within(pid, &tmp))
+            .collect()
     }
 
     pub fn left_behind(&self) -> Vec<PathBuf> {
-        fs::read_dir(self.tmp()).unwrap().map(|entry| entry.unwrap().path()).collect()
+        fs::read_dir(self.tmp())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect()
     }
 }
 
@@ -255,21 +315,39 @@ impl Process {
         if !directory.starts_with(place) && !program.starts_with(place) && !is_told(pid, place) {
             return None;
         }
-        let name = directory.file_name().unwrap_or_default().to_str()?.to_string();
-        let worker = name.strip_prefix("worker-").and_then(|rest| rest.split(' ').next()?.parse().ok());
-        Some(Process { pid, group: group(pid)?, traced: is_traced(pid)?, worker, directory })
+        let name = directory
+            .file_name()
+            .unwrap_or_default()
+            .to_str()?
+            .to_string();
+        let worker = name
+            .strip_prefix("worker-")
+            .and_then(|rest| rest.split(' ').next()?.parse().ok());
+        Some(Process {
+            pid,
+            group: group(pid)?,
+            traced: is_traced(pid)?,
+            worker,
+            directory,
+        })
     }
 }
 
 fn is_told(pid: i32, place: &Path) -> bool {
     let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    arguments.split(|byte| *byte == 0).any(|argument| argument == place.as_os_str().as_bytes())
+    arguments
+        .split(|byte| *byte == 0)
+        .any(|argument| argument == place.as_os_str().as_bytes())
 }
 
 /// The numbers of the runs whose directories are in `place`: each directory's name ends with one.
 pub fn run_numbers(place: &Path) -> Vec<u32> {
-    let names = fs::read_dir(place).unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    names.filter_map(|name| u32::from_str_radix(name.strip_prefix("syscost-run-")?, 16).ok()).collect()
+    let names = fs::read_dir(place)
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names
+        .filter_map(|name| u32::from_str_radix(name.strip_prefix("syscost-run-")?, 16).ok())
+        .collect()
 }
 
 /// A System V object: `msg` or `shm`, and its id.
@@ -279,13 +357,19 @@ pub type Object = (&'static str, i32);
 pub fn objects_of(run: u32) -> BTreeSet<Object> {
     const KEYS: u32 = 1 << 11;
     let of_run = |line: &str| {
-        let mut fields = line.split_whitespace().map_while(|field| field.parse::<i64>().ok());
+        let mut fields = line
+            .split_whitespace()
+            .map_while(|field| field.parse::<i64>().ok());
         let (key, id) = (fields.next()?, fields.next()?);
         (key as u32 / KEYS == run / KEYS).then_some(id as i32)
     };
     let of_kind = |kind: &'static str| {
         let table = fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap();
-        table.lines().filter_map(of_run).map(|id| (kind, id)).collect::<Vec<_>>()
+        table
+            .lines()
+            .filter_map(of_run)
+            .map(|id| (kind, id))
+            .collect::<Vec<_>>()
     };
     ["msg", "shm"].into_iter().flat_map(of_kind).collect()
 }
@@ -293,12 +377,19 @@ pub fn objects_of(run: u32) -> BTreeSet<Object> {
 /// The fifth field of /proc/PID/stat; the second may hold spaces and ends with the last parenthesis.
 fn group(pid: i32) -> Option<i32> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    text.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
+    text.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(2)?
+        .parse()
+        .ok()
 }
 
 pub fn is_traced(pid: i32) -> Option<bool> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let tracer = text.lines().find_map(|line| line.strip_prefix("TracerPid:"))?;
+    let tracer = text
+        .lines()
+        .find_map(|line| line.strip_prefix("TracerPid:"))?;
     Some(tracer.trim() != "0")
 }
 
@@ -353,7 +444,11 @@ pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
 /// Standard output of a command that must succeed without a word on standard error.
 pub fn succeeded(command: &mut Command) -> String {
     let output = command.output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {}", stderr(&output));
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{command:?}: {}",
+        stderr(&output)
+    );
     stdout(&output)
 }
 
@@ -376,9 +471,12 @@ pub struct ControlGroup(pub PathBuf);
 impl ControlGroup {
     pub fn new(test: &str) -> Option<ControlGroup> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-        let mount =
-            mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>()).find(|fields| fields[2] == "cgroup2");
-        let group = mount.map(|mount| Path::new(mount[1]).join(format!("syscost-test-{}", std::process::id())));
+        let mount = mounts
+            .lines()
+            .map(|line| line.split(' ').collect::<Vec<_>>())
+            .find(|fields| fields[2] == "cgroup2");
+        let group = mount
+            .map(|mount| Path::new(mount[1]).join(format!("syscost-test-{}", std::process::id())));
         match group.filter(|group| fs::create_dir(group).is_ok()) {
             Some(group) => Some(ControlGroup(group)),
             None => {
@@ -391,7 +489,11 @@ impl ControlGroup {
     /// A shell in it that runs `line`.
     pub fn run(&self, line: &str) -> Child {
         let enter = format!("echo $$ > {}/cgroup.procs && {line}", self.0.display());
-        Command::new("sh").args(["-c", &enter]).stdout(Stdio::null()).spawn().unwrap()
+        Command::new("sh")
+            .args(["-c", &enter])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
     }
 
     pub fn pids(&self) -> Vec<i32> {

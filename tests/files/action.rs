@@ -7,16 +7,28 @@ use std::process::{Command, Output};
 
 fn step(place: &Place, name: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new("bash");
-    command.arg(root().join(".ci/action")).arg(name).current_dir(place.path());
-    command.env("SYSCOST", env!("CARGO_BIN_EXE_syscost")).env("TMPDIR", place.tmp());
-    command.env("SYSCOST_ACTION_OUT", "head.json").env("GITHUB_OUTPUT", "output").env("GITHUB_STEP_SUMMARY", "summary");
+    command
+        .arg(root().join(".ci/action"))
+        .arg(name)
+        .current_dir(place.path());
+    command
+        .env("SYSCOST", env!("CARGO_BIN_EXE_syscost"))
+        .env("TMPDIR", place.tmp());
+    command
+        .env("SYSCOST_ACTION_OUT", "head.json")
+        .env("GITHUB_OUTPUT", "output")
+        .env("GITHUB_STEP_SUMMARY", "summary");
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
 /// What `compare` writes with a gate: the outputs, and the text of the comment.
 fn compared(place: &Place, base: &str, gate: &str) -> (String, String) {
     let _ = fs::remove_file(place.path().join("output"));
-    let done = step(place, "compare", &[("SYSCOST_ACTION_BASE", base), ("SYSCOST_ACTION_GATE", gate)]);
+    let done = step(
+        place,
+        "compare",
+        &[("SYSCOST_ACTION_BASE", base), ("SYSCOST_ACTION_GATE", gate)],
+    );
     assert!(done.status.success(), "{}", stderr(&done));
     let read = |name: &str| fs::read_to_string(place.path().join(name)).unwrap();
     (read("output"), read("head.json.md"))
@@ -29,10 +41,17 @@ fn made_faster(from: &Path, to: &Path) {
         if record["operation"] != "file.open_close" {
             continue;
         }
-        let Some(blocks) = record["samples"]["blocks"].as_array_mut() else { continue };
-        for slot in blocks.iter_mut().flat_map(|block| block["slots"].as_array_mut().unwrap()) {
+        let Some(blocks) = record["samples"]["blocks"].as_array_mut() else {
+            continue;
+        };
+        for slot in blocks
+            .iter_mut()
+            .flat_map(|block| block["slots"].as_array_mut().unwrap())
+        {
             let times = slot.as_array_mut().unwrap();
-            times.iter_mut().for_each(|time| *time = (time.as_u64().unwrap() / 10).into());
+            times
+                .iter_mut()
+                .for_each(|time| *time = (time.as_u64().unwrap() / 10).into());
         }
     }
     fs::write(to, run.to_string()).unwrap();
@@ -51,7 +70,10 @@ fn it_measures_and_compares_and_only_the_gate_fails_it() {
     assert!(text.contains("id.getppid") && text.contains('|'), "{text}");
 
     fs::copy(&head, place.path().join("same.json")).unwrap();
-    assert_eq!(compared(&place, "same.json", "--fail-over 10%").0, "verdict=passed\n");
+    assert_eq!(
+        compared(&place, "same.json", "--fail-over 10%").0,
+        "verdict=passed\n"
+    );
 
     made_faster(&head, &place.path().join("base.json"));
     assert_eq!(compared(&place, "base.json", "").0, "verdict=passed\n");
@@ -59,9 +81,21 @@ fn it_measures_and_compares_and_only_the_gate_fails_it() {
     assert_eq!(output, "verdict=failed\n");
     assert!(text.contains("file.open_close"), "{text}");
 
-    for gate in ["--no-such-flag", "--fail-over 10%'", "--fail-over \"10%", "--fail-over ten"] {
+    for gate in [
+        "--no-such-flag",
+        "--fail-over 10%'",
+        "--fail-over \"10%",
+        "--fail-over ten",
+    ] {
         let _ = fs::remove_file(place.path().join("output"));
-        let refused = step(&place, "compare", &[("SYSCOST_ACTION_BASE", "base.json"), ("SYSCOST_ACTION_GATE", gate)]);
+        let refused = step(
+            &place,
+            "compare",
+            &[
+                ("SYSCOST_ACTION_BASE", "base.json"),
+                ("SYSCOST_ACTION_GATE", gate),
+            ],
+        );
         assert_eq!(refused.status.code(), Some(2), "{gate}");
         assert!(!place.path().join("output").exists(), "{gate}: a verdict");
     }
@@ -70,8 +104,16 @@ fn it_measures_and_compares_and_only_the_gate_fails_it() {
 #[test]
 fn what_is_asked_for_is_never_executed() {
     let place = Place::new();
-    for run in ["'$(touch made)' `touch made` ;touch made", "id.getppid 'time.time"] {
-        assert!(!step(&place, "measure", &[("SYSCOST_ACTION_RUN", run)]).status.success(), "{run}");
+    for run in [
+        "'$(touch made)' `touch made` ;touch made",
+        "id.getppid 'time.time",
+    ] {
+        assert!(
+            !step(&place, "measure", &[("SYSCOST_ACTION_RUN", run)])
+                .status
+                .success(),
+            "{run}"
+        );
     }
     assert!(!place.path().join("made").exists());
 }

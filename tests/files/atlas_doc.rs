@@ -19,7 +19,10 @@ fn atlas() -> Atlas {
 
 /// The cells of a table's line, without its marks of code.
 fn cells(line: &str) -> Vec<String> {
-    line.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', "")).collect()
+    line.trim_matches('|')
+        .split('|')
+        .map(|cell| cell.trim().replace('`', ""))
+        .collect()
 }
 
 /// The kernel that stands for a series such as `6.12`, or that of a version such as `6.1.0-47`: on the plainest machine, or, of
@@ -27,30 +30,51 @@ fn cells(line: &str) -> Vec<String> {
 fn newest<'a>(atlas: &'a Atlas, column: &str) -> &'a AtlasKernel {
     let (series, wanted) = column.split_once(", ").unwrap_or((column, "amd64 qemu64"));
     let is_on = |kernel: &&AtlasKernel| {
-        let AtlasMachine { architecture, cpu, append } = &kernel.machine;
+        let AtlasMachine {
+            architecture,
+            cpu,
+            append,
+        } = &kernel.machine;
         let model = cpu.split(',').next().unwrap();
         let names = match architecture.as_str() {
             "aarch64" => ["arm64".to_string(), format!("arm64 {append}")],
-            _ => [format!("amd64 {model} {append}"), format!("{model} {append}")],
+            _ => [
+                format!("amd64 {model} {append}"),
+                format!("{model} {append}"),
+            ],
         };
         names.iter().any(|name| name.trim() == wanted)
     };
     let kernels: Vec<&AtlasKernel> = atlas.kernels.iter().filter(is_on).collect();
-    let end = atlas::ends(&kernels).into_iter().find(|end| atlas::series(&end.release) == series);
-    let version = || kernels.iter().find(|kernel| kernel.release.starts_with(&format!("{series}-cloud-"))).copied();
-    end.or_else(version).unwrap_or_else(|| panic!("no kernel of {column}"))
+    let end = atlas::ends(&kernels)
+        .into_iter()
+        .find(|end| atlas::series(&end.release) == series);
+    let version = || {
+        kernels
+            .iter()
+            .find(|kernel| kernel.release.starts_with(&format!("{series}-cloud-")))
+            .copied()
+    };
+    end.or_else(version)
+        .unwrap_or_else(|| panic!("no kernel of {column}"))
 }
 
 fn count(kernel: &AtlasKernel, operation: &str) -> f64 {
     let cell = kernel.cells.iter().find(|cell| cell.operation == operation);
-    cell.and_then(|cell| cell.count).unwrap_or_else(|| panic!("{operation} in {}", kernel.release)).mode
+    cell.and_then(|cell| cell.count)
+        .unwrap_or_else(|| panic!("{operation} in {}", kernel.release))
+        .mode
 }
 
 /// `12,437`.
 fn thousands(value: f64) -> String {
     let digits = format!("{value:.0}");
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).unwrap())
+        .collect();
     groups.join(",")
 }
 
@@ -60,8 +84,14 @@ fn change(before: f64, after: f64) -> String {
 
 /// What a table of counts must say in the row of an operation.
 fn counts(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
-    let series: Vec<&String> = header[1..].iter().filter(|name| *name != "change").collect();
-    let all: Vec<f64> = series.iter().map(|series| count(newest(atlas, series), operation)).collect();
+    let series: Vec<&String> = header[1..]
+        .iter()
+        .filter(|name| *name != "change")
+        .collect();
+    let all: Vec<f64> = series
+        .iter()
+        .map(|series| count(newest(atlas, series), operation))
+        .collect();
     let mut row = vec![operation.to_string()];
     row.extend(all.iter().map(|value| thousands(*value)));
     if header.last().is_some_and(|name| name == "change") {
@@ -74,11 +104,26 @@ fn counts(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
 /// further down, the next most.
 fn functions(atlas: &Atlas, header: &[String], operation: &str, place: usize) -> Vec<String> {
     let ends = [&header[2], &header[3]].map(|series| &newest(atlas, series).release);
-    let steps = atlas.steps.iter().find(|steps| [&steps.before, &steps.after] == ends).unwrap();
-    let step = steps.steps.iter().find(|step| step.operation == operation).unwrap_or_else(|| panic!("{operation}"));
-    let function = step.functions.get(place).unwrap_or_else(|| panic!("{operation}, function {place}, {header:?}"));
+    let steps = atlas
+        .steps
+        .iter()
+        .find(|steps| [&steps.before, &steps.after] == ends)
+        .unwrap();
+    let step = steps
+        .steps
+        .iter()
+        .find(|step| step.operation == operation)
+        .unwrap_or_else(|| panic!("{operation}"));
+    let function = step
+        .functions
+        .get(place)
+        .unwrap_or_else(|| panic!("{operation}, function {place}, {header:?}"));
     let numbers = [function.before, function.after].map(|count| thousands(count as f64));
-    [&[operation.to_string(), function.name.clone()], &numbers[..]].concat()
+    [
+        &[operation.to_string(), function.name.clone()],
+        &numbers[..],
+    ]
+    .concat()
 }
 
 /// What a table of times must say: instructions of the series, and the time in atlas/host.csv.
@@ -87,10 +132,18 @@ fn times(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();
     let at = |name: &str| names.iter().position(|known| *known == name).unwrap();
-    let of: BTreeMap<&str, f64> =
-        lines.filter_map(|row| Some((row[at("operation")], row[at("median_ns")].parse().ok()?))).collect();
-    let instructions = count(newest(atlas, header[1].split(' ').next().unwrap()), operation);
-    let row = [thousands(instructions), thousands(of[operation]), format!("{:.2}", instructions / of[operation])];
+    let of: BTreeMap<&str, f64> = lines
+        .filter_map(|row| Some((row[at("operation")], row[at("median_ns")].parse().ok()?)))
+        .collect();
+    let instructions = count(
+        newest(atlas, header[1].split(' ').next().unwrap()),
+        operation,
+    );
+    let row = [
+        thousands(instructions),
+        thousands(of[operation]),
+        format!("{:.2}", instructions / of[operation]),
+    ];
     [&[operation.to_string()], &row[..]].concat()
 }
 
@@ -117,8 +170,13 @@ fn filled(page: &str, atlas: &Atlas) -> (String, usize) {
             (_, "instructions/ns") => (times(atlas, &header, &operation), 1),
             _ => (counts(atlas, &header, &operation), 1),
         };
-        let cell =
-            |(at, text): (usize, &String)| if at < names { format!(" `{text}` |") } else { format!(" {text} |") };
+        let cell = |(at, text): (usize, &String)| {
+            if at < names {
+                format!(" `{text}` |")
+            } else {
+                format!(" {text} |")
+            }
+        };
         format!("|{}", row.iter().enumerate().map(cell).collect::<String>())
     };
     let lines: Vec<String> = page.lines().map(line).collect();
@@ -141,6 +199,9 @@ fn the_text_of_the_atlas_page_has_no_figures() {
     let page = page();
     let text = code.replace_all(&page, "");
     let figure = Regex::new(r"[0-9]{3,}|[0-9],[0-9]|[0-9] ?%").unwrap();
-    let found: Vec<&str> = text.lines().filter(|line| !line.starts_with('|') && figure.is_match(line)).collect();
+    let found: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with('|') && figure.is_match(line))
+        .collect();
     assert!(found.is_empty(), "{found:#?}");
 }

@@ -7,17 +7,39 @@ use std::process::{Command, Stdio};
 
 #[test]
 fn the_objects_are_those_of_the_source() {
-    let there = |tool: &str| Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if ["clang-14", "llvm-strip-14"].iter().any(|tool| !there(tool).is_ok_and(|status| status.success())) {
-        return skip("the_objects_are_those_of_the_source", "no clang-14 or llvm-strip-14");
+    let there = |tool: &str| {
+        Command::new(tool)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+    };
+    if ["clang-14", "llvm-strip-14"]
+        .iter()
+        .any(|tool| !there(tool).is_ok_and(|status| status.success()))
+    {
+        return skip(
+            "the_objects_are_those_of_the_source",
+            "no clang-14 or llvm-strip-14",
+        );
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");
     let built = tempfile::tempdir().unwrap();
-    let done = Command::new(source.join("build")).arg(built.path()).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let done = Command::new(source.join("build"))
+        .arg(built.path())
+        .output()
+        .unwrap();
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     for name in ["syscost.x86.o", "syscost.arm64.o"] {
         let [committed, compiled] =
             [source.join(name), built.path().join(name)].map(|path| std::fs::read(path).unwrap());
-        assert!(committed == compiled, "bpf/{name} is not what its source compiles to: run bpf/build");
+        assert!(
+            committed == compiled,
+            "bpf/{name} is not what its source compiles to: run bpf/build"
+        );
     }
 }

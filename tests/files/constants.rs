@@ -16,8 +16,13 @@ const PLACES: [&str; 7] = [
 
 /// The files at a place, without tests.
 fn files(place: &Path) -> Vec<PathBuf> {
-    let Ok(directory) = fs::read_dir(place) else { return vec![place.to_path_buf()] };
-    directory.flat_map(|entry| files(&entry.unwrap().path())).filter(|path| !path.ends_with("tests.rs")).collect()
+    let Ok(directory) = fs::read_dir(place) else {
+        return vec![place.to_path_buf()];
+    };
+    directory
+        .flat_map(|entry| files(&entry.unwrap().path()))
+        .filter(|path| !path.ends_with("tests.rs"))
+        .collect()
 }
 
 /// The names and literals of a file's constants that are numbers.
@@ -28,7 +33,9 @@ fn constants(path: &Path) -> Vec<(String, String)> {
         r"(?m)^(?:pub(?:\(\w+\))? )?const (\w+): (?:f64|usize|u32|u64|i32|Deviation|\(f64, f64\)) =\s*([^;]*);",
     );
     let found = numbers.unwrap();
-    let found = found.captures_iter(code).map(|found| (found[1].to_string(), found[2].to_string()));
+    let found = found
+        .captures_iter(code)
+        .map(|found| (found[1].to_string(), found[2].to_string()));
     found.filter(|(name, _)| name != "SEED").collect()
 }
 
@@ -44,7 +51,9 @@ fn every_constant_of_statistics_is_in_the_method_with_its_value() {
         let rows = rows.split("\n| `").next().unwrap();
         for (name, value) in constants(&path) {
             let plain = value.parse::<f64>().map(|number| number.to_string());
-            let literal = plain.clone().is_ok_and(|plain| rows.contains(&format!("`{name}` = {plain}")))
+            let literal = plain
+                .clone()
+                .is_ok_and(|plain| rows.contains(&format!("`{name}` = {plain}")))
                 || rows.contains(&format!("`{name}` = {value}"));
             let percent = plain.is_err() && rows.contains(&format!("`{name}` = "));
             if !literal && !percent {
@@ -52,5 +61,9 @@ fn every_constant_of_statistics_is_in_the_method_with_its_value() {
             }
         }
     }
-    assert!(missing.is_empty(), "METHOD.md lacks:\n{}", missing.join("\n"));
+    assert!(
+        missing.is_empty(),
+        "METHOD.md lacks:\n{}",
+        missing.join("\n")
+    );
 }

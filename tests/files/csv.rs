@@ -16,24 +16,38 @@ fn documented(section: &str) -> Vec<(String, String)> {
     let format = fs::read_to_string(path("FORMAT.md")).unwrap();
     let after = format.split(&format!("\n### {section}\n")).nth(1);
     let text = after.unwrap_or_else(|| panic!("FORMAT.md has no section '{section}'"));
-    let rows = text.lines().take_while(|line| !line.starts_with('#')).filter(|line| line.starts_with("| `"));
-    let cells = rows.map(|row| row.split('|').map(str::trim).map(str::to_string).collect::<Vec<_>>());
-    cells.map(|cells| (cells[1].trim_matches('`').to_string(), cells[2].clone())).collect()
+    let rows = text
+        .lines()
+        .take_while(|line| !line.starts_with('#'))
+        .filter(|line| line.starts_with("| `"));
+    let cells = rows.map(|row| {
+        row.split('|')
+            .map(str::trim)
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+    });
+    cells
+        .map(|cells| (cells[1].trim_matches('`').to_string(), cells[2].clone()))
+        .collect()
 }
 
 /// A run in three environments, one of them failed, with two derived rows and a scale.
 fn run_of_many_kinds() -> Value {
-    let mut run: Value = serde_json::from_str(&fs::read_to_string(path("tests/golden/run.json")).unwrap()).unwrap();
+    let mut run: Value =
+        serde_json::from_str(&fs::read_to_string(path("tests/golden/run.json")).unwrap()).unwrap();
     let records = run["records"].as_array_mut().unwrap();
-    let asked: Vec<Value> = records.iter().filter(|record| record["role"] == "asked").cloned().collect();
+    let asked: Vec<Value> = records
+        .iter()
+        .filter(|record| record["role"] == "asked")
+        .cloned()
+        .collect();
     for environment in ["static", "m32"] {
         records.extend(asked.iter().cloned().map(|mut record| {
             record["environment"] = json!(environment);
             record
         }));
     }
-    let derived =
-        |name: &str, kind: &str| json!({"name": name, "kind": kind, "of": ["id.umask", "time.clock_gettime"]});
+    let derived = |name: &str, kind: &str| json!({"name": name, "kind": kind, "of": ["id.umask", "time.clock_gettime"]});
     run["study"] = json!({
         "name": "s", "title": "T", "question": "", "answer": "", "views": [],
         "derived": [derived("d", "difference"), derived("r", "ratio")],
@@ -47,17 +61,56 @@ const COMMANDS: [(&str, &[&str]); 14] = [
     ("Runs", &["show", "many.json"]),
     ("Runs", &["show", "run.json"]),
     ("Runs", &["show", "published.json"]),
-    ("Single calls", &["show", "singles.json", "--view", "latency"]),
+    (
+        "Single calls",
+        &["show", "singles.json", "--view", "latency"],
+    ),
     ("Comparisons", &["compare", "run.json", "many.json"]),
-    ("Comparisons", &["compare", "published.json", "mac.json", "--study", "os-calls"]),
+    (
+        "Comparisons",
+        &[
+            "compare",
+            "published.json",
+            "mac.json",
+            "--study",
+            "os-calls",
+        ],
+    ),
     ("Profiles", &["show", "p.json"]),
-    ("Latency of profiles", &["show", "detailed.json", "--view", "latency"]),
-    ("Slowest calls", &["show", "detailed.json", "--view", "slowest"]),
+    (
+        "Latency of profiles",
+        &["show", "detailed.json", "--view", "latency"],
+    ),
+    (
+        "Slowest calls",
+        &["show", "detailed.json", "--view", "slowest"],
+    ),
     ("Stacks", &["show", "detailed.json", "--view", "stacks"]),
-    ("Attributions", &["why", "p.json", "--costs", "published.json", "--versus", "mac.json"]),
+    (
+        "Attributions",
+        &[
+            "why",
+            "p.json",
+            "--costs",
+            "published.json",
+            "--versus",
+            "mac.json",
+        ],
+    ),
     ("Operations", &["list"]),
     ("Findings", &["doctor"]),
-    ("Races", &["race", "true", "--versus", "true", "--runs", "1", "--no-counts"]),
+    (
+        "Races",
+        &[
+            "race",
+            "true",
+            "--versus",
+            "true",
+            "--runs",
+            "1",
+            "--no-counts",
+        ],
+    ),
 ];
 
 fn place() -> Place {
@@ -73,7 +126,11 @@ fn place() -> Place {
     for (name, file) in files {
         fs::copy(path(file), place.path().join(name)).unwrap();
     }
-    fs::write(place.path().join("many.json"), run_of_many_kinds().to_string()).unwrap();
+    fs::write(
+        place.path().join("many.json"),
+        run_of_many_kinds().to_string(),
+    )
+    .unwrap();
     place
 }
 
@@ -83,12 +140,17 @@ fn printed(place: &Place, arguments: &[&str]) -> String {
 
 /// Lines by the names of their columns.
 fn lines(text: &str) -> Vec<BTreeMap<String, String>> {
-    csv::Reader::from_reader(text.as_bytes()).deserialize().collect::<Result<_, _>>().unwrap()
+    csv::Reader::from_reader(text.as_bytes())
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .unwrap()
 }
 
 fn is_machine_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
 #[test]
@@ -98,7 +160,14 @@ fn columns_are_those_of_the_format_and_numbers_are_numbers() {
         let text = printed(&place, arguments);
         let documented = documented(section);
         let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
-        assert_eq!(names, documented.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), "{arguments:?}");
+        assert_eq!(
+            names,
+            documented
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .collect::<Vec<_>>(),
+            "{arguments:?}"
+        );
         assert!(names.iter().all(|name| is_machine_name(name)), "{names:?}");
         for line in lines(&text) {
             for (name, kind) in &documented {
@@ -110,7 +179,10 @@ fn columns_are_those_of_the_format_and_numbers_are_numbers() {
                     "flag" => ["true", "false"].contains(&cell),
                     other => panic!("FORMAT.md: type '{other}' of {name}"),
                 };
-                assert!(fits, "{arguments:?}: {name} is '{cell}', which is no {kind}");
+                assert!(
+                    fits,
+                    "{arguments:?}: {name} is '{cell}', which is no {kind}"
+                );
             }
         }
     }
@@ -122,32 +194,72 @@ fn a_run_has_a_line_for_each_record() {
     let place = place();
     let lines = lines(&printed(&place, &["show", "many.json"]));
     let of = |kind: &str, environment: &str| {
-        lines.iter().filter(|line| line["kind"] == kind && line["environment"] == environment).count()
+        lines
+            .iter()
+            .filter(|line| line["kind"] == kind && line["environment"] == environment)
+            .count()
     };
-    let asked = run_of_many_kinds()["records"].as_array().unwrap().iter().filter(|r| r["role"] == "asked").count();
-    assert_eq!(of("cost", "native") + of("cost", "static") + of("cost", "m32"), asked);
+    let asked = run_of_many_kinds()["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|r| r["role"] == "asked")
+        .count();
+    assert_eq!(
+        of("cost", "native") + of("cost", "static") + of("cost", "m32"),
+        asked
+    );
     assert_eq!([of("difference", "static"), of("ratio", "m32")], [1, 1]);
-    let umask = lines.iter().find(|line| line["name"] == "id.umask" && line["environment"] == "m32").unwrap();
+    let umask = lines
+        .iter()
+        .find(|line| line["name"] == "id.umask" && line["environment"] == "m32")
+        .unwrap();
     let figure = |name: &str| umask[name].parse::<f64>().unwrap();
-    assert!(figure("ci_low_ns") <= figure("median_ns") && figure("median_ns") <= figure("ci_high_ns"), "{umask:?}");
-    assert_eq!((figure("kernel_entries"), umask["kernel_entries_by_call"].as_str()), (1.0, "umask x1"));
-    assert!((figure("scaled_s") - figure("median_ns") * 1000.0 / 1e9).abs() < 1e-12, "{umask:?}");
+    assert!(
+        figure("ci_low_ns") <= figure("median_ns") && figure("median_ns") <= figure("ci_high_ns"),
+        "{umask:?}"
+    );
+    assert_eq!(
+        (
+            figure("kernel_entries"),
+            umask["kernel_entries_by_call"].as_str()
+        ),
+        (1.0, "umask x1")
+    );
+    assert!(
+        (figure("scaled_s") - figure("median_ns") * 1000.0 / 1e9).abs() < 1e-12,
+        "{umask:?}"
+    );
     let ratio = lines.iter().find(|line| line["kind"] == "ratio").unwrap();
-    assert!(ratio["median_ns"].is_empty() && ratio["ratio"].parse::<f64>().unwrap() > 1.0, "{ratio:?}");
+    assert!(
+        ratio["median_ns"].is_empty() && ratio["ratio"].parse::<f64>().unwrap() > 1.0,
+        "{ratio:?}"
+    );
 }
 
 #[test]
 fn a_failed_record_has_a_reason_and_no_figures() {
     let place = place();
     let mut run = run_of_many_kinds();
-    let record = run["records"].as_array_mut().unwrap().iter_mut().find(|record| record["role"] == "asked").unwrap();
+    let record = run["records"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .find(|record| record["role"] == "asked")
+        .unwrap();
     let record = record.as_object_mut().unwrap();
     record.remove("samples");
-    record.insert("error".into(), json!({"kind": "unsupported", "message": "=no compiler"}));
+    record.insert(
+        "error".into(),
+        json!({"kind": "unsupported", "message": "=no compiler"}),
+    );
     fs::write(place.path().join("failed.json"), run.to_string()).unwrap();
     let lines = lines(&printed(&place, &["show", "failed.json"]));
     let failed = lines.iter().find(|line| !line["error"].is_empty()).unwrap();
-    assert_eq!((failed["error"].as_str(), failed["median_ns"].as_str()), ("'=no compiler", ""));
+    assert_eq!(
+        (failed["error"].as_str(), failed["median_ns"].as_str()),
+        ("'=no compiler", "")
+    );
 }
 
 /// The types of columns in a data frame: `i` and `u` for whole numbers, `f` for numbers.
@@ -161,7 +273,9 @@ print(json.dumps({name: frame[name].dtype.kind for name in frame.columns}))
 #[test]
 fn a_data_frame_has_numbers_in_columns_of_numbers() {
     const NAME: &str = "a_data_frame_has_numbers_in_columns_of_numbers";
-    let there = Command::new("python3").args(["-c", "import pandas"]).output();
+    let there = Command::new("python3")
+        .args(["-c", "import pandas"])
+        .output();
     if !there.is_ok_and(|output| output.status.success()) {
         return skip(NAME, "python3 with pandas is not installed");
     }
@@ -174,11 +288,20 @@ fn a_data_frame_has_numbers_in_columns_of_numbers() {
         }
         fs::write(&file, text).unwrap();
         let mut command = Command::new("python3");
-        command.args(["-c", TYPES]).stdin(Stdio::from(fs::File::open(&file).unwrap()));
+        command
+            .args(["-c", TYPES])
+            .stdin(Stdio::from(fs::File::open(&file).unwrap()));
         let output = command.output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
         let types: BTreeMap<String, String> = serde_json::from_slice(&output.stdout).unwrap();
-        for (name, kind) in documented(section).iter().filter(|(_, kind)| kind == "number" || kind == "count") {
+        for (name, kind) in documented(section)
+            .iter()
+            .filter(|(_, kind)| kind == "number" || kind == "count")
+        {
             assert!(
                 ["i", "u", "f"].contains(&types[name].as_str()),
                 "{arguments:?}: {name}, a {kind}: {}",

@@ -33,8 +33,9 @@ fn record(operation: &str, entries: Value) -> Value {
 /// A record of three launches of four blocks, whose launches lie 0.2% apart; `ns` for one iteration.
 pub fn measured(operation: &str, entries: Value, ns: f64) -> Value {
     let mut record = record(operation, entries);
-    let batch =
-        |launch: i32, i: i32| (1000.0 * ns * (1.0 + 0.002 * f64::from(launch - 1) + 1e-4 * f64::from(i))) as u64;
+    let batch = |launch: i32, i: i32| {
+        (1000.0 * ns * (1.0 + 0.002 * f64::from(launch - 1) + 1e-4 * f64::from(i))) as u64
+    };
     let block = |i: i32| json!({"launch": i / 4, "slots": [[batch(i / 4, 0), batch(i / 4, 1)], [batch(i / 4, i % 4)]]});
     record["samples"] = json!({
         "iterations": 1000, "blocks": (0..12).map(block).collect::<Vec<_>>(),

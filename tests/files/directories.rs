@@ -16,7 +16,10 @@ fn said(done: &Output, lines: &[&str]) {
     let words = stderr(done);
     assert_eq!(words.lines().count(), lines.len(), "{words}");
     for (line, expected) in words.lines().zip(lines) {
-        assert!(line.starts_with("syscost: skipped: ") && line.contains(expected), "{line}");
+        assert!(
+            line.starts_with("syscost: skipped: ") && line.contains(expected),
+            "{line}"
+        );
     }
 }
 
@@ -27,7 +30,10 @@ fn files_that_hold_no_run_are_told() {
     let whole = fs::read(directory.join("a.json")).unwrap();
     fs::write(directory.join("cut.json"), &whole[..whole.len() / 2]).unwrap();
     fs::write(directory.join("empty.json"), "").unwrap();
-    fs::File::create(directory.join("zeros.json")).unwrap().set_len(100 << 20).unwrap();
+    fs::File::create(directory.join("zeros.json"))
+        .unwrap()
+        .set_len(100 << 20)
+        .unwrap();
     let lines = [
         "cut.json: the file is incomplete (line ",
         "empty.json: is empty: ",
@@ -44,10 +50,21 @@ fn one_bad_file_among_a_thousand_is_named() {
     let lines = || stdout(&read(&place)).lines().count();
     let three_files = lines();
     for number in 0..999 {
-        fs::hard_link(directory.join("a.json"), directory.join(format!("n{number}.json"))).unwrap();
+        fs::hard_link(
+            directory.join("a.json"),
+            directory.join(format!("n{number}.json")),
+        )
+        .unwrap();
     }
-    fs::write(directory.join("n500x.json"), [b"{\"schema\":".repeat(100_000), vec![0; 1 << 20]].concat()).unwrap();
-    fs::File::create(directory.join("n500y.json")).unwrap().set_len(1 << 30).unwrap();
+    fs::write(
+        directory.join("n500x.json"),
+        [b"{\"schema\":".repeat(100_000), vec![0; 1 << 20]].concat(),
+    )
+    .unwrap();
+    fs::File::create(directory.join("n500y.json"))
+        .unwrap()
+        .set_len(1 << 30)
+        .unwrap();
     said(&read(&place), &["n500x.json", "n500y.json"]);
     assert_eq!(lines(), 334 * three_files);
 }
@@ -73,8 +90,14 @@ fn files_without_permission_are_told() {
     let place = Place::with_hosts();
     mode(&place, "d/a.json", 0);
     mode(&place, "d/c.json", 0);
-    let done = place.command_as_nobody(&words(&place.rows_of("d"))).output().unwrap();
-    said(&done, &["a.json and 1 more: cannot be opened (permission denied)"]);
+    let done = place
+        .command_as_nobody(&words(&place.rows_of("d")))
+        .output()
+        .unwrap();
+    said(
+        &done,
+        &["a.json and 1 more: cannot be opened (permission denied)"],
+    );
 }
 
 #[test]
@@ -83,16 +106,32 @@ fn readers_need_no_thread() {
         return;
     }
     let place = Place::with_hosts();
-    let (compare, report) = (["compare", "d/a.json", "d/b.json"], ["report", "d/a.json", "d/b.json", "-o", "-"]);
+    let (compare, report) = (
+        ["compare", "d/a.json", "d/b.json"],
+        ["report", "d/a.json", "d/b.json", "-o", "-"],
+    );
     let rows = place.rows_of("d");
     for words in [&words(&rows)[..], &compare, &report] {
         let free = place.command_as_nobody(words);
         let mut limited = Command::new("prlimit");
-        limited.args(["--nproc=1", "--"]).arg(free.get_program()).args(free.get_args()).current_dir(place.path());
-        limited.env("TMPDIR", place.tmp()).env("XDG_STATE_HOME", place.path().join("state")).uid(65534).gid(65534);
+        limited
+            .args(["--nproc=1", "--"])
+            .arg(free.get_program())
+            .args(free.get_args())
+            .current_dir(place.path());
+        limited
+            .env("TMPDIR", place.tmp())
+            .env("XDG_STATE_HOME", place.path().join("state"))
+            .uid(65534)
+            .gid(65534);
         let limited = limited.output().expect("prlimit, of util-linux");
         let free = { free }.output().unwrap();
-        assert_eq!(limited.status.code(), Some(0), "{words:?}: {}", stderr(&limited));
+        assert_eq!(
+            limited.status.code(),
+            Some(0),
+            "{words:?}: {}",
+            stderr(&limited)
+        );
         assert_eq!(stdout(&limited), stdout(&free), "{words:?}");
     }
 }

@@ -28,51 +28,84 @@ const COMMANDS: [&[&str]; 20] = [
     &["report", "a.json", "b.json", "-o", "-"],
     &["why", "p.json"],
     &["why", "p.json", "--costs", "a.json", "--versus", "b.json"],
-    &["why", "p.json", "--costs", "a.json", "--versus", "b.json", "--format", "csv"],
-    &["why", "p.json", "--costs", "a.json", "--versus", "b.json", "--format", "json"],
+    &[
+        "why", "p.json", "--costs", "a.json", "--versus", "b.json", "--format", "csv",
+    ],
+    &[
+        "why", "p.json", "--costs", "a.json", "--versus", "b.json", "--format", "json",
+    ],
 ];
 
 /// A page without its scripts, whose language has such words.
 fn without_scripts(text: &str) -> String {
-    let kept = |part: &str| part.split_once("</script>").map_or(part, |(_, rest)| rest).to_string();
+    let kept = |part: &str| {
+        part.split_once("</script>")
+            .map_or(part, |(_, rest)| rest)
+            .to_string()
+    };
     text.split("<script").map(kept).collect()
 }
 
 /// The first line with a word that is no figure.
 fn no_figure(text: &str) -> Option<&str> {
-    let is_none = |word: &str| ["nan", "inf", "infinity"].contains(&word.to_ascii_lowercase().as_str());
-    text.lines().find(|line| line.split(|c: char| !c.is_ascii_alphanumeric()).any(is_none))
+    let is_none =
+        |word: &str| ["nan", "inf", "infinity"].contains(&word.to_ascii_lowercase().as_str());
+    text.lines().find(|line| {
+        line.split(|c: char| !c.is_ascii_alphanumeric())
+            .any(is_none)
+    })
 }
 
 fn check(place: &Place, arguments: &[&str]) {
     let output = place.run(arguments);
     let (text, errors) = (without_scripts(&stdout(&output)), stderr(&output));
     let status = output.status.code();
-    assert!(matches!(status, Some(0..=2)), "{arguments:?}: {status:?}: {errors}");
+    assert!(
+        matches!(status, Some(0..=2)),
+        "{arguments:?}: {status:?}: {errors}"
+    );
     assert!(errors.lines().count() <= 1, "{arguments:?}: {errors}");
     assert_eq!(no_figure(&text), None, "{arguments:?}");
-    let lost = |line: &&str| line.contains("on CPU for") && (line.contains("for 0%") || line.contains("(0%)"));
+    let lost = |line: &&str| {
+        line.contains("on CPU for") && (line.contains("for 0%") || line.contains("(0%)"))
+    };
     assert_eq!(text.lines().find(lost), None, "{arguments:?}");
 }
 
 #[test]
 fn what_a_file_may_hold_can_be_shown() {
     let place = Place::new();
-    let sound = |name: &str| serde_json::from_str::<Value>(&fs::read_to_string(root().join(name)).unwrap()).unwrap();
-    let runs = [hostile::files::run(), sound("tests/golden/run.json"), sound("published/linux-2.6.32.json")];
+    let sound = |name: &str| {
+        serde_json::from_str::<Value>(&fs::read_to_string(root().join(name)).unwrap()).unwrap()
+    };
+    let runs = [
+        hostile::files::run(),
+        sound("tests/golden/run.json"),
+        sound("published/linux-2.6.32.json"),
+    ];
     let profiles = ["traced", "detailed"].map(|name| sound(&format!("tests/profile/{name}.json")));
     let (mut shaker, mut shown) = (Shaker::new(1), 0);
     for i in 0..60 {
         let (run, profile) = (&runs[i % 3], &profiles[i % 2]);
-        let refused = [("a.json", run), ("b.json", run), ("p.json", profile)].map(|(name, sound)| {
-            let path = place.path().join(name);
-            fs::write(&path, shaker.shaken(sound, 2 + i as u32 / 2).to_string()).unwrap();
-            if name == "p.json" { store::read_profile(&path).err() } else { store::read(&path).err() }
-        });
-        refused.iter().flatten().for_each(|error| assert_eq!(error.to_string().lines().count(), 1, "{error}"));
+        let refused =
+            [("a.json", run), ("b.json", run), ("p.json", profile)].map(|(name, sound)| {
+                let path = place.path().join(name);
+                fs::write(&path, shaker.shaken(sound, 2 + i as u32 / 2).to_string()).unwrap();
+                if name == "p.json" {
+                    store::read_profile(&path).err()
+                } else {
+                    store::read(&path).err()
+                }
+            });
+        refused
+            .iter()
+            .flatten()
+            .for_each(|error| assert_eq!(error.to_string().lines().count(), 1, "{error}"));
         if refused.iter().all(Option::is_none) {
             shown += 1;
-            COMMANDS.iter().for_each(|arguments| check(&place, arguments));
+            COMMANDS
+                .iter()
+                .for_each(|arguments| check(&place, arguments));
         }
     }
     assert!(shown > 10, "only {shown} were not refused");

@@ -17,15 +17,30 @@ const DAYS: usize = 14;
 /// processors `file.stat` costs 1.2 times as much from the upgrade on the eighth day. On the last day some runs are not as
 /// the others.
 fn rows(place: &Place) -> String {
-    fs::copy(root().join("tests/golden/run.json"), place.path().join("run.json")).unwrap();
+    fs::copy(
+        root().join("tests/golden/run.json"),
+        place.path().join("run.json"),
+    )
+    .unwrap();
     let printed = place.printed(&["show", "run.json", "--format", "rows"]);
     let mut row: Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
-    let cases = ["file.stat", "file.open", "time.now", "io.read", "id.getppid"];
+    let cases = [
+        "file.stat",
+        "file.open",
+        "time.now",
+        "io.read",
+        "id.getppid",
+    ];
     let mut lines = String::new();
     for (host, day) in (0..40).flat_map(|host| (0..DAYS).map(move |day| (host, day))) {
         let (is_new, is_last) = (day >= 7, day == DAYS - 1);
-        let name = if host == 13 { "n'); DROP TABLE costs; --\n\"\\{x}".to_string() } else { format!("n{host}") };
-        let own = |usual: Value, of: usize, then: Value| if is_last && host == of { then } else { usual };
+        let name = if host == 13 {
+            "n'); DROP TABLE costs; --\n\"\\{x}".to_string()
+        } else {
+            format!("n{host}")
+        };
+        let own =
+            |usual: Value, of: usize, then: Value| if is_last && host == of { then } else { usual };
         let run = json!({
             "file": format!("{host}-{day}.json"), "host": name, "label_node": name, "cpu": CPUS[host % 2],
             "kernel": if is_new { "6.12.30" } else { "6.1.90" },
@@ -33,11 +48,21 @@ fn rows(place: &Place) -> String {
             "tool": own(json!("syscost 0.1.0"), 4, json!("syscost 0.0.9")),
             "run_warnings": own(json!(""), 5, json!("busy state_changed")),
         });
-        for (case, operation) in cases.iter().enumerate().skip(usize::from(is_last && host == 6)) {
+        for (case, operation) in cases
+            .iter()
+            .enumerate()
+            .skip(usize::from(is_last && host == 6))
+        {
             let noise = ((host * 7919 + day * 104_729 + case * 31) % 31) as f64 / 1500.0;
             let slow = if host == 2 { 1.35 } else { 1.0 };
-            let changed = if case == 0 && host % 2 == 0 && is_new { 1.2 } else { 1.0 };
-            row.as_object_mut().unwrap().extend(run.as_object().unwrap().clone());
+            let changed = if case == 0 && host % 2 == 0 && is_new {
+                1.2
+            } else {
+                1.0
+            };
+            row.as_object_mut()
+                .unwrap()
+                .extend(run.as_object().unwrap().clone());
             row["operation"] = json!(operation);
             row["error"] = own(json!(null), 7, json!("ENOSYS"));
             row["warnings"] = own(json!(""), 8, json!("lost_cpu"));
@@ -53,16 +78,28 @@ fn rows(place: &Place) -> String {
 fn check(answers: &Value) {
     let of = |question: &str| answers[question].as_array().unwrap().clone();
     let slow = of("outliers");
-    assert!(slow.len() == 10 && slow.iter().all(|row| row[6] == "n2"), "{slow:?}");
+    assert!(
+        slow.len() == 10 && slow.iter().all(|row| row[6] == "n2"),
+        "{slow:?}"
+    );
     for (question, at, since_at) in [("upgrades", 7, 10), ("since", 6, 5)] {
         let rows = of(question);
-        assert!(rows.len() == 1 && rows[0][0] == "file.stat" && rows[0][4] == CPUS[0], "{question}: {rows:?}");
-        assert!((rows[0][at].as_f64().unwrap() - 1.2).abs() < 0.02, "{question}: {rows:?}");
+        assert!(
+            rows.len() == 1 && rows[0][0] == "file.stat" && rows[0][4] == CPUS[0],
+            "{question}: {rows:?}"
+        );
+        assert!(
+            (rows[0][at].as_f64().unwrap() - 1.2).abs() < 0.02,
+            "{question}: {rows:?}"
+        );
         let days = (rows[0][since_at].as_f64().unwrap() - 1_780_012_800.0) / 86_400.0;
         assert!((6.0..=7.0).contains(&days), "{question}: {days} days");
     }
     assert_eq!(of("spread").len(), 5 * 2 * 2);
-    let states = of("nodes").into_iter().filter(|row| row[1] != "ok").map(|row| json!([row[1], row[0]]));
+    let states = of("nodes")
+        .into_iter()
+        .filter(|row| row[1] != "ok")
+        .map(|row| json!([row[1], row[0]]));
     let expected = [
         ("disturbed", "n5"),
         ("disturbed", "n8"),
@@ -72,14 +109,19 @@ fn check(answers: &Value) {
         ("other cases", "n6"),
         ("other version", "n4"),
     ];
-    assert_eq!(states.collect::<Vec<_>>(), expected.map(|(state, node)| json!([state, node])));
+    assert_eq!(
+        states.collect::<Vec<_>>(),
+        expected.map(|(state, node)| json!([state, node]))
+    );
 }
 
 /// Whether both are the same but for the last digits of numbers.
 fn agree(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => a.iter().all(|(key, value)| agree(value, &b[key])),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agree(a, b)),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agree(a, b))
+        }
         (Value::Number(a), Value::Number(b)) => {
             let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
             (a - b).abs() <= 1e-7 * a.abs().max(b.abs())
@@ -95,12 +137,23 @@ fn engines_find_what_was_planted() {
     fs::write(place.path().join("nodes.csv"), "node\nn3\nn39\nn40\n").unwrap();
     let mut first: Option<Value> = None;
     for engine in ["duckdb", "clickhouse", "datafusion", "spark"] {
-        let asked =
-            Command::new("python3").arg(root().join("tests/fleet/ask.py")).arg(engine).arg(place.path()).output();
+        let asked = Command::new("python3")
+            .arg(root().join("tests/fleet/ask.py"))
+            .arg(engine)
+            .arg(place.path())
+            .output();
         let asked = match asked {
-            Err(error) => return skip("engines_find_what_was_planted", &format!("python3: {error}")),
+            Err(error) => {
+                return skip(
+                    "engines_find_what_was_planted",
+                    &format!("python3: {error}"),
+                );
+            }
             Ok(asked) if asked.status.code() == Some(77) => {
-                skip(&format!("the SQL of fleets on {engine}"), stderr(&asked).trim());
+                skip(
+                    &format!("the SQL of fleets on {engine}"),
+                    stderr(&asked).trim(),
+                );
                 continue;
             }
             Ok(asked) => asked,
@@ -110,7 +163,10 @@ fn engines_find_what_was_planted() {
         println!("{engine} was asked");
         check(&answers);
         let first = first.get_or_insert_with(|| answers.clone());
-        assert!(agree(&answers, first), "{engine}:\n{answers}\nthe first engine's:\n{first}");
+        assert!(
+            agree(&answers, first),
+            "{engine}:\n{answers}\nthe first engine's:\n{first}"
+        );
     }
 }
 
@@ -118,8 +174,10 @@ fn engines_find_what_was_planted() {
 fn edited(place: &Place, template: &str) -> PathBuf {
     let text = fs::read_to_string(root().join("contrib/fleet").join(template)).unwrap();
     let shared = place.path().join("shared").display().to_string();
-    let edits =
-        [("dir=/shared/costs", format!("dir={shared}")), ("--study tour", "id.getppid --time 0.1 --no-verify".into())];
+    let edits = [
+        ("dir=/shared/costs", format!("dir={shared}")),
+        ("--study tour", "id.getppid --time 0.1 --no-verify".into()),
+    ];
     let text = edits.iter().fold(text, |text, (old, new)| {
         assert!(text.contains(old), "{template}: {old}");
         text.replace(old, new)
@@ -131,20 +189,29 @@ fn edited(place: &Place, template: &str) -> PathBuf {
 
 /// Programs that stand for a launcher's: three nodes, which are this machine. On the third syscost does not run.
 const PROGRAMS: [(&str, &str); 6] = [
-    ("scontrol", "[ \"$*\" = 'show hostnames n[1-3]' ] && printf 'n1\\nn2\\nn3\\n'"),
+    (
+        "scontrol",
+        "[ \"$*\" = 'show hostnames n[1-3]' ] && printf 'n1\\nn2\\nn3\\n'",
+    ),
     (
         "srun",
         "while [ \"$1\" != sh ]; do shift; done\nworst=0\n\
          for n in n1 n2 n3; do SLURMD_NODENAME=$n \"$@\" || worst=$?; done\nexit $worst",
     ),
-    ("nodeset", "[ \"$*\" = '-e -S \\n n[1-3]' ] && printf 'n1\\nn2\\nn3\\n'"),
+    (
+        "nodeset",
+        "[ \"$*\" = '-e -S \\n n[1-3]' ] && printf 'n1\\nn2\\nn3\\n'",
+    ),
     (
         "clush",
         "while [ \"$1\" != sh ]; do shift; done\nscript=$(cat)\nworst=0\n\
          for n in n1 n2 n3; do printf %s \"$script\" | FAKE_NODE=$n \"$@\" || worst=$?; done\nexit $worst",
     ),
     ("uname", "[ \"$*\" = -n ] && echo \"$FAKE_NODE\""),
-    ("syscost", "case \"$*\" in *node=n3*) echo 'no room here' >&2; exit 7 ;; esac\nexec real-syscost \"$@\""),
+    (
+        "syscost",
+        "case \"$*\" in *node=n3*) echo 'no room here' >&2; exit 7 ;; esac\nexec real-syscost \"$@\"",
+    ),
 ];
 
 fn launched(place: &Place, shell: &str, script: &Path) -> Output {
@@ -157,8 +224,16 @@ fn launched(place: &Place, shell: &str, script: &Path) -> Output {
     symlink(env!("CARGO_BIN_EXE_syscost"), programs.join("real-syscost")).unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
     let mut command = Command::new(shell);
-    command.arg(script).env("PATH", path).env("SLURM_JOB_NODELIST", "n[1-3]").env("SLURM_JOB_NUM_NODES", "3");
-    command.env("TMPDIR", place.tmp()).env("XDG_STATE_HOME", place.path().join("state")).output().unwrap()
+    command
+        .arg(script)
+        .env("PATH", path)
+        .env("SLURM_JOB_NODELIST", "n[1-3]")
+        .env("SLURM_JOB_NUM_NODES", "3");
+    command
+        .env("TMPDIR", place.tmp())
+        .env("XDG_STATE_HOME", place.path().join("state"))
+        .output()
+        .unwrap()
 }
 
 /// Each node's run is in the directory under its name, and the one that failed has its words there.
@@ -168,10 +243,22 @@ fn a_node_that_fails_keeps_its_own_words() {
         let place = Place::new();
         let done = launched(&place, shell, &edited(&place, template));
         assert_eq!(done.status.code(), Some(7), "{template}: {}", stderr(&done));
-        assert!(stderr(&done).contains("n3: exit status 7: see "), "{template}: {}", stderr(&done));
+        assert!(
+            stderr(&done).contains("n3: exit status 7: see "),
+            "{template}: {}",
+            stderr(&done)
+        );
         let shared = place.path().join("shared");
-        assert_eq!(fs::read_to_string(shared.join("nodes.txt")).unwrap(), "n1\nn2\nn3\n", "{template}");
-        assert_eq!(fs::read_to_string(shared.join("nodes/n3.stderr")).unwrap(), "no room here\n", "{template}");
+        assert_eq!(
+            fs::read_to_string(shared.join("nodes.txt")).unwrap(),
+            "n1\nn2\nn3\n",
+            "{template}"
+        );
+        assert_eq!(
+            fs::read_to_string(shared.join("nodes/n3.stderr")).unwrap(),
+            "no room here\n",
+            "{template}"
+        );
         let rows = place.printed(&words(&place.rows_of("shared")));
         let node = |line: &str| serde_json::from_str::<Value>(line).unwrap()["label_node"].clone();
         let mut nodes: Vec<Value> = rows.lines().map(node).collect();
@@ -190,15 +277,28 @@ fn templates_in_yaml_start_a_run() {
                  task = [task for task in play['tasks'] if task['name'] == 'run'][0]\n\
                  shell = task['ansible.builtin.shell']['cmd'].split('<')[0]\n\
                  print(json.dumps([pod, shlex.split(shell)[4:]]))";
-    let read = Command::new("python3").args(["-c", words]).arg(root().join("contrib/fleet")).output();
+    let read = Command::new("python3")
+        .args(["-c", words])
+        .arg(root().join("contrib/fleet"))
+        .output();
     let read = match read {
         Ok(read) if read.status.success() => read,
-        Ok(read) if !stderr(&read).contains("No module named 'yaml'") => panic!("{}", stderr(&read)),
-        _ => return skip("templates_in_yaml_start_a_run", "python3 with yaml is not installed"),
+        Ok(read) if !stderr(&read).contains("No module named 'yaml'") => {
+            panic!("{}", stderr(&read))
+        }
+        _ => {
+            return skip(
+                "templates_in_yaml_start_a_run",
+                "python3 with yaml is not installed",
+            );
+        }
     };
     let commands: Vec<Vec<String>> = serde_json::from_slice(&read.stdout).unwrap();
     for command in commands {
         let parsed = Arguments::command().try_get_matches_from(&command);
-        assert!(parsed.is_ok_and(|parsed| parsed.subcommand_name() == Some("run")), "{command:?}");
+        assert!(
+            parsed.is_ok_and(|parsed| parsed.subcommand_name() == Some("run")),
+            "{command:?}"
+        );
     }
 }

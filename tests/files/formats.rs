@@ -33,18 +33,34 @@ fn runs_are_exported() {
 
 #[test]
 fn only_runs_are_exported() {
-    for (command, formats) in [("list", "text, markdown, csv, json"), ("doctor", "text, markdown, csv")] {
+    for (command, formats) in [
+        ("list", "text, markdown, csv, json"),
+        ("doctor", "text, markdown, csv"),
+    ] {
         let output = Place::new().run(&[command, "--format", "go-benchmark"]);
         assert_eq!(output.status.code(), Some(2), "{command}");
-        assert!(stderr(&output).contains(&format!("[possible values: {formats}]")), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains(&format!("[possible values: {formats}]")),
+            "{}",
+            stderr(&output)
+        );
     }
 }
 
 #[test]
 fn a_run_is_exported_as_it_ends() {
-    let output = Place::new().run(&["run", "id.umask", "--time", "0.3", "--format", "go-benchmark"]);
+    let output = Place::new().run(&[
+        "run",
+        "id.umask",
+        "--time",
+        "0.3",
+        "--format",
+        "go-benchmark",
+    ]);
     let lines = stdout(&output);
-    let of_umask = |line: &str| line.starts_with("BenchmarkId.umask ") && line.ends_with(" 1 kernel-entries/op");
+    let of_umask = |line: &str| {
+        line.starts_with("BenchmarkId.umask ") && line.ends_with(" 1 kernel-entries/op")
+    };
     assert!(lines.lines().any(of_umask), "{lines}");
 }
 
@@ -66,16 +82,39 @@ fn benchstat_reads_go_benchmark_lines() {
         fs::write(place.path().join(name), export(file)).unwrap();
     }
     let mut command = Command::new("benchstat");
-    command.args(["-format", "csv", "measured", "published"]).current_dir(place.path());
-    let Some(output) = tool("benchstat_reads_go_benchmark_lines", "benchstat", &mut command) else { return };
+    command
+        .args(["-format", "csv", "measured", "published"])
+        .current_dir(place.path());
+    let Some(output) = tool(
+        "benchstat_reads_go_benchmark_lines",
+        "benchstat",
+        &mut command,
+    ) else {
+        return;
+    };
     assert!(output.status.success(), "{}", stderr(&output));
     let table = stdout(&output);
-    let row = |start: &str| table.lines().find(|line| line.starts_with(start)).map(str::to_string);
+    let row = |start: &str| {
+        table
+            .lines()
+            .find(|line| line.starts_with(start))
+            .map(str::to_string)
+    };
     let getpid = row("Call.getpid,").unwrap_or_else(|| panic!("{table}"));
     let seconds: f64 = getpid.split(',').nth(1).unwrap().parse().unwrap();
     assert!((50e-9..200e-9).contains(&seconds), "{getpid}");
-    assert!(row("Fork+execve+wait,").is_some() && row("Lstat,").is_some(), "{table}");
+    assert!(
+        row("Fork+execve+wait,").is_some() && row("Lstat,").is_some(),
+        "{table}"
+    );
     let complaints = stderr(&output);
-    let known = |line: &str| line.contains("need >= ") || line.contains("geomean") || line.contains("all samples are");
-    assert!(complaints.lines().all(|line| known(line) || line.starts_with(' ')), "{complaints}");
+    let known = |line: &str| {
+        line.contains("need >= ") || line.contains("geomean") || line.contains("all samples are")
+    };
+    assert!(
+        complaints
+            .lines()
+            .all(|line| known(line) || line.starts_with(' ')),
+        "{complaints}"
+    );
 }

@@ -23,7 +23,8 @@ const CHILD: &str = "SYSCOST_FUZZ_CHILD";
 
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let directory = Path::new(ROOT).join("corpus").join(name);
-    let entries = fs::read_dir(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
+    let entries =
+        fs::read_dir(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let seeds: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
@@ -42,8 +43,9 @@ fn stands(target: &Target, bytes: &[u8]) {
 fn keep(name: &str, bytes: &[u8]) -> PathBuf {
     let directory = Path::new(ROOT).join("artifacts").join(name);
     fs::create_dir_all(&directory).unwrap();
-    let sum =
-        bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+    let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |sum, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    });
     let path = directory.join(format!("crash-{sum:016x}"));
     fs::write(&path, bytes).unwrap();
     path
@@ -100,9 +102,13 @@ fn every_target_has_its_test_its_corpus_and_its_file() {
     assert_eq!(names, TESTED.iter().copied().collect());
     let manifest = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).unwrap();
     for name in names {
-        let file = fs::read_to_string(Path::new(ROOT).join(format!("fuzz_targets/{name}.rs"))).unwrap();
+        let file =
+            fs::read_to_string(Path::new(ROOT).join(format!("fuzz_targets/{name}.rs"))).unwrap();
         assert!(file.contains(&format!("run(\"{name}\", bytes)")), "{file}");
-        assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name}");
+        assert!(
+            manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")),
+            "{name}"
+        );
         assert!(!corpus(name).is_empty());
     }
 }
@@ -110,10 +116,27 @@ fn every_target_has_its_test_its_corpus_and_its_file() {
 /// Answers in JSON with another value in any one place: empty lists, wrong types, numbers beyond all bounds.
 #[test]
 fn answers_with_any_one_value_replaced() {
-    let target = TARGETS.iter().find(|target| target.name == "explained").unwrap();
-    let others = ["null", "[]", "{}", "\"\"", "0", "-1", "18446744073709551615", "1e308", "-1e308", "5e-324", "[[]]"];
+    let target = TARGETS
+        .iter()
+        .find(|target| target.name == "explained")
+        .unwrap();
+    let others = [
+        "null",
+        "[]",
+        "{}",
+        "\"\"",
+        "0",
+        "-1",
+        "18446744073709551615",
+        "1e308",
+        "-1e308",
+        "5e-324",
+        "[[]]",
+    ];
     let others = others.map(|other| serde_json::from_str::<Value>(other).unwrap());
-    let answers = corpus("explained").into_iter().filter(|bytes| bytes.len() < 8 << 10);
+    let answers = corpus("explained")
+        .into_iter()
+        .filter(|bytes| bytes.len() < 8 << 10);
     let mut tried = 0;
     for answer in answers.filter_map(|bytes| serde_json::from_slice::<Value>(&bytes).ok()) {
         for place in places(&answer, String::new()) {
@@ -131,8 +154,15 @@ fn answers_with_any_one_value_replaced() {
 /// JSON pointers to all values in `value`, which is at `place`.
 fn places(value: &Value, place: String) -> Vec<String> {
     let inner: Vec<String> = match value {
-        Value::Array(all) => all.iter().enumerate().flat_map(|(i, one)| places(one, format!("{place}/{i}"))).collect(),
-        Value::Object(all) => all.iter().flat_map(|(name, one)| places(one, format!("{place}/{name}"))).collect(),
+        Value::Array(all) => all
+            .iter()
+            .enumerate()
+            .flat_map(|(i, one)| places(one, format!("{place}/{i}")))
+            .collect(),
+        Value::Object(all) => all
+            .iter()
+            .flat_map(|(name, one)| places(one, format!("{place}/{name}")))
+            .collect(),
         _ => Vec::new(),
     };
     [vec![place], inner].concat()
@@ -141,20 +171,37 @@ fn places(value: &Value, place: String) -> Vec<String> {
 /// For as long as one likes: a child process for each target, so that an abort or a hang is found too.
 #[test]
 fn as_long_as_asked() {
-    let Ok(seconds) = std::env::var(SECONDS) else { return };
+    let Ok(seconds) = std::env::var(SECONDS) else {
+        return;
+    };
     if let Ok(name) = std::env::var(CHILD) {
-        return child(TARGETS.iter().find(|target| target.name == name).unwrap(), seconds.parse().unwrap());
+        return child(
+            TARGETS.iter().find(|target| target.name == name).unwrap(),
+            seconds.parse().unwrap(),
+        );
     }
     let only = std::env::var("SYSCOST_FUZZ_TARGET").ok();
-    let chosen = TARGETS.iter().filter(|target| only.as_ref().is_none_or(|name| name == target.name));
-    let failed: Vec<&str> = chosen.filter(|target| !survives(target)).map(|target| target.name).collect();
-    assert!(failed.is_empty(), "failed: {}; the inputs are in {ROOT}/artifacts", failed.join(", "));
+    let chosen = TARGETS
+        .iter()
+        .filter(|target| only.as_ref().is_none_or(|name| name == target.name));
+    let failed: Vec<&str> = chosen
+        .filter(|target| !survives(target))
+        .map(|target| target.name)
+        .collect();
+    assert!(
+        failed.is_empty(),
+        "failed: {}; the inputs are in {ROOT}/artifacts",
+        failed.join(", ")
+    );
 }
 
 fn survives(target: &Target) -> bool {
     let program = std::env::current_exe().unwrap();
     let mut child = Command::new(program);
-    child.args(["--exact", "fuzz::as_long_as_asked", "--nocapture"]).env(CHILD, target.name).stdout(Stdio::null());
+    child
+        .args(["--exact", "fuzz::as_long_as_asked", "--nocapture"])
+        .env(CHILD, target.name)
+        .stdout(Stdio::null());
     let done = child.status().unwrap().success();
     if !done {
         let current = current(target.name);
@@ -172,7 +219,10 @@ fn current(name: &str) -> PathBuf {
 
 fn child(target: &Target, seconds: u64) {
     let (started, mut seeds) = (Instant::now(), corpus(target.name));
-    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let seed = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap()
+        .as_nanos() as u64;
     let (mut mutator, mut runs, mut slowest) = (Mutator::new(seed), 0u64, Duration::ZERO);
     let first = seeds.len();
     while started.elapsed() < Duration::from_secs(seconds) {
@@ -184,8 +234,16 @@ fn child(target: &Target, seconds: u64) {
         runs += 1;
         // Mutations of mutations: one in a hundred becomes a seed, in the place of another one that did.
         if runs.is_multiple_of(100) {
-            if seeds.len() < first + 50 { seeds.push(bytes) } else { seeds[first + (runs / 100) as usize % 50] = bytes }
+            if seeds.len() < first + 50 {
+                seeds.push(bytes)
+            } else {
+                seeds[first + (runs / 100) as usize % 50] = bytes
+            }
         }
     }
-    eprintln!("{:<18} {runs:>9} inputs, the slowest took {} ms", target.name, slowest.as_millis());
+    eprintln!(
+        "{:<18} {runs:>9} inputs, the slowest took {} ms",
+        target.name,
+        slowest.as_millis()
+    );
 }

@@ -17,7 +17,10 @@ fn runs(place: &Place) {
         run(
             "vm",
             100 + u64::from(entries),
-            vec![measured("file.stat", json!({"stat": entries}), ns), measured("id.umask", json!({"umask": 1}), 90.0)],
+            vec![
+                measured("file.stat", json!({"stat": entries}), ns),
+                measured("id.umask", json!({"umask": 1}), 90.0),
+            ],
         )
     };
     write(&place.path(), "base.json", &file(1, 450.0));
@@ -37,27 +40,69 @@ fn compared(place: &Place, head: &str, flags: &[&str]) -> Output {
 fn doubled_entries_fail_and_the_row_is_named() {
     let place = Place::new();
     runs(&place);
-    for flag in ["--fail-over=10%", "--fail-on-entries", "--fail-on-entries=any"] {
+    for flag in [
+        "--fail-over=10%",
+        "--fail-on-entries",
+        "--fail-on-entries=any",
+    ] {
         let failed = compared(&place, "doubled.json", &[flag]);
         assert_eq!(failed.status.code(), Some(1), "{flag}");
-        let line = "syscost: file.stat makes more kernel entries: stat x2 in doubled, stat x1 in base\n";
+        let line =
+            "syscost: file.stat makes more kernel entries: stat x2 in doubled, stat x1 in base\n";
         assert_eq!(stderr(&failed), line, "{flag}");
         let passed = compared(&place, "same.json", &[flag]);
-        assert_eq!((passed.status.code(), stderr(&passed)), (Some(0), String::new()), "{flag}");
+        assert_eq!(
+            (passed.status.code(), stderr(&passed)),
+            (Some(0), String::new()),
+            "{flag}"
+        );
     }
-    assert_eq!(compared(&place, "doubled.json", &[]).status.code(), Some(0), "without a gate nothing fails");
+    assert_eq!(
+        compared(&place, "doubled.json", &[]).status.code(),
+        Some(0),
+        "without a gate nothing fails"
+    );
     let fewer = place.run(&["compare", "doubled.json", "base.json", "--fail-over", "10%"]);
     assert_eq!(fewer.status.code(), Some(0));
-    assert!(stderr(&fewer).starts_with("syscost: not judged: file.stat: other kernel entries, not more"), "{fewer:?}");
-    let any = place.run(&["compare", "doubled.json", "base.json", "--fail-on-entries=any"]);
+    assert!(
+        stderr(&fewer)
+            .starts_with("syscost: not judged: file.stat: other kernel entries, not more"),
+        "{fewer:?}"
+    );
+    let any = place.run(&[
+        "compare",
+        "doubled.json",
+        "base.json",
+        "--fail-on-entries=any",
+    ]);
     assert_eq!(any.status.code(), Some(1));
     let nothing = compared(&place, "failed.json", &["--fail-on-entries"]);
-    assert_eq!(nothing.status.code(), Some(2), "a gate that judges nothing does not pass: {}", stderr(&nothing));
+    assert_eq!(
+        nothing.status.code(),
+        Some(2),
+        "a gate that judges nothing does not pass: {}",
+        stderr(&nothing)
+    );
 }
 
 /// A profile of `program`, traced under ptrace, which needs no rights; `None`, said loudly, where that is refused.
-fn traced(test: &str, place: &Place, name: &str, flags: &[&str], program: &[&str]) -> Option<Output> {
-    let start = ["--quiet", "trace", "--tracer", "ptrace", "-o", name, "--report", "/dev/null"];
+fn traced(
+    test: &str,
+    place: &Place,
+    name: &str,
+    flags: &[&str],
+    program: &[&str],
+) -> Option<Output> {
+    let start = [
+        "--quiet",
+        "trace",
+        "--tracer",
+        "ptrace",
+        "-o",
+        name,
+        "--report",
+        "/dev/null",
+    ];
     let output = place.run(&[&start, flags, &["--"], program].concat());
     if output.status.code() == Some(1) && stderr(&output).contains("ptrace") {
         skip(test, &stderr(&output));
@@ -73,21 +118,56 @@ fn twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails() {
     let program = ["sh", "-c", "cat /dev/null; test -e /etc/passwd"];
     for pair in 0..20 {
         for side in ["a", "b"] {
-            let Some(output) = traced(NAME, &place, &format!("{side}.json"), &[], &program) else { return };
+            let Some(output) = traced(NAME, &place, &format!("{side}.json"), &[], &program) else {
+                return;
+            };
             assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         }
         let passed = place.run(&["compare", "a.json", "b.json", "--fail-over", "0%"]);
-        assert_eq!(passed.status.code(), Some(0), "pair {pair}: {}", stderr(&passed));
+        assert_eq!(
+            passed.status.code(),
+            Some(0),
+            "pair {pair}: {}",
+            stderr(&passed)
+        );
     }
-    traced(NAME, &place, "more.json", &[], &["sh", "-c", "cat /dev/null; test -e /etc/passwd; : < /dev/null"]);
-    let failed = place.run(&["compare", "a.json", "more.json", "--fail-over", "0%", "--only", "openat"]);
+    traced(
+        NAME,
+        &place,
+        "more.json",
+        &[],
+        &[
+            "sh",
+            "-c",
+            "cat /dev/null; test -e /etc/passwd; : < /dev/null",
+        ],
+    );
+    let failed = place.run(&[
+        "compare",
+        "a.json",
+        "more.json",
+        "--fail-over",
+        "0%",
+        "--only",
+        "openat",
+    ]);
     assert_eq!(failed.status.code(), Some(1), "{}", stdout(&failed));
     let said = stderr(&failed);
     assert!(
-        said.contains("syscost: openat: ") && said.contains(" calls in more, ") && said.contains(": +1 "),
+        said.contains("syscost: openat: ")
+            && said.contains(" calls in more, ")
+            && said.contains(": +1 "),
         "{said}"
     );
-    let document = place.run(&["compare", "a.json", "more.json", "--format", "json", "--fail-over", "0"]);
+    let document = place.run(&[
+        "compare",
+        "a.json",
+        "more.json",
+        "--format",
+        "json",
+        "--fail-over",
+        "0",
+    ]);
     expect_valid("profile-comparison-1", &json(&document));
 }
 
@@ -95,14 +175,35 @@ fn twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails() {
 fn a_budget_fails_a_command_that_succeeds() {
     const NAME: &str = "a_budget_fails_a_command_that_succeeds";
     let place = Place::new();
-    let shell = |text: &str, budget: &str| traced(NAME, &place, "x.json", &["--budget", budget], &["sh", "-c", text]);
-    let Some(over) = shell("cat /dev/null", "openat=1,total=100000") else { return };
+    let shell = |text: &str, budget: &str| {
+        traced(
+            NAME,
+            &place,
+            "x.json",
+            &["--budget", budget],
+            &["sh", "-c", text],
+        )
+    };
+    let Some(over) = shell("cat /dev/null", "openat=1,total=100000") else {
+        return;
+    };
     assert_eq!(over.status.code(), Some(1));
     let said = stderr(&over);
-    assert!(said.contains("syscost: --budget openat=1 exceeded: ") && said.contains(", most of them "), "{said}");
-    let status = |text: &str, budget: &str| shell(text, budget).and_then(|output| output.status.code());
-    assert_eq!(status("cat /dev/null", "openat=1000,total=100000,errors=1000"), Some(0));
-    assert_eq!(status("exit 7", "total=1"), Some(7), "the command's own failure goes first");
+    assert!(
+        said.contains("syscost: --budget openat=1 exceeded: ") && said.contains(", most of them "),
+        "{said}"
+    );
+    let status =
+        |text: &str, budget: &str| shell(text, budget).and_then(|output| output.status.code());
+    assert_eq!(
+        status("cat /dev/null", "openat=1000,total=100000,errors=1000"),
+        Some(0)
+    );
+    assert_eq!(
+        status("exit 7", "total=1"),
+        Some(7),
+        "the command's own failure goes first"
+    );
     assert_eq!(status("true", "opnat=1"), Some(2));
     assert_eq!(status("true", "openat"), Some(2));
 }
@@ -115,22 +216,54 @@ fn runs_give_ranges() {
     const NAME: &str = "runs_give_ranges";
     let place = Place::new();
     for file in ["a.json", "b.json"] {
-        let Some(output) = traced(NAME, &place, file, &["--runs", "6"], &["sh", "-c", VARIES]) else { return };
+        let Some(output) = traced(NAME, &place, file, &["--runs", "6"], &["sh", "-c", VARIES])
+        else {
+            return;
+        };
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     }
     let file: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(place.path().join("a.json")).unwrap()).unwrap();
     assert_eq!(file["repeats"].as_array().map(Vec::len), Some(5));
     let shown = json(&place.run(&["show", "a.json", "--format", "json"]));
-    let open = shown["calls"].as_array().unwrap().iter().find(|call| call["name"] == "openat").unwrap();
-    assert!(open["calls_range"][0].as_u64() < open["calls_range"][1].as_u64() && shown["runs"] == 6, "{open}");
+    let open = shown["calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|call| call["name"] == "openat")
+        .unwrap();
+    assert!(
+        open["calls_range"][0].as_u64() < open["calls_range"][1].as_u64() && shown["runs"] == 6,
+        "{open}"
+    );
     let passed = place.run(&["compare", "a.json", "b.json", "--fail-over", "0%"]);
     assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
     let twice = format!("{VARIES}; {}", ": < /dev/null; ".repeat(40));
-    traced(NAME, &place, "more.json", &["--runs", "6"], &["sh", "-c", &twice]);
-    let failed = place.run(&["compare", "a.json", "more.json", "--fail-over", "10%", "--only", "openat"]);
+    traced(
+        NAME,
+        &place,
+        "more.json",
+        &["--runs", "6"],
+        &["sh", "-c", &twice],
+    );
+    let failed = place.run(&[
+        "compare",
+        "a.json",
+        "more.json",
+        "--fail-over",
+        "10%",
+        "--only",
+        "openat",
+    ]);
     assert_eq!(failed.status.code(), Some(1), "{}", stdout(&failed));
-    let stopped = traced(NAME, &place, "no.json", &["--runs", "6"], &["sh", "-c", "exit 3"]).unwrap();
+    let stopped = traced(
+        NAME,
+        &place,
+        "no.json",
+        &["--runs", "6"],
+        &["sh", "-c", "exit 3"],
+    )
+    .unwrap();
     assert_eq!(stopped.status.code(), Some(3));
 }
 
@@ -139,44 +272,97 @@ fn runs_give_ranges() {
 fn a_study_of_base_and_head_is_judged_in_one_file() {
     let place = Place::new();
     let page = fs::read_to_string(root().join("docs/ci.md")).unwrap();
-    let study = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let study = page
+        .split("```toml\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .unwrap();
     fs::write(place.path().join("programs.toml"), study).unwrap();
-    for (name, text) in [("base", "#!/bin/sh\ntrue\n"), ("head", "#!/bin/sh\n: < /dev/null\n: < /dev/null\n")] {
+    for (name, text) in [
+        ("base", "#!/bin/sh\ntrue\n"),
+        ("head", "#!/bin/sh\n: < /dev/null\n: < /dev/null\n"),
+    ] {
         write_program(&place.path().join(name), text);
     }
     let run = |head: &str, out: &str| {
-        let mut command = place.command(&["--quiet", "run", "--study", "programs.toml", "--time", "0.5", "--out", out]);
-        let variables = [("BASE", place.path().join("base")), ("HEAD", place.path().join(head))];
+        let mut command = place.command(&[
+            "--quiet",
+            "run",
+            "--study",
+            "programs.toml",
+            "--time",
+            "0.5",
+            "--out",
+            out,
+        ]);
+        let variables = [
+            ("BASE", place.path().join("base")),
+            ("HEAD", place.path().join(head)),
+        ];
         crate::common::succeeded(command.envs(variables));
     };
     run("head", "pr.json");
     run("base", "same.json");
-    let gate = |file: &str| place.run(&["compare", file, "--fail-on-entries", "--format", "markdown"]);
+    let gate =
+        |file: &str| place.run(&["compare", file, "--fail-on-entries", "--format", "markdown"]);
     let [failed, passed] = ["pr.json", "same.json"].map(gate);
-    if let Some(busy) = [&failed, &passed].into_iter().map(stderr).find(|said| said.contains("not judged")) {
+    if let Some(busy) = [&failed, &passed]
+        .into_iter()
+        .map(stderr)
+        .find(|said| said.contains("not judged"))
+    {
         return skip("a_study_of_base_and_head_is_judged_in_one_file", &busy);
     }
-    assert_eq!(failed.status.code(), Some(1), "{}{}", stdout(&failed), stderr(&failed));
-    assert!(stderr(&failed).contains("head over base makes more kernel entries: "), "{}", stderr(&failed));
-    assert!(stdout(&failed).contains("failed: 1 row with more kernel entries"), "{}", stdout(&failed));
+    assert_eq!(
+        failed.status.code(),
+        Some(1),
+        "{}{}",
+        stdout(&failed),
+        stderr(&failed)
+    );
+    assert!(
+        stderr(&failed).contains("head over base makes more kernel entries: "),
+        "{}",
+        stderr(&failed)
+    );
+    assert!(
+        stdout(&failed).contains("failed: 1 row with more kernel entries"),
+        "{}",
+        stdout(&failed)
+    );
     assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
     assert!(stdout(&passed).contains("passed"), "{}", stdout(&passed));
     let slower = place.run(&["compare", "same.json", "--fail-over", "10000%"]);
     assert_eq!(slower.status.code(), Some(0), "{}", stderr(&slower));
     let csv = place.printed(&["compare", "same.json", "--format", "csv"]);
-    assert!(csv.lines().any(|line| line.starts_with("cost,head over base,") && line.contains(",head,")), "{csv}");
+    assert!(
+        csv.lines()
+            .any(|line| line.starts_with("cost,head over base,") && line.contains(",head,")),
+        "{csv}"
+    );
 }
 
 /// Each command in docs/ci.md is one that the program takes.
 #[test]
 fn commands_of_the_page_are_understood() {
     let page = fs::read_to_string(root().join("docs/ci.md")).unwrap();
-    let lines = page.split("```").skip(1).step_by(2).flat_map(str::lines).map(str::trim);
+    let lines = page
+        .split("```")
+        .skip(1)
+        .step_by(2)
+        .flat_map(str::lines)
+        .map(str::trim);
     let commands: Vec<&str> = lines.filter(|line| line.starts_with("syscost ")).collect();
     assert!(commands.len() >= 7, "{commands:?}");
     for command in commands {
-        let alone = command.split(['>', '#', '|']).next().unwrap_or_default().trim_end();
-        let words = alone.trim_end_matches('\'').replace("$(cat ci/budget)", "total=1");
+        let alone = command
+            .split(['>', '#', '|'])
+            .next()
+            .unwrap_or_default()
+            .trim_end();
+        let words = alone
+            .trim_end_matches('\'')
+            .replace("$(cat ci/budget)", "total=1");
         let words = shell_words::split(&words).unwrap_or_else(|error| panic!("{command}: {error}"));
         if let Err(error) = syscost::cli::Arguments::try_parse_from(&words) {
             panic!("{command}: {error}");

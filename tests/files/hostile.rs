@@ -19,20 +19,37 @@ const CHOICES: [&str; 7] = ["format", "view", "by", "sort", "figure", "kind", "s
 /// Hostile input for a command: arguments without those that are tried.
 fn inputs(command: &str) -> Vec<Vec<&'static str>> {
     match command {
-        "show" => {
-            vec![vec!["run.json"], vec!["sizes.json"], vec!["environments.json"], vec!["profile.json"], vec!["history"]]
-                .into_iter()
-                .chain(files::STRACE.map(|name| vec![name]))
-                .collect()
-        }
+        "show" => vec![
+            vec!["run.json"],
+            vec!["sizes.json"],
+            vec!["environments.json"],
+            vec!["profile.json"],
+            vec!["history"],
+        ]
+        .into_iter()
+        .chain(files::STRACE.map(|name| vec![name]))
+        .collect(),
         "compare" => vec![
             vec!["run.json", "moved.json"],
             vec!["run.json", "moved.json", "sizes.json", "--threshold", "1"],
             vec!["run.json", "moved.json", "--study", "study.toml"],
             vec!["run.json", "moved.json", "--fail-over", "0"],
-            vec!["run.json", "moved.json", "--versus", "sizes.json", "moved.json"],
+            vec![
+                "run.json",
+                "moved.json",
+                "--versus",
+                "sizes.json",
+                "moved.json",
+            ],
             vec!["profile.json", "profile.json"],
-            vec!["profile.json", "profile.json", "--fail-over", "0", "--label", files::SHORT],
+            vec![
+                "profile.json",
+                "profile.json",
+                "--fail-over",
+                "0",
+                "--label",
+                files::SHORT,
+            ],
             vec!["run.json", "run.json", "--baseline", files::SHORT],
             vec!["run.json", "run.json", "--only", files::SHORT],
             vec!["run.json", "run.json", "--label", files::SHORT],
@@ -44,9 +61,21 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
         ],
         "why" => vec![
             vec!["profile.json"],
-            vec!["calls.json", "--costs", "costs.json", "--versus", "costs.json"],
+            vec![
+                "calls.json",
+                "--costs",
+                "costs.json",
+                "--versus",
+                "costs.json",
+            ],
             vec!["calls.json", "--costs", "run.json", "--versus", "run.json"],
-            vec!["calls.json", "--costs", files::SHORT, "--versus", "costs.json"],
+            vec![
+                "calls.json",
+                "--costs",
+                files::SHORT,
+                "--versus",
+                "costs.json",
+            ],
             vec!["--", files::SHORT],
             vec!["--user", files::SHORT, "true"],
         ],
@@ -56,11 +85,19 @@ fn inputs(command: &str) -> Vec<Vec<&'static str>> {
                 vec!["id.getppid", "--env-command", files::SHORT],
                 vec!["id.getppid", "--via", files::SHORT, "--probe", files::SHORT],
             ];
-            files::STUDIES.iter().map(|name| vec!["--study", *name]).chain(own).collect()
+            files::STUDIES
+                .iter()
+                .map(|name| vec!["--study", *name])
+                .chain(own)
+                .collect()
         }
         "explain" => vec![vec![files::SHORT], vec![files::SHORT, "--variants"]],
         "list" => vec![vec![files::SHORT], vec!["--studies"], vec!["id"]],
-        "race" => vec![vec![files::SHORT], vec!["true", "--prepare", files::SHORT], vec!["true", "-P", files::SHORT]],
+        "race" => vec![
+            vec![files::SHORT],
+            vec!["true", "--prepare", files::SHORT],
+            vec!["true", "-P", files::SHORT],
+        ],
         "trace" => vec![
             vec!["--", files::SHORT],
             vec!["--user", files::SHORT, "true"],
@@ -97,12 +134,21 @@ fn of_kernels_and_probes(command: &str) -> Vec<Vec<&'static str>> {
 type Trial = (String, Vec<String>);
 
 fn values(argument: &clap::Arg) -> Vec<String> {
-    argument.get_possible_values().iter().map(|value| value.get_name().to_string()).collect()
+    argument
+        .get_possible_values()
+        .iter()
+        .map(|value| value.get_name().to_string())
+        .collect()
 }
 
 /// `argument` with one of its values, as it is written.
 fn written(argument: &clap::Arg, value: &str) -> Vec<String> {
-    argument.get_long().map(|long| format!("--{long}")).into_iter().chain([value.to_string()]).collect()
+    argument
+        .get_long()
+        .map(|long| format!("--{long}"))
+        .into_iter()
+        .chain([value.to_string()])
+        .collect()
 }
 
 /// Formats of a command with values of each of its other choices, two of the three at a time.
@@ -113,30 +159,56 @@ fn trials(command: &clap::Command) -> Vec<Trial> {
 /// The same of a command by its words, and of those below it.
 fn words_and_trials(words: &[&str], command: &clap::Command) -> Vec<Trial> {
     if command.has_subcommands() {
-        let below = command.get_subcommands().filter(|below| below.get_name() != "help");
-        return below.flat_map(|below| words_and_trials(&[words, &[below.get_name()]].concat(), below)).collect();
+        let below = command
+            .get_subcommands()
+            .filter(|below| below.get_name() != "help");
+        return below
+            .flat_map(|below| words_and_trials(&[words, &[below.get_name()]].concat(), below))
+            .collect();
     }
-    let choices: Vec<&clap::Arg> =
-        command.get_arguments().filter(|a| CHOICES.contains(&a.get_id().as_str()) && !values(a).is_empty()).collect();
-    let (formats, others): (Vec<&clap::Arg>, Vec<&clap::Arg>) =
-        choices.into_iter().partition(|argument| argument.get_id() == "format");
+    let choices: Vec<&clap::Arg> = command
+        .get_arguments()
+        .filter(|a| CHOICES.contains(&a.get_id().as_str()) && !values(a).is_empty())
+        .collect();
+    let (formats, others): (Vec<&clap::Arg>, Vec<&clap::Arg>) = choices
+        .into_iter()
+        .partition(|argument| argument.get_id() == "format");
     // What is no flag must be given.
-    let (given, flags): (Vec<_>, Vec<_>) = others.into_iter().partition(|argument| argument.get_long().is_none());
+    let (given, flags): (Vec<_>, Vec<_>) = others
+        .into_iter()
+        .partition(|argument| argument.get_long().is_none());
     let formats: Vec<(String, Vec<String>)> = match formats.first() {
-        Some(format) => values(format).into_iter().map(|value| (value.clone(), written(format, &value))).collect(),
+        Some(format) => values(format)
+            .into_iter()
+            .map(|value| (value.clone(), written(format, &value)))
+            .collect(),
         None => vec![("text".to_string(), vec![])],
     };
     let with = |arguments: &[&clap::Arg]| -> Vec<Vec<String>> {
-        arguments.iter().flat_map(|a| values(a).into_iter().map(|value| written(a, &value))).collect()
+        arguments
+            .iter()
+            .flat_map(|a| values(a).into_iter().map(|value| written(a, &value)))
+            .collect()
     };
-    let positional = if given.is_empty() { vec![vec![]] } else { with(&given) };
+    let positional = if given.is_empty() {
+        vec![vec![]]
+    } else {
+        with(&given)
+    };
     let optional: Vec<Vec<String>> = std::iter::once(vec![]).chain(with(&flags)).collect();
     let mut trials = Vec::new();
     for (number, input) in inputs(&words.join(" ")).into_iter().enumerate() {
         for (format, flag) in &formats {
             // Each input in each format, each input with each flag, and each format with each flag.
-            let optional = if number == 0 || format == "text" { &optional[..] } else { &optional[..1] };
-            for (first, last) in positional.iter().flat_map(|first| optional.iter().map(move |last| (first, last))) {
+            let optional = if number == 0 || format == "text" {
+                &optional[..]
+            } else {
+                &optional[..1]
+            };
+            for (first, last) in positional
+                .iter()
+                .flat_map(|first| optional.iter().map(move |last| (first, last)))
+            {
                 let own = input.iter().map(|argument| argument.to_string());
                 let name = words.iter().map(|word| word.to_string());
                 let flags = first.iter().chain(flag).chain(last).cloned();
@@ -149,7 +221,9 @@ fn words_and_trials(words: &[&str], command: &clap::Command) -> Vec<Trial> {
 
 fn all_trials() -> Vec<Trial> {
     let program = Arguments::command();
-    let commands = program.get_subcommands().filter(|command| command.get_name() != "help");
+    let commands = program
+        .get_subcommands()
+        .filter(|command| command.get_name() != "help");
     commands.flat_map(trials).collect()
 }
 
@@ -167,7 +241,11 @@ fn wrong(format: &str, arguments: &[String], output: &Output) -> Result<(), Stri
     }
     if output.stdout.is_empty() {
         let said = !output.stderr.is_empty() && (status != Some(0) || arguments[0] == "trace");
-        return if said { Ok(()) } else { Err("said nothing".to_string()) };
+        return if said {
+            Ok(())
+        } else {
+            Err("said nothing".to_string())
+        };
     }
     match arguments[0].as_str() {
         "completions" | "man" => Ok(()),
@@ -182,19 +260,36 @@ fn run_all(place: &Place, trials: &[Trial]) -> (Vec<String>, BTreeMap<(String, S
     let work = || {
         while let Some((format, arguments)) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
             let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            let output = place.command(&words).env("COLUMNS", "100").output().unwrap();
+            let output = place
+                .command(&words)
+                .env("COLUMNS", "100")
+                .output()
+                .unwrap();
             if let Err(why) = wrong(format, arguments, &output) {
-                failures.lock().unwrap().push(format!("{arguments:?}: {why}"));
+                failures
+                    .lock()
+                    .unwrap()
+                    .push(format!("{arguments:?}: {why}"));
             }
             // The mark that something was replaced: the hostile text has come as far as to the writer.
-            let shown = usize::from(String::from_utf8_lossy(&output.stdout).contains(['\u{fffd}', '\u{202e}']));
-            *successes.lock().unwrap().entry((arguments[0].clone(), format.clone())).or_default() += shown;
+            let shown = usize::from(
+                String::from_utf8_lossy(&output.stdout).contains(['\u{fffd}', '\u{202e}']),
+            );
+            *successes
+                .lock()
+                .unwrap()
+                .entry((arguments[0].clone(), format.clone()))
+                .or_default() += shown;
         }
     };
     std::thread::scope(|scope| {
-        (0..std::thread::available_parallelism().map_or(1, usize::from)).for_each(|_| drop(scope.spawn(work)))
+        (0..std::thread::available_parallelism().map_or(1, usize::from))
+            .for_each(|_| drop(scope.spawn(work)))
     });
-    (failures.into_inner().unwrap(), successes.into_inner().unwrap())
+    (
+        failures.into_inner().unwrap(),
+        successes.into_inner().unwrap(),
+    )
 }
 
 #[test]
@@ -203,7 +298,12 @@ fn no_command_carries_a_files_text_raw_to_its_reader() {
     files::write(&place);
     for file in files::SOUND {
         let shown = place.run(&["show", file]);
-        assert_eq!(shown.status.code(), Some(0), "{file} is hostile and sound: {}", stderr(&shown));
+        assert_eq!(
+            shown.status.code(),
+            Some(0),
+            "{file} is hostile and sound: {}",
+            stderr(&shown)
+        );
     }
     let trials = all_trials();
     let (failures, successes) = run_all(&place, &trials);
@@ -212,7 +312,13 @@ fn no_command_carries_a_files_text_raw_to_its_reader() {
         trials.len(),
         failures.len()
     );
-    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), trials.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {}:\n{}",
+        failures.len(),
+        trials.len(),
+        failures.join("\n")
+    );
     // A format that is always refused, or never held any of it, was not tested.
     let untested = |((command, _), shown): &(&(String, String), &usize)| {
         **shown == 0 && ["show", "compare", "report", "why"].contains(&command.as_str())
@@ -225,17 +331,35 @@ fn no_command_carries_a_files_text_raw_to_its_reader() {
 fn long_names_are_short_on_a_terminal_and_whole_for_programs() {
     let place = Place::new();
     files::write(&place);
-    for view in ["table", "cmpthese", "timethese", "bars", "distribution", "latency"] {
+    for view in [
+        "table",
+        "cmpthese",
+        "timethese",
+        "bars",
+        "distribution",
+        "latency",
+    ] {
         let shown = place.run(&["show", "long.json", "--view", view]);
-        assert!(shown.status.success() && shown.stdout.len() < 40_000, "{view}: {} bytes", shown.stdout.len());
+        assert!(
+            shown.status.success() && shown.stdout.len() < 40_000,
+            "{view}: {} bytes",
+            shown.stdout.len()
+        );
     }
     for files in [vec!["long.json"], vec!["run.json", "moved.json"]] {
         let page = place.run(&[&["report", "-o", "-"], &files[..]].concat());
-        assert!(page.status.success() && page.stdout.len() < 400_000, "{files:?}: {} bytes", page.stdout.len());
+        assert!(
+            page.status.success() && page.stdout.len() < 400_000,
+            "{files:?}: {} bytes",
+            page.stdout.len()
+        );
     }
     for format in ["csv", "json", "go-benchmark"] {
         let shown = place.run(&["show", "long.json", "--format", format]);
-        assert!(stdout(&shown).contains(&"x".repeat(files::LONG_NAME - 1)), "{format}");
+        assert!(
+            stdout(&shown).contains(&"x".repeat(files::LONG_NAME - 1)),
+            "{format}"
+        );
     }
 }
 
@@ -260,25 +384,43 @@ fn working(command: &str) -> Vec<&'static str> {
 /// All that write to standard output, and the help.
 fn printing() -> Vec<Vec<String>> {
     let program = Arguments::command();
-    let names = program.get_subcommands().map(|command| command.get_name().to_string());
+    let names = program
+        .get_subcommands()
+        .map(|command| command.get_name().to_string());
     // Without eBPF, `top` prints nothing.
     let can = |name: &String| name != "top" || syscost::kernel::bpf::available().is_ok();
-    let commands = names.filter(|name| !["trace", "why", "probe", "help"].contains(&name.as_str())).filter(can);
+    let commands = names
+        .filter(|name| !["trace", "why", "probe", "help"].contains(&name.as_str()))
+        .filter(can);
     let lines = commands.map(|name| {
-        working(&name).into_iter().fold(vec![name.clone()], |mut line, word| {
-            line.push(word.to_string());
-            line
-        })
+        working(&name)
+            .into_iter()
+            .fold(vec![name.clone()], |mut line, word| {
+                line.push(word.to_string());
+                line
+            })
     });
-    lines.chain(["--help", "--version", "help"].map(|word| vec![word.to_string()])).collect()
+    lines
+        .chain(["--help", "--version", "help"].map(|word| vec![word.to_string()]))
+        .collect()
 }
 
 /// The program with its streams redirected as a shell would: `>/dev/full`, `>&-`.
 fn redirected(place: &Place, arguments: &[String], streams: &str) -> Output {
     let program = place.command(&[]);
     let mut shell = Command::new("sh");
-    shell.arg("-c").arg(format!("exec \"$@\" {streams}")).arg("sh").arg(program.get_program()).args(arguments);
-    shell.current_dir(place.path()).env("TMPDIR", place.tmp()).stdin(Stdio::null()).output().unwrap()
+    shell
+        .arg("-c")
+        .arg(format!("exec \"$@\" {streams}"))
+        .arg("sh")
+        .arg(program.get_program())
+        .args(arguments);
+    shell
+        .current_dir(place.path())
+        .env("TMPDIR", place.tmp())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
 }
 
 #[test]
@@ -289,8 +431,15 @@ fn a_standard_output_that_cannot_be_written_is_an_error_of_one_line() {
         for arguments in printing() {
             let output = redirected(&place, &arguments, streams);
             let message = stderr(&output);
-            assert_eq!(output.status.code(), Some(1), "{arguments:?} {streams}: {message}");
-            assert!(message.starts_with("syscost: standard output cannot be written ("), "{message}");
+            assert_eq!(
+                output.status.code(),
+                Some(1),
+                "{arguments:?} {streams}: {message}"
+            );
+            assert!(
+                message.starts_with("syscost: standard output cannot be written ("),
+                "{message}"
+            );
             assert_eq!(message.lines().count(), 1, "{message}");
         }
     }
@@ -305,7 +454,10 @@ fn a_standard_error_that_nobody_reads_changes_no_status() {
         (vec!["show"], 2),
         (vec!["--wrong"], 2),
         (vec!["show", "run.json"], 0),
-        (vec!["compare", "run.json", "moved.json", "--fail-over", "0"], 1),
+        (
+            vec!["compare", "run.json", "moved.json", "--fail-over", "0"],
+            1,
+        ),
         (vec!["show", "history", "--format", "rows"], 3),
         (vec!["trace", "--tracer", "ptrace", "true"], 0),
         (vec!["trace", "--tracer", "ptrace", "sh", "-c", "exit 7"], 7),
@@ -314,7 +466,11 @@ fn a_standard_error_that_nobody_reads_changes_no_status() {
     for streams in ["2>/dev/full", "2>&-", "2</dev/null"] {
         for (arguments, status) in &cases {
             let words: Vec<String> = arguments.iter().map(|word| word.to_string()).collect();
-            assert_eq!(redirected(&place, &words, streams).status.code(), Some(*status), "{arguments:?} {streams}");
+            assert_eq!(
+                redirected(&place, &words, streams).status.code(),
+                Some(*status),
+                "{arguments:?} {streams}"
+            );
         }
     }
 }
@@ -330,23 +486,43 @@ fn broken_pipe() -> Stdio {
 fn a_reader_that_went_away_costs_neither_profile_nor_status() {
     let place = Place::new();
     files::write(&place);
-    let broken =
-        |arguments: &[&str]| place.command(arguments).stdout(broken_pipe()).stderr(broken_pipe()).status().unwrap();
+    let broken = |arguments: &[&str]| {
+        place
+            .command(arguments)
+            .stdout(broken_pipe())
+            .stderr(broken_pipe())
+            .status()
+            .unwrap()
+    };
     for format in ["text", "markdown", "csv", "json"] {
         let profile = place.path().join(format!("{format}.p.json"));
         let out = profile.to_str().unwrap();
-        let traced = ["trace", "--tracer", "ptrace", "-o", out, "--format", format, "sh", "-c", "exit 5"];
+        let traced = [
+            "trace", "--tracer", "ptrace", "-o", out, "--format", format, "sh", "-c", "exit 5",
+        ];
         let status = broken(&traced).code();
         assert_eq!(status, Some(5), "{format}");
-        assert_eq!(place.run(&["show", out]).status.code(), Some(0), "{format}: the profile is whole");
+        assert_eq!(
+            place.run(&["show", out]).status.code(),
+            Some(0),
+            "{format}: the profile is whole"
+        );
     }
     for arguments in printing() {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         assert_eq!(broken(&words).code(), Some(0), "{arguments:?}");
     }
-    for command in [&["show", "run.json"][..], &["compare", "run.json", "moved.json"], &["list"]] {
+    for command in [
+        &["show", "run.json"][..],
+        &["compare", "run.json", "moved.json"],
+        &["list"],
+    ] {
         for format in ["text", "markdown", "csv", "json"] {
-            assert_eq!(broken(&[command, &["--format", format]].concat()).code(), Some(0), "{command:?} {format}");
+            assert_eq!(
+                broken(&[command, &["--format", format]].concat()).code(),
+                Some(0),
+                "{command:?} {format}"
+            );
         }
     }
     let grown = ["compare", "run.json", "moved.json", "--fail-over", "0"];
@@ -359,10 +535,23 @@ fn messages_never_get_into_a_file() {
     let place = Place::new();
     files::write(&place);
     for streams in ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"] {
-        let words = ["trace", "--tracer", "ptrace", "-o", "p.json", "sh", "-c", "echo out; echo err >&2; exit 4"];
+        let words = [
+            "trace",
+            "--tracer",
+            "ptrace",
+            "-o",
+            "p.json",
+            "sh",
+            "-c",
+            "echo out; echo err >&2; exit 4",
+        ];
         let output = redirected(&place, &words.map(str::to_string), streams);
         assert_eq!(output.status.code(), Some(4), "{streams}");
-        assert_eq!(place.run(&["show", "p.json"]).status.code(), Some(0), "{streams}: only a profile is in it");
+        assert_eq!(
+            place.run(&["show", "p.json"]).status.code(),
+            Some(0),
+            "{streams}: only a profile is in it"
+        );
         let report = ["show", "history", "--format", "rows"].map(str::to_string);
         let output = redirected(&place, &report, streams);
         assert!(!stdout(&output).contains("skipped"), "{streams}");
@@ -384,9 +573,21 @@ sys.exit(child.wait() if seen else 99)";
     let place = Place::new();
     let program = place.command(&["run", "id.getppid", "--time", "0.5", "--no-verify"]);
     let mut python = Command::new("python3");
-    python.arg("-c").arg(SCRIPT).arg(program.get_program()).args(program.get_args());
-    match python.current_dir(place.path()).env("TMPDIR", place.tmp()).env("TERM", "xterm").output() {
-        Err(error) => skip("a progress bar on a terminal that is gone", &format!("no python3: {error}")),
+    python
+        .arg("-c")
+        .arg(SCRIPT)
+        .arg(program.get_program())
+        .args(program.get_args());
+    match python
+        .current_dir(place.path())
+        .env("TMPDIR", place.tmp())
+        .env("TERM", "xterm")
+        .output()
+    {
+        Err(error) => skip(
+            "a progress bar on a terminal that is gone",
+            &format!("no python3: {error}"),
+        ),
         Ok(output) => assert_eq!(output.status.code(), Some(0), "{}", stderr(&output)),
     }
 }

@@ -11,12 +11,21 @@ const ONLY: &[(&str, &[(&str, usize)])] = &[
     ("TempDir::new", &[]),
     ("NamedTempFile::new", &[]),
     // The file system to tell about; nothing is made there. A launcher, where programs in memory cannot be executed.
-    ("env::temp_dir", &[("src/cli/doctor.rs", 1), ("src/kernel/launch.rs", 1)]),
+    (
+        "env::temp_dir",
+        &[("src/cli/doctor.rs", 1), ("src/kernel/launch.rs", 1)],
+    ),
     ("mkdtemp", &[]),
     (".tempdir()", &[]),
     (".tempdir_in(", &[("src/kernel/private.rs", 1)]),
     // A program where those in memory cannot be executed; a file beside the one that it replaces.
-    (".tempfile_in(", &[("src/kernel/embedded.rs", 1), ("src/kernel/temporary.rs", 1)]),
+    (
+        ".tempfile_in(",
+        &[
+            ("src/kernel/embedded.rs", 1),
+            ("src/kernel/temporary.rs", 1),
+        ],
+    ),
     // Without a name: whether files can be made there.
     (
         "tempfile_in(",
@@ -52,7 +61,10 @@ const ONLY: &[(&str, &[(&str, usize)])] = &[
         ],
     ),
     ("fs::copy(", &[("src/guest/images.rs", 1)]),
-    ("fs::rename(", &[("src/guest/images.rs", 2), ("src/runner/cache.rs", 1)]),
+    (
+        "fs::rename(",
+        &[("src/guest/images.rs", 2), ("src/runner/cache.rs", 1)],
+    ),
     (".create(true)", &[("src/kernel/open.rs", 1)]),
     (".create_new(", &[("src/runner/files.rs", 1)]),
     (".truncate(true)", &[]),
@@ -95,28 +107,54 @@ fn nothing_is_made_or_started_in_another_way() {
     assert!(files.len() > 100, "{}", files.len());
     for (what, places) in ONLY {
         let count = |text: &str| text.lines().filter(|line| line.contains(what)).count();
-        let found: Vec<(&str, usize)> =
-            files.iter().map(|(path, text)| (path.as_str(), count(text))).filter(|(_, times)| *times > 0).collect();
-        assert_eq!(found, *places, "{what}: use kernel::private, kernel::temporary or kernel::open");
+        let found: Vec<(&str, usize)> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), count(text)))
+            .filter(|(_, times)| *times > 0)
+            .collect();
+        assert_eq!(
+            found, *places,
+            "{what}: use kernel::private, kernel::temporary or kernel::open"
+        );
     }
 }
 
 /// The source files below `directory` without their tests, by path.
 fn sources(directory: &Path) -> Vec<(String, String)> {
-    let mut paths: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     // A tree of files for tests, and tests in files of their own.
     paths.retain(|path| !path.ends_with("kernel/fake.rs") && !path.ends_with("tests.rs"));
     paths.sort();
-    paths.iter().flat_map(|path| if path.is_dir() { sources(path) } else { vec![read(path)] }).collect()
+    paths
+        .iter()
+        .flat_map(|path| {
+            if path.is_dir() {
+                sources(path)
+            } else {
+                vec![read(path)]
+            }
+        })
+        .collect()
 }
 
 fn read(path: &Path) -> (String, String) {
     let text = fs::read_to_string(path).unwrap();
     let mut parts = text.split("\n#[cfg(test)]\n");
-    let is_code = |part: &&str| !part.lines().next().is_some_and(|line| line.contains("mod ") && line.ends_with('{'));
+    let is_code = |part: &&str| {
+        !part
+            .lines()
+            .next()
+            .is_some_and(|line| line.contains("mod ") && line.ends_with('{'))
+    };
     let text: String = parts.by_ref().take_while(is_code).collect();
     // Lines of comments tell of it, they do not do it.
-    let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let code: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect();
     let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap();
     (name.display().to_string(), code.join("\n"))
 }

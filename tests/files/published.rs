@@ -36,13 +36,22 @@ fn show(name: &str, view: &str) -> String {
 
 /// The matrix in a text: its heading and the `cases` lines below.
 fn matrix(text: &str, cases: usize) -> Vec<String> {
-    let heading = |line: &&str| line.trim_start().starts_with("Rate ") || line.trim_start().starts_with("s/iter ");
-    text.lines().skip_while(|line| !heading(line)).take(cases + 1).map(str::to_string).collect()
+    let heading = |line: &&str| {
+        line.trim_start().starts_with("Rate ") || line.trim_start().starts_with("s/iter ")
+    };
+    text.lines()
+        .skip_while(|line| !heading(line))
+        .take(cases + 1)
+        .map(str::to_string)
+        .collect()
 }
 
 #[test]
 fn published_files_are_as_the_store_writes_them() {
-    let mut there: Vec<_> = std::fs::read_dir(folder()).unwrap().map(|f| f.unwrap().file_name()).collect();
+    let mut there: Vec<_> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|f| f.unwrap().file_name())
+        .collect();
     there.sort();
     assert_eq!(there, FILES);
     for name in FILES {
@@ -101,13 +110,28 @@ fn read_strategies_as_published() {
     let blocks: Vec<&str> = text.split("\n\n").collect();
     assert_eq!(blocks.len(), PERLIO.len());
     for (block, (kib, rates)) in blocks.iter().zip(PERLIO) {
-        assert!(block.starts_with(&format!("kib={kib}:\nBenchmark: running mmap, none, perlio")), "{block}");
-        assert!(block.contains(" for at least 3 CPU seconds...\n"), "{block}");
+        assert!(
+            block.starts_with(&format!(
+                "kib={kib}:\nBenchmark: running mmap, none, perlio"
+            )),
+            "{block}"
+        );
+        assert!(
+            block.contains(" for at least 3 CPU seconds...\n"),
+            "{block}"
+        );
         let rows = matrix(block, rates.len());
         let names = &["raw", "perlio", "mmap", "none"][4 - rates.len()..];
         for (name, rate) in names.iter().zip(rates) {
-            let row = rows.iter().find(|row| row.starts_with(name)).unwrap_or_else(|| panic!("{name} in {block}"));
-            assert_eq!(row.split_whitespace().nth(1), Some(*rate), "{name}, {kib} KiB");
+            let row = rows
+                .iter()
+                .find(|row| row.starts_with(name))
+                .unwrap_or_else(|| panic!("{name} in {block}"));
+            assert_eq!(
+                row.split_whitespace().nth(1),
+                Some(*rate),
+                "{name}, {kib} KiB"
+            );
         }
     }
 }
@@ -115,7 +139,10 @@ fn read_strategies_as_published() {
 #[test]
 fn lock_and_unlock_as_published() {
     let text = show("locking-2007.json", "cmpthese");
-    assert!(text.starts_with("Benchmark: timing 1000000000 iterations of asm getpid, "), "{text}");
+    assert!(
+        text.starts_with("Benchmark: timing 1000000000 iterations of asm getpid, "),
+        "{text}"
+    );
     for line in [
         "  function:  9 wallclock secs (    ? usr +     ? sys =  9.00 CPU) @ 111111111.11/s (n=1000000000)",
         "      kill: 900 wallclock secs (    ? usr +     ? sys = 900.00 CPU) @ 1111111.11/s (n=1000000000)",
@@ -123,14 +150,27 @@ fn lock_and_unlock_as_published() {
         assert!(text.lines().any(|l| l == line), "{line}\n{text}");
     }
     let run = store::read(&file("locking-2007.json")).unwrap();
-    let seconds = |r: &Record| if let Outcome::Published(f) = &r.outcome { f.time.0 } else { 0.0 };
-    assert_eq!(run.records.iter().map(seconds).collect::<Vec<_>>(), [9.0, 10.0, 17.0, 17.0, 660.0, 660.0, 900.0]);
+    let seconds = |r: &Record| {
+        if let Outcome::Published(f) = &r.outcome {
+            f.time.0
+        } else {
+            0.0
+        }
+    };
+    assert_eq!(
+        run.records.iter().map(seconds).collect::<Vec<_>>(),
+        [9.0, 10.0, 17.0, 17.0, 660.0, 660.0, 900.0]
+    );
 }
 
 /// Study 3: a call, and the seconds that the article prints for Mac OS X, Linux and Solaris; none where it prints none.
 type Line = (&'static str, [Option<&'static str>; 3]);
 
-const SYSTEMS: [&str; 3] = ["macosx-10.7.json", "linux-2.6.32.json", "solaris-oi151.json"];
+const SYSTEMS: [&str; 3] = [
+    "macosx-10.7.json",
+    "linux-2.6.32.json",
+    "solaris-oi151.json",
+];
 
 const MANY: u64 = 0x4000000;
 const FEW: u64 = 0x10000;
@@ -139,10 +179,16 @@ const ONE_CALL: [Line; 7] = [
     ("fstat", [Some("31.12"), Some("8.36"), Some("62.13")]),
     ("lstat", [Some("51.18"), Some("27.41"), Some("165.26")]),
     ("time", [Some("13.30"), Some("243.82"), Some("26.39")]),
-    ("gettimeofday", [Some("2.86"), Some("250.78"), Some("32.94")]),
+    (
+        "gettimeofday",
+        [Some("2.86"), Some("250.78"), Some("32.94")],
+    ),
     ("umask", [Some("11.61"), Some("3.61"), Some("23.70")]),
     ("getpid", [None, None, Some("21.78")]),
-    ("lstat - fstat", [Some("20.06"), Some("19.05"), Some("103.13")]),
+    (
+        "lstat - fstat",
+        [Some("20.06"), Some("19.05"), Some("103.13")],
+    ),
 ];
 
 const PROCESSES: [Line; 2] = [
@@ -151,13 +197,21 @@ const PROCESSES: [Line; 2] = [
 ];
 
 const SCALED_UP: [Line; 2] = [
-    ("execve", [Some("160962.56"), Some("22548.48"), Some("40355.84")]),
-    ("fork+execve+wait", [Some("199577.60"), Some("31805.44"), None]),
+    (
+        "execve",
+        [Some("160962.56"), Some("22548.48"), Some("40355.84")],
+    ),
+    (
+        "fork+execve+wait",
+        [Some("199577.60"), Some("31805.44"), None],
+    ),
 ];
 
 /// What `show` says of a record or a derived row of that name, in the document for programs.
 fn row<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
-    let rows = ["records", "derived"].into_iter().flat_map(|list| document[list].as_array().unwrap());
+    let rows = ["records", "derived"]
+        .into_iter()
+        .flat_map(|list| document[list].as_array().unwrap());
     rows.into_iter().find(|row| row["name"] == name)
 }
 
@@ -166,10 +220,28 @@ fn seconds(document: &Value, name: &str, calls: u64) -> Option<String> {
     let row = row(document, name)?;
     let ns = row["median_ns"].as_f64().or(row["value"].as_f64())?;
     let scales = document["study"]["scales"].as_array().unwrap();
-    let own = |scale: &&Value| scale["cases"].as_array().unwrap().iter().any(|case| case == name);
-    let of_all = || scales.iter().find(|scale| scale["cases"].as_array().unwrap().is_empty());
-    let scale = row.get("scale").or_else(|| scales.iter().find(own)).or_else(of_all).unwrap();
-    assert_eq!((scale["calls"].as_u64(), scale["unit"].as_str()), (Some(calls), Some("s")), "{name}");
+    let own = |scale: &&Value| {
+        scale["cases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|case| case == name)
+    };
+    let of_all = || {
+        scales
+            .iter()
+            .find(|scale| scale["cases"].as_array().unwrap().is_empty())
+    };
+    let scale = row
+        .get("scale")
+        .or_else(|| scales.iter().find(own))
+        .or_else(of_all)
+        .unwrap();
+    assert_eq!(
+        (scale["calls"].as_u64(), scale["unit"].as_str()),
+        (Some(calls), Some("s")),
+        "{name}"
+    );
     Some(format!("{:.2}", ns * calls as f64 / 1e9))
 }
 
@@ -183,11 +255,21 @@ fn one_call_at_a_time_as_published() {
         let document = document(system);
         for (lines, calls) in [(&ONE_CALL[..], MANY), (&PROCESSES, FEW), (&SCALED_UP, MANY)] {
             for (name, printed) in lines {
-                assert_eq!(seconds(&document, name, calls).as_deref(), printed[i], "{system}: {name}");
+                assert_eq!(
+                    seconds(&document, name, calls).as_deref(),
+                    printed[i],
+                    "{system}: {name}"
+                );
             }
         }
-        let share = row(&document, "vfork / fork").unwrap()["value"].as_f64().unwrap();
-        assert_eq!(format!("{:.1}", share * 100.0), ["1.9", "64.5", "23.4"][i], "{system}");
+        let share = row(&document, "vfork / fork").unwrap()["value"]
+            .as_f64()
+            .unwrap();
+        assert_eq!(
+            format!("{:.1}", share * 100.0),
+            ["1.9", "64.5", "23.4"][i],
+            "{system}"
+        );
     }
 }
 
@@ -200,13 +282,30 @@ fn records(name: &str) -> Vec<Record> {
 fn figures_say_how_they_were_printed_and_convert_exactly() {
     for (i, system) in SYSTEMS.iter().enumerate() {
         for record in records(system) {
-            let Outcome::Published(figure) = &record.outcome else { continue };
+            let Outcome::Published(figure) = &record.outcome else {
+                continue;
+            };
             let (seconds, calls) = printed(&figure.as_printed);
-            assert_eq!(format!("{:.2}", figure.time.0 * calls as f64 / 1e9), seconds, "{}", record.case);
+            assert_eq!(
+                format!("{:.2}", figure.time.0 * calls as f64 / 1e9),
+                seconds,
+                "{}",
+                record.case
+            );
             let lines = ONE_CALL.iter().chain(&PROCESSES).chain(&SCALED_UP);
-            let line = lines.into_iter().find(|(name, _)| *name == record.case.label()).unwrap();
+            let line = lines
+                .into_iter()
+                .find(|(name, _)| *name == record.case.label())
+                .unwrap();
             assert_eq!(line.1[i], Some(seconds), "{}", record.case);
-            assert_eq!(figure.count, if figure.as_printed.contains("scaled") { None } else { Some(calls) });
+            assert_eq!(
+                figure.count,
+                if figure.as_printed.contains("scaled") {
+                    None
+                } else {
+                    Some(calls)
+                }
+            );
         }
     }
 }
@@ -220,12 +319,21 @@ fn printed(text: &str) -> (&str, u64) {
 #[test]
 fn entries_are_known_where_the_author_counted_them() {
     let unverified = |name: &str| {
-        let of_calls =
-            records(name).into_iter().filter(|r| !r.case.label().contains("+") && r.case.label() != "execve");
+        let of_calls = records(name)
+            .into_iter()
+            .filter(|r| !r.case.label().contains("+") && r.case.label() != "execve");
         let unknown = of_calls.filter(|r| r.entries_status != EntriesStatus::Verified);
-        unknown.map(|r| r.case.label().to_string()).collect::<Vec<_>>()
+        unknown
+            .map(|r| r.case.label().to_string())
+            .collect::<Vec<_>>()
     };
-    assert_eq!(SYSTEMS.map(unverified), [vec!["gettimeofday", "getpid"], vec!["getpid"], vec![]]);
-    let umask = records("linux-2.6.32.json").into_iter().find(|r| r.case.label() == "umask").unwrap();
+    assert_eq!(
+        SYSTEMS.map(unverified),
+        [vec!["gettimeofday", "getpid"], vec!["getpid"], vec![]]
+    );
+    let umask = records("linux-2.6.32.json")
+        .into_iter()
+        .find(|r| r.case.label() == "umask")
+        .unwrap();
     assert_eq!(umask.entries.unwrap().to_string(), "umask x1");
 }

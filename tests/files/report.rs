@@ -32,7 +32,13 @@ fn golden() -> Value {
 /// The asked record called `operation` of the golden run.
 fn record(operation: &str) -> Value {
     let golden = golden();
-    golden["records"].as_array().unwrap().iter().find(|r| r["operation"] == operation).unwrap().clone()
+    golden["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|r| r["operation"] == operation)
+        .unwrap()
+        .clone()
 }
 
 fn save(place: &Place, name: &str, run: &Value) -> String {
@@ -45,7 +51,11 @@ fn scaled(record: &Value, factor: f64) -> Value {
     let mut record = record.clone();
     for block in record["samples"]["blocks"].as_array_mut().unwrap() {
         for slot in block["slots"].as_array_mut().unwrap() {
-            let times = slot.as_array().unwrap().iter().map(|ns| json!((ns.as_f64().unwrap() * factor) as u64));
+            let times = slot
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|ns| json!((ns.as_f64().unwrap() * factor) as u64));
             *slot = Value::Array(times.collect());
         }
     }
@@ -58,7 +68,10 @@ fn other_run(factor: f64) -> Value {
     run["host"]["name"] = json!("other");
     run["started_unix_s"] = json!(1_800_000_000);
     let records = run["records"].as_array_mut().unwrap();
-    for record in records.iter_mut().filter(|r| r["role"] == "asked" && !r["samples"].is_null()) {
+    for record in records
+        .iter_mut()
+        .filter(|r| r["role"] == "asked" && !r["samples"].is_null())
+    {
         *record = scaled(record, factor);
     }
     records[0]["entries"] = json!({});
@@ -70,7 +83,12 @@ fn hostile_run() -> Value {
     let mut run = golden();
     let text = |i: usize| json!(HOSTILE[i % HOSTILE.len()]);
     let long = format!("<b>{}", "x".repeat(4000));
-    for (i, record) in run["records"].as_array_mut().unwrap().iter_mut().enumerate() {
+    for (i, record) in run["records"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .enumerate()
+    {
         if record["role"] == "asked" {
             record["name"] = if i == 1 { json!(long) } else { text(i) };
             record["operation"] = text(i + 1);
@@ -85,7 +103,18 @@ fn hostile_run() -> Value {
             }
         }
     }
-    for (i, field) in ["name", "system", "kernel", "cpu", "hypervisor", "libc", "command_line"].iter().enumerate() {
+    for (i, field) in [
+        "name",
+        "system",
+        "kernel",
+        "cpu",
+        "hypervisor",
+        "libc",
+        "command_line",
+    ]
+    .iter()
+    .enumerate()
+    {
         run["host"][field] = text(i);
     }
     run["host"]["mitigations"] = json!(HOSTILE);
@@ -93,7 +122,8 @@ fn hostile_run() -> Value {
     run["tool"] = json!({"name": text(0), "version": text(1), "compiler": text(2)});
     run["source"] = json!({"title": text(1), "note": text(6)});
     run["warnings"] = json!(HOSTILE);
-    let mut study: Value = json!({"name": text(0), "title": text(6), "question": text(0), "answer": text(1)});
+    let mut study: Value =
+        json!({"name": text(0), "title": text(6), "question": text(0), "answer": text(1)});
     study["views"] = json!([text(0)]);
     study["derived"] = json!([]);
     study["scales"] = json!([{"calls": 5, "unit": "s", "cases": []}]);
@@ -105,8 +135,13 @@ fn hostile_run() -> Value {
 fn sizes_run() -> Value {
     let mut run = golden();
     let base = record("id.umask");
-    let mut records: Vec<Value> =
-        run["records"].as_array().unwrap().iter().filter(|r| r["role"] != "asked").cloned().collect();
+    let mut records: Vec<Value> = run["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|r| r["role"] != "asked")
+        .cloned()
+        .collect();
     for (operation, fixed, each) in [("io.read", 1.0, 0.001), ("io.map", 5.0, 0.0001)] {
         for size in [1u64, 64, 1024, 4096, 65536] {
             let mut record = scaled(&base, fixed + each * size as f64);
@@ -122,42 +157,79 @@ fn sizes_run() -> Value {
 
 /// `run` as large as real ones are: long names, high costs, warnings, and an environment of its own for some.
 fn large(mut run: Value) -> Value {
-    let names = ["time.clock_monotonic_coarse_raw", "dir.opendir_readdir_closedir", "process.vfork_exec_static"];
+    let names = [
+        "time.clock_monotonic_coarse_raw",
+        "dir.opendir_readdir_closedir",
+        "process.vfork_exec_static",
+    ];
     let records = run["records"].as_array().unwrap().clone();
-    let asked = records.iter().filter(|record| record["role"] == "asked" && !record["samples"].is_null());
+    let asked = records
+        .iter()
+        .filter(|record| record["role"] == "asked" && !record["samples"].is_null());
     let more = (0..60).zip(asked.cycle()).map(|(i, record)| {
         let mut record = scaled(record, f64::from(1 + i));
         record["operation"] = json!(format!("{}{i}", names[i as usize % 3]));
         record["params"] = json!({"entries": 5000});
-        record["warnings"] = json!(if i % 7 == 0 { vec!["the file system may answer from a cache"] } else { vec![] });
+        record["warnings"] = json!(if i % 7 == 0 {
+            vec!["the file system may answer from a cache"]
+        } else {
+            vec![]
+        });
         record
     });
     let more: Vec<Value> = more.collect();
     run["records"].as_array_mut().unwrap().extend(more);
-    run["host"]["taxes"] = json!([{"kind": "seccomp", "detail": "a filter runs at every system call"}]);
+    run["host"]["taxes"] =
+        json!([{"kind": "seccomp", "detail": "a filter runs at every system call"}]);
     run
 }
 
 fn page(place: &Place, arguments: &[&str]) -> String {
-    let all: Vec<&str> = ["report"].iter().chain(arguments).chain(&["-o", "-"]).copied().collect();
+    let all: Vec<&str> = ["report"]
+        .iter()
+        .chain(arguments)
+        .chain(&["-o", "-"])
+        .copied()
+        .collect();
     let output = place.run(&all);
-    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        stderr(&output)
+    );
     stdout(&output)
 }
 
 #[test]
 fn a_page_has_its_parts_in_order_and_asks_for_nothing() {
     let place = Place::new();
-    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
+    let (one, two) = (
+        save(&place, "one.json", &golden()),
+        save(&place, "two.json", &other_run(1.5)),
+    );
     let sizes = save(&place, "sizes.json", &sizes_run());
     let sections = |html: &str| -> Vec<String> {
-        html.split("<section id=\"").skip(1).map(|part| part.split('"').next().unwrap().to_string()).collect()
+        html.split("<section id=\"")
+            .skip(1)
+            .map(|part| part.split('"').next().unwrap().to_string())
+            .collect()
     };
     let single = page(&place, &[&one]);
-    assert_eq!(sections(&single), ["answer", "operations", "charts", "host"]);
-    assert_eq!(sections(&page(&place, &[&one, &two])), ["answer", "compared", "operations", "charts", "host"]);
-    assert_eq!(sections(&page(&place, &[&sizes])), ["answer", "operations", "charts", "parameters", "host"]);
-    for word in ["http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttp"] {
+    assert_eq!(
+        sections(&single),
+        ["answer", "operations", "charts", "host"]
+    );
+    assert_eq!(
+        sections(&page(&place, &[&one, &two])),
+        ["answer", "compared", "operations", "charts", "host"]
+    );
+    assert_eq!(
+        sections(&page(&place, &[&sizes])),
+        ["answer", "operations", "charts", "parameters", "host"]
+    );
+    for word in [
+        "http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttp",
+    ] {
         assert!(!single.contains(word), "{word}");
     }
     assert!(single.contains("default-src &#39;none&#39;"));
@@ -167,8 +239,15 @@ fn a_page_has_its_parts_in_order_and_asks_for_nothing() {
 #[test]
 fn answers_name_what_they_rest_on() {
     let place = Place::new();
-    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
-    let html = page(&place, &[&one, &two, "--label", "before", "--label", "after"]).replace("<wbr>", "");
+    let (one, two) = (
+        save(&place, "one.json", &golden()),
+        save(&place, "two.json", &other_run(1.5)),
+    );
+    let html = page(
+        &place,
+        &[&one, &two, "--label", "before", "--label", "after"],
+    )
+    .replace("<wbr>", "");
     for text in [
         ">none</td>",
         " faster, 0 unchanged, ",
@@ -188,14 +267,30 @@ fn answers_name_what_they_rest_on() {
 fn the_mean_of_a_comparison_says_what_the_machine_did() {
     let place = Place::new();
     let mut faster = golden();
-    for record in faster["records"].as_array_mut().unwrap().iter_mut().filter(|record| !record["samples"].is_null()) {
+    for record in faster["records"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .filter(|record| !record["samples"].is_null())
+    {
         *record = scaled(record, 0.8);
     }
-    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &faster));
-    let html = page(&place, &[&one, &two, "--label", "before", "--label", "after"]);
-    let said = html.split("the cost of before").nth(1).unwrap_or_else(|| panic!("{html}"));
+    let (one, two) = (
+        save(&place, "one.json", &golden()),
+        save(&place, "two.json", &faster),
+    );
+    let html = page(
+        &place,
+        &[&one, &two, "--label", "before", "--label", "after"],
+    );
+    let said = html
+        .split("the cost of before")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{html}"));
     assert!(
-        said.starts_with(" relative to the machine, which as a whole was 20.0% faster: the geometric mean over "),
+        said.starts_with(
+            " relative to the machine, which as a whole was 20.0% faster: the geometric mean over "
+        ),
         "{said:.120}"
     );
 }
@@ -205,41 +300,85 @@ fn cautions_stand_before_the_ratios_and_name_a_column_that_is_there() {
     let place = Place::new();
     let mut moved = other_run(1.0);
     let records = moved["records"].as_array_mut().unwrap();
-    let getppid = records.iter_mut().find(|r| r["operation"] == "id.getppid").unwrap();
+    let getppid = records
+        .iter_mut()
+        .find(|r| r["operation"] == "id.getppid")
+        .unwrap();
     *getppid = scaled(getppid, 2.0);
-    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &moved));
+    let (one, two) = (
+        save(&place, "one.json", &golden()),
+        save(&place, "two.json", &moved),
+    );
     let html = page(&place, &[&one, &two]);
-    let (caution, table) = (html.find("the reference call id.getppid itself costs"), html.find("class=\"side"));
-    assert!(caution.is_some() && caution < table, "{caution:?} {table:?}");
+    let (caution, table) = (
+        html.find("the reference call id.getppid itself costs"),
+        html.find("class=\"side"),
+    );
+    assert!(
+        caution.is_some() && caution < table,
+        "{caution:?} {table:?}"
+    );
     assert!(html.contains("&#39;/getppid&#39;, and a column") && html.contains(">/getppid</th>"));
 }
 
 /// Checks that each text stands on the page, after the one before it.
 fn after(html: &str, texts: &[&str]) {
-    let places: Vec<_> = texts.iter().map(|text| html.find(text).unwrap_or_else(|| panic!("{text}"))).collect();
+    let places: Vec<_> = texts
+        .iter()
+        .map(|text| html.find(text).unwrap_or_else(|| panic!("{text}")))
+        .collect();
     assert!(places.is_sorted(), "{texts:?}: {places:?}");
 }
 
 #[test]
 fn a_comparison_leads_with_its_verdict_and_warnings_stand_before_all_results() {
     let place = Place::new();
-    let (one, two) = (save(&place, "one.json", &large(golden())), save(&place, "two.json", &large(other_run(1.5))));
-    let compared = page(&place, &[&one, &two, "--label", "before", "--label", "after"]);
+    let (one, two) = (
+        save(&place, "one.json", &large(golden())),
+        save(&place, "two.json", &large(other_run(1.5))),
+    );
+    let compared = page(
+        &place,
+        &[&one, &two, "--label", "before", "--label", "after"],
+    );
     let tax = "tax on every system call: seccomp: a filter runs at every system call";
     let verdict = "<p class=\"lead\">after: ";
-    after(&compared, &[&format!("{tax} (before, after)"), "Slower or faster than before?", verdict, "class=\"side"]);
+    after(
+        &compared,
+        &[
+            &format!("{tax} (before, after)"),
+            "Slower or faster than before?",
+            verdict,
+            "class=\"side",
+        ],
+    );
     assert!(!compared.contains("What does a system call cost here?"));
     let single = page(&place, &[&one]);
-    after(&single, &[tax, "What does a system call cost here?", "A system call that does next to nothing"]);
-    assert!(single.contains("the file system may answer from a cache") && !single.contains("<abbr"), "notes in words");
+    after(
+        &single,
+        &[
+            tax,
+            "What does a system call cost here?",
+            "A system call that does next to nothing",
+        ],
+    );
+    assert!(
+        single.contains("the file system may answer from a cache") && !single.contains("<abbr"),
+        "notes in words"
+    );
 }
 
 #[test]
 fn articles_are_compared_without_claims() {
     let place = Place::new();
     let published = &file("published/perlio-2006.json");
-    let html = page(&place, &[published, published, "--label", "a", "--label", "b"]);
-    assert!(html.contains("these results have no samples, so that no row is called slower or faster"));
+    let html = page(
+        &place,
+        &[published, published, "--label", "a", "--label", "b"],
+    );
+    assert!(
+        html.contains("these results have no samples, so that no row is called slower or faster")
+    );
     assert!(html.contains(">one figure</td>"));
     for word in ["slower", "faster", "unchanged", "inconclusive"] {
         assert!(!html.contains(&format!(">{word}</td>")), "{word}");
@@ -251,38 +390,66 @@ fn costs_over_a_parameter_have_model_and_crossover() {
     let place = Place::new();
     let sizes = save(&place, "sizes.json", &sizes_run());
     let html = page(&place, &[&sizes]);
-    assert!(html.contains("io.map overtakes io.read at size 4"), "crossover");
-    assert!(html.contains("per unit of size") && html.contains("class=\"x\"") && html.contains("class=\"fit s1\""));
+    assert!(
+        html.contains("io.map overtakes io.read at size 4"),
+        "crossover"
+    );
+    assert!(
+        html.contains("per unit of size")
+            && html.contains("class=\"x\"")
+            && html.contains("class=\"fit s1\"")
+    );
 }
 
 #[test]
 fn a_line_through_three_values_is_warned_about() {
     let place = Place::new();
     let mut run = sizes_run();
-    run["records"].as_array_mut().unwrap().retain(|r| !matches!(r["params"]["size"].as_u64(), Some(64 | 4096)));
+    run["records"]
+        .as_array_mut()
+        .unwrap()
+        .retain(|r| !matches!(r["params"]["size"].as_u64(), Some(64 | 4096)));
     let html = page(&place, &[&save(&place, "three.json", &run)]);
-    assert!(html.contains("warning: io.read: a line through 3 values passes through two of them"), "{html}");
+    assert!(
+        html.contains("warning: io.read: a line through 3 values passes through two of them"),
+        "{html}"
+    );
     let five = page(&place, &[&save(&place, "five.json", &sizes_run())]);
     assert!(!five.contains("a line through"), "{five}");
 }
 
 /// Fails unless `figure` of these files is a drawing in a file of that name.
 fn expect_figure(place: &Place, files: &[&str], figure: &str) {
-    let output = place.run(&[&["report"], files, &["--format", "svg", "--figure", figure]].concat());
-    assert_eq!(stdout(&output), format!("wrote {figure}.svg\n"), "{}", stderr(&output));
+    let output =
+        place.run(&[&["report"], files, &["--format", "svg", "--figure", figure]].concat());
+    assert_eq!(
+        stdout(&output),
+        format!("wrote {figure}.svg\n"),
+        "{}",
+        stderr(&output)
+    );
     let svg = fs::read_to_string(place.path().join(format!("{figure}.svg"))).unwrap();
-    assert!(svg.starts_with("<?xml") && svg.ends_with("</svg>\n") && svg.contains("<title id=\"t\">"), "{figure}");
+    assert!(
+        svg.starts_with("<?xml") && svg.ends_with("</svg>\n") && svg.contains("<title id=\"t\">"),
+        "{figure}"
+    );
 }
 
 #[test]
 fn figures_are_files_of_their_own() {
     let place = Place::new();
-    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
+    let (one, two) = (
+        save(&place, "one.json", &golden()),
+        save(&place, "two.json", &other_run(1.5)),
+    );
     let sizes = save(&place, "sizes.json", &sizes_run());
     let (one, two, sizes) = (one.as_str(), two.as_str(), sizes.as_str());
-    for (figure, files) in
-        [("bars", vec![one]), ("distribution", vec![one]), ("fit", vec![sizes]), ("ratios", vec![one, two])]
-    {
+    for (figure, files) in [
+        ("bars", vec![one]),
+        ("distribution", vec![one]),
+        ("fit", vec![sizes]),
+        ("ratios", vec![one, two]),
+    ] {
         expect_figure(&place, &files, figure);
     }
     let only = page(&place, &[one, "--only", "io", "--format", "svg"]);
@@ -295,8 +462,15 @@ fn the_page_is_written_whole_under_its_name() {
     let one = save(&place, "one.json", &golden());
     let output = place.run(&["report", &one]);
     assert_eq!(stdout(&output), "wrote report.html\n");
-    assert!(fs::read_to_string(place.path().join("report.html")).unwrap().ends_with("</html>\n"));
-    let names: Vec<_> = fs::read_dir(place.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(
+        fs::read_to_string(place.path().join("report.html"))
+            .unwrap()
+            .ends_with("</html>\n")
+    );
+    let names: Vec<_> = fs::read_dir(place.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
     assert_eq!(names.len(), 3, "tmp, one.json and report.html: {names:?}");
 }
 
@@ -304,8 +478,15 @@ fn the_page_is_written_whole_under_its_name() {
 fn refused(place: &Place, arguments: &[&str], status: i32, words: &str) {
     let output = place.run(&[&["report"], arguments].concat());
     let message = stderr(&output);
-    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {message}");
-    assert!(message.starts_with("syscost: ") && message.contains(words), "{arguments:?}: {message}");
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{arguments:?}: {message}"
+    );
+    assert!(
+        message.starts_with("syscost: ") && message.contains(words),
+        "{arguments:?}: {message}"
+    );
     assert_eq!(message.trim_end().lines().count(), 1, "{message}");
 }
 
@@ -318,20 +499,66 @@ fn what_cannot_be_done_is_said_in_one_line() {
     let mut negative = golden();
     negative["records"][0]["samples"]["blocks"][0]["slots"][0][0] = json!(-5);
     let negative = save(&place, "negative.json", &negative);
-    refused(&place, &["missing.json"], 1, "missing.json: there is no such file");
+    refused(
+        &place,
+        &["missing.json"],
+        1,
+        "missing.json: there is no such file",
+    );
     refused(&place, &["cut.json"], 1, "cut.json: the file is incomplete");
     refused(&place, &[&negative], 1, "negative.json: ");
-    refused(&place, &[&one, "-o", "one.json"], 2, "--out one.json would replace a result file");
-    refused(&place, &[&one, "-o", "link.json"], 2, "would replace a result file");
-    refused(&place, &[&one, "-o", "no/such/place.html"], 1, "no/such/place.html: ");
+    refused(
+        &place,
+        &[&one, "-o", "one.json"],
+        2,
+        "--out one.json would replace a result file",
+    );
+    refused(
+        &place,
+        &[&one, "-o", "link.json"],
+        2,
+        "would replace a result file",
+    );
+    refused(
+        &place,
+        &[&one, "-o", "no/such/place.html"],
+        1,
+        "no/such/place.html: ",
+    );
     refused(&place, &[&one, "--figure", "bars"], 2, "add --format svg");
-    refused(&place, &[&one, "--format", "svg", "--figure", "ratios"], 2, "two files or more");
-    refused(&place, &[&one, "--format", "svg", "--figure", "fit"], 2, "no parameter with three values");
-    refused(&place, &[&one, "--only", "nothing.*"], 2, "--only: nothing in");
-    refused(&place, &[&one, &one, "--baseline", "third"], 2, "--baseline: 'third' is none of the files");
-    refused(&place, &[&one, "--label", "a", "--label", "b"], 2, "2 labels for 1 files");
+    refused(
+        &place,
+        &[&one, "--format", "svg", "--figure", "ratios"],
+        2,
+        "two files or more",
+    );
+    refused(
+        &place,
+        &[&one, "--format", "svg", "--figure", "fit"],
+        2,
+        "no parameter with three values",
+    );
+    refused(
+        &place,
+        &[&one, "--only", "nothing.*"],
+        2,
+        "--only: nothing in",
+    );
+    refused(
+        &place,
+        &[&one, &one, "--baseline", "third"],
+        2,
+        "--baseline: 'third' is none of the files",
+    );
+    refused(
+        &place,
+        &[&one, "--label", "a", "--label", "b"],
+        2,
+        "2 labels for 1 files",
+    );
     assert_eq!(
-        serde_json::from_str::<Value>(&fs::read_to_string(place.path().join("one.json")).unwrap()).unwrap(),
+        serde_json::from_str::<Value>(&fs::read_to_string(place.path().join("one.json")).unwrap())
+            .unwrap(),
         golden()
     );
 }
@@ -366,15 +593,28 @@ fn terminals_get_bars_and_histograms() {
     let place = Place::new();
     let golden = save(&place, "golden.json", &golden());
     let shown = |file: &str, view: &str| {
-        let output = place.command(&["show", file, "--view", view]).env("COLUMNS", "80").output().unwrap();
+        let output = place
+            .command(&["show", file, "--view", view])
+            .env("COLUMNS", "80")
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
     };
     let bars = shown(&golden, "bars");
-    assert!(bars.contains("time\n  time.clock_gettime") && bars.contains("░░░") && bars.contains("███"), "{bars}");
-    assert!(bars.lines().all(|line| line.chars().count() <= 80), "{bars}");
+    assert!(
+        bars.contains("time\n  time.clock_gettime") && bars.contains("░░░") && bars.contains("███"),
+        "{bars}"
+    );
+    assert!(
+        bars.lines().all(|line| line.chars().count() <= 80),
+        "{bars}"
+    );
     let distribution = shown(&golden, "distribution");
-    assert!(distribution.contains("id.umask") && distribution.contains('█'), "{distribution}");
+    assert!(
+        distribution.contains("id.umask") && distribution.contains('█'),
+        "{distribution}"
+    );
 }
 
 /// 50 files of 120 operations, samples as many as the golden run has.
@@ -388,19 +628,30 @@ fn fifty_files_stay_under_three_mebibytes() {
         .filter(|r| r["role"] == "asked" && !r["samples"].is_null())
         .cloned()
         .collect();
-    let baselines: Vec<Value> =
-        golden()["records"].as_array().unwrap().iter().filter(|r| r["role"] != "asked").cloned().collect();
+    let baselines: Vec<Value> = golden()["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|r| r["role"] != "asked")
+        .cloned()
+        .collect();
     let names: Vec<String> = (0..50)
         .map(|file| {
             let mut run = golden();
             let area = ["file", "io", "process", "time", "sync"];
             let asked = (0..120).map(|i: usize| {
-                let mut record =
-                    scaled(&operations[i % operations.len()], 1.0 + 0.01 * ((file * 7 + i * 13) % 40) as f64);
+                let mut record = scaled(
+                    &operations[i % operations.len()],
+                    1.0 + 0.01 * ((file * 7 + i * 13) % 40) as f64,
+                );
                 record["operation"] = json!(format!("{}.operation_number_{i}", area[i % 5]));
                 record
             });
-            run["records"] = json!(asked.chain(baselines.iter().cloned()).collect::<Vec<Value>>());
+            run["records"] = json!(
+                asked
+                    .chain(baselines.iter().cloned())
+                    .collect::<Vec<Value>>()
+            );
             run["host"]["name"] = json!(format!("machine-{file:02}.example.org"));
             run["started_unix_s"] = json!(1_800_000_000 + file);
             save(&place, &format!("{file}.json"), &run)
@@ -410,23 +661,37 @@ fn fifty_files_stay_under_three_mebibytes() {
     let html = page(&place, &arguments);
     assert!(html.len() < 3 << 20, "{} bytes", html.len());
     assert!(html.contains("file.operation_number_0") && html.contains("machine-49.example.org"));
-    assert!(html.contains("Of 49 more files this page has costs and ratios"), "what is left out is said");
+    assert!(
+        html.contains("Of 49 more files this page has costs and ratios"),
+        "what is left out is said"
+    );
 }
 
 /// What the browser tests need: node, a browser, and the folder of playwright-core.
 fn browser() -> Result<(PathBuf, PathBuf), String> {
     let in_path = |name: &str| {
         let folders = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
+        std::env::split_paths(&folders)
+            .map(|folder| folder.join(name))
+            .find(|file| file.is_file())
     };
     in_path("node").ok_or("no node: see .ci/browser")?;
-    let chromium = ["chromium", "chromium-browser", "google-chrome"].iter().find_map(|name| in_path(name));
+    let chromium = ["chromium", "chromium-browser", "google-chrome"]
+        .iter()
+        .find_map(|name| in_path(name));
     let chromium = chromium.ok_or("no chromium: see .ci/browser")?;
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
     let folder = variable("SYSCOST_PLAYWRIGHT").or_else(|| Some(cache?.join("syscost/browser")));
     let folder = folder.filter(|folder| folder.join("node_modules/playwright-core").is_dir());
-    Ok((chromium, folder.ok_or("no playwright-core: see .ci/browser")?))
+    Ok((
+        chromium,
+        folder.ok_or("no playwright-core: see .ci/browser")?,
+    ))
 }
 
 /// Opens the page of `files` in a browser and runs the checks of tests/report/browser.mjs.
@@ -437,8 +702,16 @@ fn browse(kind: &str, runs: &[Value]) {
 /// The same with further arguments.
 fn browse_with(kind: &str, runs: &[Value], further: &[&str]) {
     let place = Place::new();
-    let names: Vec<String> = runs.iter().enumerate().map(|(i, run)| save(&place, &format!("{i}.json"), run)).collect();
-    let arguments: Vec<&str> = names.iter().map(String::as_str).chain(further.iter().copied()).collect();
+    let names: Vec<String> = runs
+        .iter()
+        .enumerate()
+        .map(|(i, run)| save(&place, &format!("{i}.json"), run))
+        .collect();
+    let arguments: Vec<&str> = names
+        .iter()
+        .map(String::as_str)
+        .chain(further.iter().copied())
+        .collect();
     browse_page(kind, &place, &page(&place, &arguments));
 }
 
@@ -453,12 +726,32 @@ fn browse_page(kind: &str, place: &Place, html: &str) {
     let shots = std::env::var_os("SYSCOST_SHOTS").map_or(place.path(), PathBuf::from);
     let script = file("tests/report/browser.mjs");
     let mut command = Command::new("node");
-    command.arg(script).arg(place.path().join("page.html")).arg(shots).arg(kind);
-    command.env("SYSCOST_PLAYWRIGHT", playwright).env("SYSCOST_CHROMIUM", chromium).env("TMPDIR", place.tmp());
+    command
+        .arg(script)
+        .arg(place.path().join("page.html"))
+        .arg(shots)
+        .arg(kind);
+    command
+        .env("SYSCOST_PLAYWRIGHT", playwright)
+        .env("SYSCOST_CHROMIUM", chromium)
+        .env("TMPDIR", place.tmp());
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{kind}: {}\n{}", stdout(&output), stderr(&output));
-    let checks = if kind.ends_with("-brief") { "10 checks" } else { "22 checks" };
-    assert!(stdout(&output).trim_end().ends_with(checks), "{}", stdout(&output));
+    assert!(
+        output.status.success(),
+        "{kind}: {}\n{}",
+        stdout(&output),
+        stderr(&output)
+    );
+    let checks = if kind.ends_with("-brief") {
+        "10 checks"
+    } else {
+        "22 checks"
+    };
+    assert!(
+        stdout(&output).trim_end().ends_with(checks),
+        "{}",
+        stdout(&output)
+    );
 }
 
 #[test]
@@ -494,8 +787,24 @@ fn a_profile_has_a_page_and_figures() {
     let place = Place::new();
     let name = save(&place, "profile.json", &profile());
     let html = page(&place, &[&name]);
-    after(&html, &["Where did the time go?", "waiting for disk: fdatasync", ">System calls</h2>", "the slowest calls"]);
-    after(&html, &["Calls by path", "Calls by descriptor", "Who makes the calls, by calls", "The machine"]);
+    after(
+        &html,
+        &[
+            "Where did the time go?",
+            "waiting for disk: fdatasync",
+            ">System calls</h2>",
+            "the slowest calls",
+        ],
+    );
+    after(
+        &html,
+        &[
+            "Calls by path",
+            "Calls by descriptor",
+            "Who makes the calls, by calls",
+            "The machine",
+        ],
+    );
     assert!(html.contains("hunter2"));
     let hidden = page(&place, &[&name, "--no-arguments"]);
     assert!(!hidden.contains("hunter2") && hidden.contains("fdatasync"));
@@ -509,20 +818,51 @@ fn what_a_profile_has_no_figure_of_is_said_in_one_line() {
     let place = Place::new();
     let mut bare = profile();
     for field in ["stacks", "durations"] {
-        bare[field] = json!(if field == "stacks" { json!([]) } else { json!({}) });
+        bare[field] = json!(if field == "stacks" {
+            json!([])
+        } else {
+            json!({})
+        });
     }
     bare["usage"] = json!({});
-    let (bare, run) = (save(&place, "bare.json", &bare), save(&place, "run.json", &golden()));
+    let (bare, run) = (
+        save(&place, "bare.json", &bare),
+        save(&place, "run.json", &golden()),
+    );
     let svg = |figure: &'static str| ["--format", "svg", "--figure", figure];
     let cases = [
-        ([&[bare.as_str()][..], &svg("stacks")].concat(), "the profile has no stacks of this weight"),
-        ([&[bare.as_str()][..], &svg("latency")].concat(), "the profile has no latencies"),
-        ([&[bare.as_str()][..], &svg("time")].concat(), "what the wall time was spent on is not known"),
-        ([&[bare.as_str()][..], &svg("bars")].concat(), "a profile has no such figure"),
-        (vec![&bare, "--format", "svg"], "which figure of the profile?"),
-        (vec![&bare, "--only", "io"], "--only are for result files, this is a profile"),
-        (vec![&run, "--no-arguments"], "are for one profile of 'syscost trace -o'"),
-        ([&[run.as_str()][..], &svg("stacks")].concat(), "--figure time and stacks are of profiles"),
+        (
+            [&[bare.as_str()][..], &svg("stacks")].concat(),
+            "the profile has no stacks of this weight",
+        ),
+        (
+            [&[bare.as_str()][..], &svg("latency")].concat(),
+            "the profile has no latencies",
+        ),
+        (
+            [&[bare.as_str()][..], &svg("time")].concat(),
+            "what the wall time was spent on is not known",
+        ),
+        (
+            [&[bare.as_str()][..], &svg("bars")].concat(),
+            "a profile has no such figure",
+        ),
+        (
+            vec![&bare, "--format", "svg"],
+            "which figure of the profile?",
+        ),
+        (
+            vec![&bare, "--only", "io"],
+            "--only are for result files, this is a profile",
+        ),
+        (
+            vec![&run, "--no-arguments"],
+            "are for one profile of 'syscost trace -o'",
+        ),
+        (
+            [&[run.as_str()][..], &svg("stacks")].concat(),
+            "--figure time and stacks are of profiles",
+        ),
     ];
     for (arguments, words) in cases {
         refused(&place, &arguments, 2, words);

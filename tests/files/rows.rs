@@ -6,10 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-const SHORT: [&str; 6] = ["run", "id.getppid", "--time", "0.1", "--no-verify", "--quiet"];
+const SHORT: [&str; 6] = [
+    "run",
+    "id.getppid",
+    "--time",
+    "0.1",
+    "--no-verify",
+    "--quiet",
+];
 
 fn golden() -> Value {
-    serde_json::from_str(&fs::read_to_string(root().join("tests/golden/run.json")).unwrap()).unwrap()
+    serde_json::from_str(&fs::read_to_string(root().join("tests/golden/run.json")).unwrap())
+        .unwrap()
 }
 
 /// The golden run as another host's, with labels.
@@ -22,12 +30,16 @@ fn write(place: &Place, file: &str, host: Value, labels: Value) {
 }
 
 fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// Files of a folder, without hidden ones.
 fn names(folder: PathBuf) -> Vec<String> {
-    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| !name.starts_with('.')).collect()
 }
 
@@ -37,7 +49,9 @@ fn documented() -> Vec<String> {
     let named = |heading: &str| -> Vec<String> {
         let section = format.split(&format!("\n{heading}\n")).nth(1).unwrap();
         let lines = section.lines().take_while(|line| !line.starts_with('#'));
-        lines.filter_map(|line| Some(line.strip_prefix("| `")?.split('`').next()?.to_string())).collect()
+        lines
+            .filter_map(|line| Some(line.strip_prefix("| `")?.split('`').next()?.to_string()))
+            .collect()
     };
     [named("## Rows"), named("### Runs")].concat()
 }
@@ -46,9 +60,17 @@ fn documented() -> Vec<String> {
 fn every_line_has_the_fields_of_the_format() {
     let place = Place::new();
     write(&place, "a.json", json!("n1"), json!({"pool": "web"}));
-    write(&place, "b.json", json!("n\"2'\n\u{1b}[31m</script>"), json!({"zone": "a\"'\n;DROP TABLE x--\u{0}"}));
+    write(
+        &place,
+        "b.json",
+        json!("n\"2'\n\u{1b}[31m</script>"),
+        json!({"zone": "a\"'\n;DROP TABLE x--\u{0}"}),
+    );
     let text = place.printed(&words(&place.rows_of("results")));
-    assert!(!text.contains(['\u{1b}', '\u{0}']), "control characters are escaped");
+    assert!(
+        !text.contains(['\u{1b}', '\u{0}']),
+        "control characters are escaped"
+    );
     let with_labels = |name: String| match name.as_str() {
         "label_KEY" => vec!["label_pool".to_string(), "label_zone".to_string()],
         _ => vec![name],
@@ -56,12 +78,27 @@ fn every_line_has_the_fields_of_the_format() {
     let fields: BTreeSet<String> = documented().into_iter().flat_map(with_labels).collect();
     let rows = lines(&text);
     for row in &rows {
-        assert_eq!(row.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>(), fields);
+        assert_eq!(
+            row.as_object()
+                .unwrap()
+                .keys()
+                .cloned()
+                .collect::<BTreeSet<_>>(),
+            fields
+        );
     }
     let hosts: BTreeSet<&str> = rows.iter().filter_map(|row| row["host"].as_str()).collect();
     assert_eq!(hosts.len(), 2);
-    let asked = golden()["records"].as_array().unwrap().iter().filter(|record| record["role"] == "asked").count();
-    assert_eq!(rows.iter().filter(|row| row["kind"] == "cost").count(), 2 * asked);
+    let asked = golden()["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|record| record["role"] == "asked")
+        .count();
+    assert_eq!(
+        rows.iter().filter(|row| row["kind"] == "cost").count(),
+        2 * asked
+    );
 }
 
 /// The fields after those of the run are CSV's, and so are their values.
@@ -71,8 +108,10 @@ fn a_row_is_a_line_of_csv() {
     write(&place, "a.json", json!("n1"), json!({}));
     let rows = lines(&place.printed(&["show", "results/a.json", "--format", "rows"]));
     let text = place.printed(&["show", "results/a.json", "--format", "csv"]);
-    let records: Vec<BTreeMap<String, String>> =
-        csv::Reader::from_reader(text.as_bytes()).deserialize().collect::<Result<_, _>>().unwrap();
+    let records: Vec<BTreeMap<String, String>> = csv::Reader::from_reader(text.as_bytes())
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .unwrap();
     assert_eq!(rows.len(), records.len());
     for (row, record) in rows.iter().zip(&records) {
         for (name, cell) in record {
@@ -84,7 +123,11 @@ fn a_row_is_a_line_of_csv() {
         }
     }
     let input = fs::File::open(place.path().join("results/a.json")).unwrap();
-    let of_input = place.command(&["show", "-", "--format", "rows"]).stdin(input).output().unwrap();
+    let of_input = place
+        .command(&["show", "-", "--format", "rows"])
+        .stdin(input)
+        .output()
+        .unwrap();
     assert_eq!(lines(&stdout(&of_input)).len(), rows.len());
 }
 
@@ -95,11 +138,27 @@ fn labels_choose_files() {
         write(&place, file, json!(file), json!({"pool": pool}));
     }
     let files = ["results/a.json", "results/b.json", "results/c.json"];
-    let rows = lines(&place.printed(&[&["show", "--format", "rows", "--only", "id"][..], &files].concat()));
-    let pools: BTreeSet<(&str, &str)> =
-        rows.iter().map(|row| (row["file"].as_str().unwrap(), row["label_pool"].as_str().unwrap())).collect();
-    assert_eq!(pools, [(files[0], "web"), (files[1], "db"), (files[2], "web")].into());
-    assert!(rows.iter().all(|row| row["operation"].as_str().unwrap().starts_with("id.")), "{rows:?}");
+    let rows = lines(
+        &place.printed(&[&["show", "--format", "rows", "--only", "id"][..], &files].concat()),
+    );
+    let pools: BTreeSet<(&str, &str)> = rows
+        .iter()
+        .map(|row| {
+            (
+                row["file"].as_str().unwrap(),
+                row["label_pool"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        pools,
+        [(files[0], "web"), (files[1], "db"), (files[2], "web")].into()
+    );
+    assert!(
+        rows.iter()
+            .all(|row| row["operation"].as_str().unwrap().starts_with("id.")),
+        "{rows:?}"
+    );
     let shown = place.printed(&["show", files[0]]);
     assert!(shown.contains("labels: pool=web"), "{shown}");
 }
@@ -118,13 +177,27 @@ fn what_is_no_result_file_is_named_and_skipped() {
     let output = place.run(&[&words(&files)[..], &["nowhere.json"]].concat());
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    let skipped = ["empty.json", "foreign.json", "half.json", "label.json", "nowhere.json"];
+    let skipped = [
+        "empty.json",
+        "foreign.json",
+        "half.json",
+        "label.json",
+        "nowhere.json",
+    ];
     assert_eq!(said.lines().count(), skipped.len(), "{said}");
     for name in skipped {
         let named = |line: &str| line.starts_with("syscost: skipped: ") && line.contains(name);
-        assert_eq!(said.lines().filter(|line| named(line)).count(), 1, "{name}: {said}");
+        assert_eq!(
+            said.lines().filter(|line| named(line)).count(),
+            1,
+            "{name}: {said}"
+        );
     }
-    assert!(lines(&stdout(&output)).iter().all(|row| row["host"] == "n1"));
+    assert!(
+        lines(&stdout(&output))
+            .iter()
+            .all(|row| row["host"] == "n1")
+    );
 }
 
 fn whole_with_label(whole: &[u8], key: &str) -> String {
@@ -136,15 +209,31 @@ fn whole_with_label(whole: &[u8], key: &str) -> String {
 #[test]
 fn a_run_on_standard_output_is_a_result_file_and_its_table_is_elsewhere() {
     let place = Place::new();
-    let arguments = ["run", "id.getppid", "--time", "0.1", "--no-verify", "--out", "-", "--label", "pool=x y"];
+    let arguments = [
+        "run",
+        "id.getppid",
+        "--time",
+        "0.1",
+        "--no-verify",
+        "--out",
+        "-",
+        "--label",
+        "pool=x y",
+    ];
     let output = place.run(&arguments);
     assert!(output.status.success(), "{}", stderr(&output));
     let run: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&run["schema"], &run["complete"]), (&json!("syscost.result/1"), &json!(true)));
+    assert_eq!(
+        (&run["schema"], &run["complete"]),
+        (&json!("syscost.result/1"), &json!(true))
+    );
     assert_eq!(run["labels"], json!({"pool": "x y"}));
     assert!(stderr(&output).contains("id.getppid") && !place.path().join("-").exists());
     let quiet = place.run(&[&SHORT[..], &["--out", "-"]].concat());
-    assert_eq!((stderr(&quiet).as_str(), quiet.stdout.starts_with(b"{")), ("", true));
+    assert_eq!(
+        (stderr(&quiet).as_str(), quiet.stdout.starts_with(b"{")),
+        ("", true)
+    );
 }
 
 /// Three runs of the same host, perhaps of the same second; the directory is made.
@@ -163,9 +252,19 @@ fn runs_share_a_folder_without_replacing_each_other() {
     }
     let files = names(shared.clone());
     assert_eq!(files.len(), 3, "{files:?}");
-    assert!(files.iter().all(|name| name.ends_with(".json")), "{files:?}");
-    assert_eq!(fs::read_dir(&shared).unwrap().count(), 3, "nothing else is left");
+    assert!(
+        files.iter().all(|name| name.ends_with(".json")),
+        "{files:?}"
+    );
+    assert_eq!(
+        fs::read_dir(&shared).unwrap().count(),
+        3,
+        "nothing else is left"
+    );
     let rows = lines(&place.printed(&words(&place.rows_of("made/shared"))));
-    let runs: BTreeSet<&str> = rows.iter().map(|row| row["file"].as_str().unwrap()).collect();
+    let runs: BTreeSet<&str> = rows
+        .iter()
+        .map(|row| row["file"].as_str().unwrap())
+        .collect();
     assert_eq!(runs.len(), 3, "{runs:?}");
 }

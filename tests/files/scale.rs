@@ -30,10 +30,23 @@ fn write(place: &Place, name: &str, records: Vec<Value>) -> String {
 
 fn run(place: &Place, arguments: &[&str]) -> Output {
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("ulimit -v {MOST_KIB}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_syscost")]);
-    command.args(arguments).current_dir(place.path()).env("TMPDIR", place.tmp()).stdin(Stdio::null());
+    command.args([
+        "-c",
+        &format!("ulimit -v {MOST_KIB}; exec \"$0\" \"$@\""),
+        env!("CARGO_BIN_EXE_syscost"),
+    ]);
+    command
+        .args(arguments)
+        .current_dir(place.path())
+        .env("TMPDIR", place.tmp())
+        .stdin(Stdio::null());
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}: {}", output.status, stderr(&output));
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}: {}",
+        output.status,
+        stderr(&output)
+    );
     output
 }
 
@@ -50,7 +63,10 @@ fn all(place: &Place, file: &str) {
         run(place, &["compare", file, file, "--format", format]);
     }
     run(place, &["report", file, file, "-o", "page.html"]);
-    run(place, &["report", file, "--format", "svg", "-o", "bars.svg"]);
+    run(
+        place,
+        &["report", file, "--format", "svg", "-o", "bars.svg"],
+    );
 }
 
 const CASES: usize = 2000;
@@ -58,10 +74,20 @@ const CASES: usize = 2000;
 #[test]
 fn thousands_of_names_of_equal_names_and_of_values() {
     let place = Place::new();
-    let names = (0..CASES).map(|i| record(&format!("area.operation{i}"), "native", json!({}), i)).collect();
-    let equal = (0..CASES).map(|i| record("file.lstat", "native", json!({}), i)).collect();
-    let values = (0..CASES).map(|i| record("file.lstat", "native", json!({"depth": i}), i)).collect();
-    for (name, records) in [("names.json", names), ("equal.json", equal), ("values.json", values)] {
+    let names = (0..CASES)
+        .map(|i| record(&format!("area.operation{i}"), "native", json!({}), i))
+        .collect();
+    let equal = (0..CASES)
+        .map(|i| record("file.lstat", "native", json!({}), i))
+        .collect();
+    let values = (0..CASES)
+        .map(|i| record("file.lstat", "native", json!({"depth": i}), i))
+        .collect();
+    for (name, records) in [
+        ("names.json", names),
+        ("equal.json", equal),
+        ("values.json", values),
+    ] {
         all(&place, &write(&place, name, records));
     }
 }
@@ -69,25 +95,56 @@ fn thousands_of_names_of_equal_names_and_of_values() {
 #[test]
 fn thousands_of_parameters_take_memory_in_proportion() {
     let place = Place::new();
-    let params: serde_json::Map<String, Value> = (0..5000).map(|i| (format!("p{i}"), json!(i))).collect();
-    all(&place, &write(&place, "parameters.json", vec![record("file.lstat", "native", params.into(), 1)]));
+    let params: serde_json::Map<String, Value> =
+        (0..5000).map(|i| (format!("p{i}"), json!(i))).collect();
+    all(
+        &place,
+        &write(
+            &place,
+            "parameters.json",
+            vec![record("file.lstat", "native", params.into(), 1)],
+        ),
+    );
 }
 
 #[test]
 fn what_grows_with_the_square_is_bounded_and_says_so() {
     let place = Place::new();
     let text = |file: &str, more: &[&str]| stdout(&run(&place, &[&["show", file], more].concat()));
-    let names = (0..300).map(|i| record(&format!("area.operation{i}"), "native", json!({}), i)).collect();
+    let names = (0..300)
+        .map(|i| record(&format!("area.operation{i}"), "native", json!({}), i))
+        .collect();
     let matrix = text(&write(&place, "names.json", names), &["--view", "cmpthese"]);
-    assert!(matrix.contains("note: 50 of 300 cases are not in a matrix, which has 250 at most"), "{matrix}");
+    assert!(
+        matrix.contains("note: 50 of 300 cases are not in a matrix, which has 250 at most"),
+        "{matrix}"
+    );
     let apart = |i: usize| record(&format!("area.s{}", i / 3), "native", json!({"size": i}), i);
-    let table = text(&write(&place, "apart.json", (0..180).map(apart).collect()), &[]);
-    assert!(table.contains("the last 10 have no column; JSON has all"), "{table}");
-    assert!(table.contains("area.s49") && !table.contains("NaN"), "{table}");
-    let environments = (0..40).map(|i| record("file.lstat", &format!("e{i}"), json!({}), i)).collect();
+    let table = text(
+        &write(&place, "apart.json", (0..180).map(apart).collect()),
+        &[],
+    );
+    assert!(
+        table.contains("the last 10 have no column; JSON has all"),
+        "{table}"
+    );
+    assert!(
+        table.contains("area.s49") && !table.contains("NaN"),
+        "{table}"
+    );
+    let environments = (0..40)
+        .map(|i| record("file.lstat", &format!("e{i}"), json!({}), i))
+        .collect();
     let long = text(&write(&place, "environments.json", environments), &[]);
-    assert!(long.contains("40 environments are more than the 32 that stand side by side"), "{long}");
-    assert!(long.lines().any(|line| line.starts_with("file.lstat  e39 ")), "{long}");
+    assert!(
+        long.contains("40 environments are more than the 32 that stand side by side"),
+        "{long}"
+    );
+    assert!(
+        long.lines()
+            .any(|line| line.starts_with("file.lstat  e39 ")),
+        "{long}"
+    );
 }
 
 #[test]
@@ -95,9 +152,20 @@ fn rows_are_not_guessed_among_hundreds_and_that_is_said() {
     let place = Place::new();
     let with = |i: usize| record("file.lstat", "native", json!({"depth": i}), i);
     let common = || record("id.umask", "native", json!({}), 1);
-    let values = write(&place, "values.json", (0..300).map(with).chain([common()]).collect());
-    let bare = write(&place, "bare.json", vec![record("file.lstat", "native", json!({}), 1), common()]);
+    let values = write(
+        &place,
+        "values.json",
+        (0..300).map(with).chain([common()]).collect(),
+    );
+    let bare = write(
+        &place,
+        "bare.json",
+        vec![record("file.lstat", "native", json!({}), 1), common()],
+    );
     let said = stdout(&run(&place, &["compare", &values, &bare]));
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("more than 256 rows of one name are not searched"), "{said}");
+    assert!(
+        said.contains("more than 256 rows of one name are not searched"),
+        "{said}"
+    );
 }

@@ -23,11 +23,20 @@ fn machine() -> Machine {
 
 impl Machine {
     fn operation(&self, id: &str) -> &Operation {
-        self.catalogue.iter().find(|operation| operation.id == id).unwrap()
+        self.catalogue
+            .iter()
+            .find(|operation| operation.id == id)
+            .unwrap()
     }
 
     fn planned(&self, id: &str) -> Planned {
-        select(&self.catalogue, &[Subject::Operation(self.operation(id))], &Choices::default()).unwrap().remove(0)
+        select(
+            &self.catalogue,
+            &[Subject::Operation(self.operation(id))],
+            &Choices::default(),
+        )
+        .unwrap()
+        .remove(0)
     }
 
     fn split(&self, id: &str) -> Option<ModeSamples> {
@@ -37,9 +46,14 @@ impl Machine {
     /// User mode's share of 50 samples or more, by up to three passes; `None`, said loudly, where there are fewer.
     fn user_share(&self, id: &str) -> Option<f64> {
         let passes = (0..3).filter_map(|_| self.split(id));
-        let enough = passes.map(|m| (m.user as f64, m.system as f64)).find(|(user, system)| user + system >= 50.0);
+        let enough = passes
+            .map(|m| (m.user as f64, m.system as f64))
+            .find(|(user, system)| user + system >= 50.0);
         if enough.is_none() {
-            crate::common::skip(id, "the mode cannot be sampled here, or this machine is too busy");
+            crate::common::skip(
+                id,
+                "the mode cannot be sampled here, or this machine is too busy",
+            );
         }
         enough.map(|(user, system)| user / (user + system))
     }
@@ -70,7 +84,13 @@ fn system_calls_are_system_mode() {
 #[test]
 fn signals_and_interrupted_calls_do_not_pass_for_user_mode() {
     let machine = machine();
-    for id in ["signal.kill_self", "signal.raise", "event.poll_none", "dir.getdents64", "io.sendfile"] {
+    for id in [
+        "signal.kill_self",
+        "signal.raise",
+        "event.poll_none",
+        "dir.getdents64",
+        "io.sendfile",
+    ] {
         if let Some(share) = machine.user_share(id) {
             assert!(share <= 0.4, "{id}: {share}");
         }
@@ -80,7 +100,12 @@ fn signals_and_interrupted_calls_do_not_pass_for_user_mode() {
 #[test]
 fn what_cannot_be_sampled_has_no_samples() {
     let machine = machine();
-    for id in ["process.fork_wait", "sync.futex_pingpong", "mem.fault_anonymous", "signal.segv"] {
+    for id in [
+        "process.fork_wait",
+        "sync.futex_pingpong",
+        "mem.fault_anonymous",
+        "signal.segv",
+    ] {
         assert_eq!(machine.split(id), None, "{id}");
     }
 }

@@ -21,8 +21,14 @@ fn read_bytes(bytes: &[u8]) -> Result<Run, String> {
     fs::write(file.path(), bytes).unwrap();
     store::read(file.path()).map_err(|error| {
         let message = error.to_string();
-        assert!(message.starts_with(file.path().to_str().unwrap()), "{message}");
-        assert!(!message.chars().any(char::is_control) && message.len() < 1500, "{message}");
+        assert!(
+            message.starts_with(file.path().to_str().unwrap()),
+            "{message}"
+        );
+        assert!(
+            !message.chars().any(char::is_control) && message.len() < 1500,
+            "{message}"
+        );
         message
     })
 }
@@ -31,7 +37,10 @@ fn validate(text: &str) {
     static VALIDATOR: LazyLock<jsonschema::Validator> =
         LazyLock::new(|| jsonschema::validator_for(&schema("result-1")).unwrap());
     let value = serde_json::from_str(text).unwrap();
-    let errors: Vec<String> = VALIDATOR.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let errors: Vec<String> = VALIDATOR
+        .iter_errors(&value)
+        .map(|e| format!("{}: {e}", e.instance_path()))
+        .collect();
     assert!(errors.is_empty(), "{errors:#?}\n{text}");
 }
 
@@ -40,7 +49,9 @@ fn every_run_is_read_as_it_was_written() {
     let mut shaker = Shaker::new(1);
     let is_sound = |rarity: &u32| {
         let shaken = shaker.shaken(&hostile::files::run(), *rarity).to_string();
-        let Ok(run) = read_bytes(shaken.as_bytes()) else { return false };
+        let Ok(run) = read_bytes(shaken.as_bytes()) else {
+            return false;
+        };
         let text = json(&run);
         validate(&text);
         assert_eq!(read_bytes(text.as_bytes()).unwrap(), run);
@@ -55,7 +66,10 @@ fn a_file_that_was_cut_off_is_said_to_be() {
     let text = json(&example());
     for end in (1..text.trim_end().len()).step_by(3) {
         let message = read_bytes(&text.as_bytes()[..end]).unwrap_err();
-        assert!(message.contains("the file is incomplete (line "), "{end}: {message}");
+        assert!(
+            message.contains("the file is incomplete (line "),
+            "{end}: {message}"
+        );
     }
 }
 
@@ -68,32 +82,83 @@ fn each_mistake_has_its_own_message() {
     };
     let cases = [
         ("".to_string(), ": is empty: name the result file of a run"),
-        ("hello".to_string(), "is not JSON (line 1, column 1: expected value)"),
+        (
+            "hello".to_string(),
+            "is not JSON (line 1, column 1: expected value)",
+        ),
         ("[1, 2]".to_string(), "is not a syscost result file"),
         (r#"{"a": 1}"#.to_string(), "is not a syscost result file"),
-        (r#"{"schema": "syscost.summary/1"}"#.to_string(), "is \"syscost.summary/1\", not a result file: use the"),
-        (swap("result/1", "result/2"), "written by a newer syscost (result/2); this one reads up to result/1: update"),
-        (r#"{"schema": "syscost.result/7", "records": 1}"#.to_string(), "written by a newer syscost (result/7)"),
-        (swap("4096", "\"4096\""), ", records[0].samples.iterations: invalid type: string \"4096\", expected u64; the"),
-        (swap("1902114", "-1"), "records[0].samples.blocks[0].slots[0][0]: invalid value: integer `-1`, expected u64"),
-        (swap("58.25", "1e999"), "elapsed_s: number out of range"),
-        (swap("\"asked\"", "\"a\\nsked\""), "records[0].role: unknown variant `a sked`, expected `asked` or"),
-        (swap("\"seed\"", "\"sead\""), "plan: missing field `seed`"),
-        (swap("4096", "0"), "records[0] (file.lstat depth=4): samples.iterations: is 0, must be at least 1; the file"),
-        (swap("\"file.lstat\"", "\"\""), "records[0] ( depth=4): operation: is empty"),
-        (swap("native", &"n".repeat(5000)), "environment: has 5000 bytes, a name may have 4096"),
-        (swap("58.25", "1e300"), "elapsed_s: is 1e300, must be a number from 0 to 2^64"),
-        (swap("58.25", "-58.25"), "elapsed_s: is -58.25, must be a number from 0 to 2^64"),
-        (swap("\"error\":{", "\"other\":{"), "records[1]: must have exactly one of samples, error, figure and counted"),
-        (swap("\"samples\":{", "\"figure\":{\"ns_per_op\":1,\"as_printed\":\"\"},\"samples\":{"), "exactly one of"),
         (
-            swap("\"entries_reason\":\"ptrace: EPERM\"", "\"entries_reason\":null"),
+            r#"{"schema": "syscost.summary/1"}"#.to_string(),
+            "is \"syscost.summary/1\", not a result file: use the",
+        ),
+        (
+            swap("result/1", "result/2"),
+            "written by a newer syscost (result/2); this one reads up to result/1: update",
+        ),
+        (
+            r#"{"schema": "syscost.result/7", "records": 1}"#.to_string(),
+            "written by a newer syscost (result/7)",
+        ),
+        (
+            swap("4096", "\"4096\""),
+            ", records[0].samples.iterations: invalid type: string \"4096\", expected u64; the",
+        ),
+        (
+            swap("1902114", "-1"),
+            "records[0].samples.blocks[0].slots[0][0]: invalid value: integer `-1`, expected u64",
+        ),
+        (swap("58.25", "1e999"), "elapsed_s: number out of range"),
+        (
+            swap("\"asked\"", "\"a\\nsked\""),
+            "records[0].role: unknown variant `a sked`, expected `asked` or",
+        ),
+        (swap("\"seed\"", "\"sead\""), "plan: missing field `seed`"),
+        (
+            swap("4096", "0"),
+            "records[0] (file.lstat depth=4): samples.iterations: is 0, must be at least 1; the file",
+        ),
+        (
+            swap("\"file.lstat\"", "\"\""),
+            "records[0] ( depth=4): operation: is empty",
+        ),
+        (
+            swap("native", &"n".repeat(5000)),
+            "environment: has 5000 bytes, a name may have 4096",
+        ),
+        (
+            swap("58.25", "1e300"),
+            "elapsed_s: is 1e300, must be a number from 0 to 2^64",
+        ),
+        (
+            swap("58.25", "-58.25"),
+            "elapsed_s: is -58.25, must be a number from 0 to 2^64",
+        ),
+        (
+            swap("\"error\":{", "\"other\":{"),
+            "records[1]: must have exactly one of samples, error, figure and counted",
+        ),
+        (
+            swap(
+                "\"samples\":{",
+                "\"figure\":{\"ns_per_op\":1,\"as_printed\":\"\"},\"samples\":{",
+            ),
+            "exactly one of",
+        ),
+        (
+            swap(
+                "\"entries_reason\":\"ptrace: EPERM\"",
+                "\"entries_reason\":null",
+            ),
             "records[1]: invalid type: null, expected a string",
         ),
     ];
     for (bytes, expected) in cases {
         let message = read_bytes(bytes.as_bytes()).unwrap_err();
-        assert!(message.contains(expected), "\n{message}\ndoes not contain\n{expected}");
+        assert!(
+            message.contains(expected),
+            "\n{message}\ndoes not contain\n{expected}"
+        );
     }
 }
 
@@ -101,7 +166,12 @@ fn each_mistake_has_its_own_message() {
 fn figures_are_times() {
     for wrong in ["-1.0", "1e290"] {
         let text = json(&published()).replacen("464.0", wrong, 1);
-        assert!(read_bytes(text.as_bytes()).unwrap_err().contains("figure.ns_per_op: is "), "{text}");
+        assert!(
+            read_bytes(text.as_bytes())
+                .unwrap_err()
+                .contains("figure.ns_per_op: is "),
+            "{text}"
+        );
     }
 }
 
@@ -109,8 +179,18 @@ fn figures_are_times() {
 fn repeats_that_make_no_sense_have_their_messages() {
     let first = example();
     let again = || repeat(&first, 43, vec![first.records[0].outcome.clone()], vec![]);
-    let text = json(&Run { repeats: vec![again(), again()], ..first.clone() });
-    assert_eq!(read_bytes(text.as_bytes()).unwrap().runs().map(|run| run.plan.seed).collect::<Vec<_>>(), [42, 43, 43]);
+    let text = json(&Run {
+        repeats: vec![again(), again()],
+        ..first.clone()
+    });
+    assert_eq!(
+        read_bytes(text.as_bytes())
+            .unwrap()
+            .runs()
+            .map(|run| run.plan.seed)
+            .collect::<Vec<_>>(),
+        [42, 43, 43]
+    );
     let results = text.split("\"results\":").nth(1).unwrap();
     let swap = |from: &str, to: &str| {
         assert!(results.contains(from), "{from}");
@@ -121,44 +201,91 @@ fn repeats_that_make_no_sense_have_their_messages() {
             swap("{\"error\":{", "{\"other\":{"),
             "repeats[0].results[1]: must have exactly one of samples, error and counted; the",
         ),
-        (swap("4096", "0"), "repeats[0].results[0].samples.iterations: is 0, must be at least 1"),
-        (swap("4096", "\"x\""), "repeats[0].results[0].samples.iterations: invalid type: string"),
-        (swap(",{\"error\"", "],\"x\":[{\"error\""), "repeats[0].results: are 1, must be 2: one per record"),
-        (text.replacen("\"seed\":43", "\"sead\":43", 1), "repeats[0]: missing field `seed`"),
+        (
+            swap("4096", "0"),
+            "repeats[0].results[0].samples.iterations: is 0, must be at least 1",
+        ),
+        (
+            swap("4096", "\"x\""),
+            "repeats[0].results[0].samples.iterations: invalid type: string",
+        ),
+        (
+            swap(",{\"error\"", "],\"x\":[{\"error\""),
+            "repeats[0].results: are 1, must be 2: one per record",
+        ),
+        (
+            text.replacen("\"seed\":43", "\"sead\":43", 1),
+            "repeats[0]: missing field `seed`",
+        ),
     ];
     for (bytes, expected) in cases {
         let message = read_bytes(bytes.as_bytes()).unwrap_err();
-        assert!(message.contains(expected), "\n{message}\ndoes not contain\n{expected}");
+        assert!(
+            message.contains(expected),
+            "\n{message}\ndoes not contain\n{expected}"
+        );
     }
 }
 
 #[test]
 fn instructions_may_be_counted_again() {
     let again = |instructions: u64| {
-        let counted = Counted { fewer: 1, more: 11, batches: vec![(50, 50 + instructions)] };
+        let counted = Counted {
+            fewer: 1,
+            more: 11,
+            batches: vec![(50, 50 + instructions)],
+        };
         let run = emulated();
-        let record = Record { outcome: Outcome::Counted(counted), ..run.records[0].clone() };
-        Run { records: vec![record], ..run }
+        let record = Record {
+            outcome: Outcome::Counted(counted),
+            ..run.records[0].clone()
+        };
+        Run {
+            records: vec![record],
+            ..run
+        }
     };
-    let whole = Run { repeats: vec![again(3370), again(3380)], ..emulated() };
+    let whole = Run {
+        repeats: vec![again(3370), again(3380)],
+        ..emulated()
+    };
     let text = json(&whole);
     validate(&text);
     assert_eq!(read_bytes(text.as_bytes()).unwrap(), whole);
     let cases = [
-        ("\"fewer\":1,", "\"fewer\":0,", "repeats[0].results[0].counted.fewer: is 0, must be at least 1"),
-        ("\"more\":11,", "\"more\":1,", "repeats[0].results[0].counted.more: is 1, must be more than 1"),
-        ("[[50,3420]]", "[]", "repeats[0].results[0].counted.batches: are 0, must be from 1 to"),
+        (
+            "\"fewer\":1,",
+            "\"fewer\":0,",
+            "repeats[0].results[0].counted.fewer: is 0, must be at least 1",
+        ),
+        (
+            "\"more\":11,",
+            "\"more\":1,",
+            "repeats[0].results[0].counted.more: is 1, must be more than 1",
+        ),
+        (
+            "[[50,3420]]",
+            "[]",
+            "repeats[0].results[0].counted.batches: are 0, must be from 1 to",
+        ),
         (
             "\"counted\":{\"fewer\":1,",
             "\"error\":{\"kind\":\"failed\",\"message\":\"x\"},\"counted\":{\"fewer\":1,",
             "repeats[0].results[0]: must have exactly one of samples, error and counted",
         ),
-        ("\"name\":\"linux-6.1\"", "\"name\":\"\"", "environments.name: "),
+        (
+            "\"name\":\"linux-6.1\"",
+            "\"name\":\"\"",
+            "environments.name: ",
+        ),
     ];
     for (from, to, expected) in cases {
         assert!(text.contains(from), "{from}\n{text}");
         let message = read_bytes(text.replacen(from, to, 1).as_bytes()).unwrap_err();
-        assert!(message.contains(expected), "\n{message}\ndoes not contain\n{expected}");
+        assert!(
+            message.contains(expected),
+            "\n{message}\ndoes not contain\n{expected}"
+        );
     }
 }
 
@@ -167,24 +294,53 @@ fn repeats_of_long_code_are_refused_before_they_fill_the_memory() {
     let mut first = example();
     first.records[1].case.language = Some("perl".into());
     first.records[1].case.operation = "x".repeat(1 << 20);
-    let lone = Run { records: vec![first.records[1].clone()], ..first };
+    let lone = Run {
+        records: vec![first.records[1].clone()],
+        ..first
+    };
     let many = vec![repeat(&lone, 1, vec![], vec![]); 300];
-    let error = store::write_to(&Run { repeats: many, ..lone }, &mut std::io::sink()).unwrap_err();
-    assert!(error.to_string().contains("bytes of names and code, more than 268435456"), "{error}");
+    let error = store::write_to(
+        &Run {
+            repeats: many,
+            ..lone
+        },
+        &mut std::io::sink(),
+    )
+    .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("bytes of names and code, more than 268435456"),
+        "{error}"
+    );
 }
 
 #[test]
 fn too_many_samples_are_refused_by_the_record_that_has_them() {
     let many = "7,".repeat(10_000_001);
-    let text = json(&example()).replacen("\"preempted_ns\":[", &format!("\"preempted_ns\":[{many}"), 1);
+    let text = json(&example()).replacen(
+        "\"preempted_ns\":[",
+        &format!("\"preempted_ns\":[{many}"),
+        1,
+    );
     let message = read_bytes(text.as_bytes()).unwrap_err();
-    assert!(message.contains("records[0] (file.lstat depth=4): samples: are 10000008, more than"), "{message}");
+    assert!(
+        message.contains("records[0] (file.lstat depth=4): samples: are 10000008, more than"),
+        "{message}"
+    );
 }
 
 #[test]
 fn fields_of_later_additions_are_ignored() {
     let mut text = json(&example());
-    for start in ["{\n", "{\"operation\"", "{\"iterations\"", "{\"launch\"", "{\"user_ns\"", "{\"kind\""] {
+    for start in [
+        "{\n",
+        "{\"operation\"",
+        "{\"iterations\"",
+        "{\"launch\"",
+        "{\"user_ns\"",
+        "{\"kind\"",
+    ] {
         assert!(text.contains(start), "{start}");
         text = text.replace(start, &start.replacen('{', "{\"later\":{\"deep\":[1]},", 1));
     }
@@ -195,7 +351,13 @@ fn fields_of_later_additions_are_ignored() {
 #[test]
 fn a_file_is_laid_out_one_record_a_line() {
     let lines = json(&example());
-    assert_eq!(lines.lines().filter(|line| line.contains("\"operation\":")).count(), 2);
+    assert_eq!(
+        lines
+            .lines()
+            .filter(|line| line.contains("\"operation\":"))
+            .count(),
+        2
+    );
     assert_eq!(lines.lines().next_back(), Some("}"));
 }
 
@@ -203,21 +365,34 @@ fn a_file_is_laid_out_one_record_a_line() {
 fn what_is_no_file_to_read_is_said_to_be() {
     let dir = tempfile::tempdir().unwrap();
     let large = dir.path().join("large\nname.json");
-    fs::File::create(&large).unwrap().set_len((1 << 30) + 1).unwrap();
+    fs::File::create(&large)
+        .unwrap()
+        .set_len((1 << 30) + 1)
+        .unwrap();
     let message = |path: &Path| store::read(path).unwrap_err().to_string();
-    assert!(message(&dir.path().join("no.json")).ends_with("no.json: there is no such file: check its name"));
+    assert!(
+        message(&dir.path().join("no.json"))
+            .ends_with("no.json: there is no such file: check its name")
+    );
     assert!(message(dir.path()).ends_with(": is a directory: name a result file"));
     assert!(message(&large).contains("large name.json: is larger than 1024 MiB"));
 }
 
 fn names_in(dir: &Path) -> Vec<PathBuf> {
-    fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect()
+    fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect()
 }
 
 #[test]
 fn writing_replaces_the_file_behind_a_link_and_lets_others_read_it() {
     let dir = tempfile::tempdir().unwrap();
-    let (file, link, plain) = (dir.path().join("run.json"), dir.path().join("link"), dir.path().join("plain"));
+    let (file, link, plain) = (
+        dir.path().join("run.json"),
+        dir.path().join("link"),
+        dir.path().join("plain"),
+    );
     fs::write(&file, "old").unwrap();
     fs::write(&plain, "").unwrap();
     std::os::unix::fs::symlink(&file, &link).unwrap();
@@ -241,7 +416,11 @@ fn a_file_that_is_replaced_keeps_mode_and_owner() {
         store::write(&example(), &file).unwrap();
         let after = fs::metadata(&file).unwrap();
         assert_eq!(after.permissions().mode() & 0o7777, mode);
-        assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()), "root keeps both: {is_root}");
+        assert_eq!(
+            (after.uid(), after.gid()),
+            (before.uid(), before.gid()),
+            "root keeps both: {is_root}"
+        );
     }
 }
 
@@ -254,15 +433,27 @@ fn a_run_that_no_file_may_have_leaves_the_old_file() {
     run.records[0].entries = Some([("openat".to_string(), f64::NAN)].into_iter().collect());
     let error = store::write(&run, &file).unwrap_err();
     assert!(matches!(error.problem(), Problem::NotWritten(_)));
-    assert!(error.to_string().contains("records[0] (file.lstat depth=4): entries.openat: is NaN"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("records[0] (file.lstat depth=4): entries.openat: is NaN"),
+        "{error}"
+    );
     assert_eq!(store::read(&file).unwrap(), example());
     assert_eq!(names_in(dir.path()), [file]);
 }
 
 #[test]
 fn places_that_cannot_be_written_are_explained() {
-    let message = |path: &str| store::write(&example(), Path::new(path)).unwrap_err().to_string();
-    assert!(message("/nowhere/run.json").contains("cannot be written (its directory does not exist): make room, or"));
+    let message = |path: &str| {
+        store::write(&example(), Path::new(path))
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(
+        message("/nowhere/run.json")
+            .contains("cannot be written (its directory does not exist): make room, or")
+    );
     assert!(message("/").contains("is a directory"));
     #[cfg(target_os = "linux")]
     assert!(message("/dev/full").contains("/dev/full: cannot be written (No space left on device"));
@@ -270,7 +461,10 @@ fn places_that_cannot_be_written_are_explained() {
 
 /// The text between ```json and ``` of each block.
 fn blocks(page: &str) -> Vec<&str> {
-    page.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
+    page.split("```json\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect()
 }
 
 #[test]
@@ -280,7 +474,9 @@ fn the_examples_in_format_md_are_what_the_store_writes() {
     let examples = [example(), published(), emulated()];
     if overwriting() {
         let found: Vec<String> = blocks(&page).into_iter().map(str::to_string).collect();
-        page = found.iter().zip(&examples).fold(page, |page, (old, run)| page.replacen(old.as_str(), &json(run), 1));
+        page = found.iter().zip(&examples).fold(page, |page, (old, run)| {
+            page.replacen(old.as_str(), &json(run), 1)
+        });
         fs::write(&path, &page).unwrap();
     }
     for (i, run) in examples.iter().enumerate() {
@@ -297,7 +493,11 @@ fn format_md_names_every_field() {
         if let Some(properties) = value.get("properties").and_then(|p| p.as_object()) {
             found.extend(properties.keys().cloned());
         }
-        value.as_object().into_iter().flatten().for_each(|(_, inner)| names(inner, found));
+        value
+            .as_object()
+            .into_iter()
+            .flatten()
+            .for_each(|(_, inner)| names(inner, found));
     }
     let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
     let mut found = Vec::new();

@@ -8,7 +8,11 @@ use crate::common::{Place, expect_file, expect_valid, file, stderr, stdout};
 use std::fs;
 use syscost::model::*;
 
-const TRACES: [&str; 3] = ["strace-log-6.1.txt", "strace-paths-6.1.txt", "strace-table-6.1.txt"];
+const TRACES: [&str; 3] = [
+    "strace-log-6.1.txt",
+    "strace-paths-6.1.txt",
+    "strace-table-6.1.txt",
+];
 
 /// The profile in what strace printed.
 fn traced_by_strace(text: &str) -> Profile {
@@ -17,13 +21,24 @@ fn traced_by_strace(text: &str) -> Profile {
 
 /// `clone 1, read 2 (1 unfinished, 1 EINTR)`: calls in the order of their names.
 fn summary(profile: &Profile) -> String {
-    let mut totals: Vec<CallCount> = profile.totals(By::Call).into_iter().map(|total| total.count).collect();
+    let mut totals: Vec<CallCount> = profile
+        .totals(By::Call)
+        .into_iter()
+        .map(|total| total.count)
+        .collect();
     totals.sort_by(|a, b| a.call.cmp(&b.call));
     let words = totals.iter().map(|count| {
         let unfinished = (count.unfinished > 0).then(|| format!("{} unfinished", count.unfinished));
-        let errors = count.errors.iter().map(|(name, times)| format!("{times} {name}"));
+        let errors = count
+            .errors
+            .iter()
+            .map(|(name, times)| format!("{times} {name}"));
         let marks: Vec<String> = unfinished.into_iter().chain(errors).collect();
-        let marks = if marks.is_empty() { String::new() } else { format!(" ({})", marks.join(", ")) };
+        let marks = if marks.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", marks.join(", "))
+        };
         format!("{} {}{marks}", count.call, count.calls)
     });
     words.collect::<Vec<_>>().join(", ")
@@ -35,8 +50,18 @@ fn what_strace_printed_is_a_profile() {
         let place = Place::new();
         fs::write(place.path().join(name), text(name)).unwrap();
         expect_valid("profile-2", &json(&traced_by_strace(&text(name))));
-        let by = if name.contains("table") { "call" } else { "process" };
-        let table = stdout(&place.command(&["show", name, "--by", by]).env("COLUMNS", "80").output().unwrap());
+        let by = if name.contains("table") {
+            "call"
+        } else {
+            "process"
+        };
+        let table = stdout(
+            &place
+                .command(&["show", name, "--by", by])
+                .env("COLUMNS", "80")
+                .output()
+                .unwrap(),
+        );
         expect_file(fixture(&name.replace(".txt", ".golden")), &table);
     }
 }
@@ -44,7 +69,9 @@ fn what_strace_printed_is_a_profile() {
 #[test]
 fn commands_that_take_a_profile_take_what_strace_printed() {
     let place = Place::new();
-    TRACES.iter().for_each(|name| fs::write(place.path().join(name), text(name)).unwrap());
+    TRACES
+        .iter()
+        .for_each(|name| fs::write(place.path().join(name), text(name)).unwrap());
     let costs = file("tests/golden/run.json");
     let [log, paths, table] = TRACES;
     let commands: [&[&str]; 5] = [
@@ -56,11 +83,23 @@ fn commands_that_take_a_profile_take_what_strace_printed() {
     ];
     for arguments in commands {
         let output = place.run(arguments);
-        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{arguments:?}");
+        assert_eq!(
+            (output.status.code(), stderr(&output).as_str()),
+            (Some(0), ""),
+            "{arguments:?}"
+        );
     }
     let mut shown = place.command(&["show", "-"]);
-    let shown = stdout(&shown.stdin(fs::File::open(fixture(log)).unwrap()).output().unwrap());
-    assert!(shown.starts_with("strace, from standard input\n"), "{shown}");
+    let shown = stdout(
+        &shown
+            .stdin(fs::File::open(fixture(log)).unwrap())
+            .output()
+            .unwrap(),
+    );
+    assert!(
+        shown.starts_with("strace, from standard input\n"),
+        "{shown}"
+    );
 }
 
 /// Calls and failures of a log, by other means than the reader's: lines that begin a call, and errno names.
@@ -68,31 +107,77 @@ fn commands_that_take_a_profile_take_what_strace_printed() {
 fn logs_have_as_many_calls_and_errors_as_lines_say() {
     for name in ["strace-log-6.1.txt", "strace-paths-6.1.txt"] {
         let log = text(name);
-        let remark = |line: &&str| line.contains(" +++ ") || line.contains(" --- ") || line.contains(" resumed>");
+        let remark = |line: &&str| {
+            line.contains(" +++ ") || line.contains(" --- ") || line.contains(" resumed>")
+        };
         let calls = log.lines().filter(|line| !remark(line)).count() as u64;
-        let errors = log.lines().filter(|line| line.contains(" = -1 E") || line.contains(" = ? E")).count() as u64;
+        let errors = log
+            .lines()
+            .filter(|line| line.contains(" = -1 E") || line.contains(" = ? E"))
+            .count() as u64;
         let all = traced_by_strace(&log).all_calls();
         assert_eq!((all.calls, all.failures()), (calls, errors), "{name}");
     }
     let all = traced_by_strace(&text("strace-table-6.1.txt")).all_calls();
     let table = text("strace-table-6.1.txt");
-    let total: Vec<&str> = table.lines().find(|line| line.ends_with(" total")).unwrap().split_whitespace().collect();
-    assert_eq!([all.calls.to_string(), all.failures().to_string()], [total[3], total[4]]);
+    let total: Vec<&str> = table
+        .lines()
+        .find(|line| line.ends_with(" total"))
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    assert_eq!(
+        [all.calls.to_string(), all.failures().to_string()],
+        [total[3], total[4]]
+    );
 }
 
 #[test]
 fn logs_tell_classes_programs_and_unfinished_calls() {
     let profile = traced_by_strace(&text("strace-paths-6.1.txt"));
-    let calls =
-        || profile.groups.iter().flat_map(|group| group.calls.iter().map(move |call| (group.name.as_str(), call)));
-    let find = |name: &str, kind| calls().filter(|(_, c)| c.call == name && c.class.descriptor == Some(kind)).count();
+    let calls = || {
+        profile.groups.iter().flat_map(|group| {
+            group
+                .calls
+                .iter()
+                .map(move |call| (group.name.as_str(), call))
+        })
+    };
+    let find = |name: &str, kind| {
+        calls()
+            .filter(|(_, c)| c.call == name && c.class.descriptor == Some(kind))
+            .count()
+    };
     assert!(find("read", DescriptorKind::Pipe) >= 1 && find("read", DescriptorKind::File) >= 1);
-    assert!(find("write", DescriptorKind::Device) >= 1, "cat writes to /dev/null");
-    assert!(calls().any(|(group, call)| group == "cat" && call.call == "openat" && call.class.depth == Some(2)));
-    assert_eq!(profile.groups.iter().map(|g| g.name.as_str()).collect::<Vec<_>>(), ["sh", "cat"]);
-    let exits: u64 = calls().filter(|(_, call)| call.call == "exit_group").map(|(_, call)| call.unfinished).sum();
-    assert_eq!((exits, profile.usage.processes, profile.usage.threads), (3, Some(3), Some(0)));
-    assert!(profile.usage.wall_ns.is_some_and(|ns| ns > 1_000_000 && ns < 1_000_000_000));
+    assert!(
+        find("write", DescriptorKind::Device) >= 1,
+        "cat writes to /dev/null"
+    );
+    assert!(calls().any(|(group, call)| group == "cat"
+        && call.call == "openat"
+        && call.class.depth == Some(2)));
+    assert_eq!(
+        profile
+            .groups
+            .iter()
+            .map(|g| g.name.as_str())
+            .collect::<Vec<_>>(),
+        ["sh", "cat"]
+    );
+    let exits: u64 = calls()
+        .filter(|(_, call)| call.call == "exit_group")
+        .map(|(_, call)| call.unfinished)
+        .sum();
+    assert_eq!(
+        (exits, profile.usage.processes, profile.usage.threads),
+        (3, Some(3), Some(0))
+    );
+    assert!(
+        profile
+            .usage
+            .wall_ns
+            .is_some_and(|ns| ns > 1_000_000 && ns < 1_000_000_000)
+    );
 }
 
 /// What a log of tests/profile/strace-logs.txt shows, what it calls, and its text: as versions and options of strace write it, and
@@ -108,7 +193,11 @@ fn logs() -> Vec<(String, String, String)> {
 }
 
 fn log(name: &str) -> String {
-    logs().into_iter().find(|(what, ..)| what == name).unwrap_or_else(|| panic!("no log is called {name}")).2
+    logs()
+        .into_iter()
+        .find(|(what, ..)| what == name)
+        .unwrap_or_else(|| panic!("no log is called {name}"))
+        .2
 }
 
 #[test]
@@ -116,14 +205,22 @@ fn logs_and_tables_of_all_versions_and_options_are_read() {
     for (what, calls, log) in logs() {
         assert_eq!(summary(&traced_by_strace(&log)), calls, "{what}:\n{log}");
     }
-    assert_eq!(traced_by_strace(&log("table: lines above, decimal commas")).all_calls().on_cpu_ns, Some(3_708_000));
+    assert_eq!(
+        traced_by_strace(&log("table: lines above, decimal commas"))
+            .all_calls()
+            .on_cpu_ns,
+        Some(3_708_000)
+    );
 }
 
 #[test]
 fn a_table_is_found_after_anything_that_a_program_printed() {
     let printed = "a line of the program\n".repeat(10_000);
     assert!(
-        summary(&traced_by_strace(&(printed + &log("table: lines above, decimal commas")))).starts_with("openat 279")
+        summary(&traced_by_strace(
+            &(printed + &log("table: lines above, decimal commas"))
+        ))
+        .starts_with("openat 279")
     );
 }
 
@@ -131,30 +228,76 @@ fn a_table_is_found_after_anything_that_a_program_printed() {
 fn what_is_missing_is_named_with_the_option_to_leave_out() {
     let read = "read(3, \"\", 8) = 0";
     let cases = [
-        (format!("{read}\nhello\nworld\n"), "left out: 2, the first one is line 2, 'hello'"),
+        (
+            format!("{read}\nhello\nworld\n"),
+            "left out: 2, the first one is line 2, 'hello'",
+        ),
         (format!("{read} <0>\n"), "--syscall-times=s"),
-        (format!("{read} <0.001>\n"), "rounded to more than microseconds"),
-        ("openat(0xffffff9c, 0x7f4b, 0x80000, 0) = 0x3\n".into(), "leave out -e raw="),
-        ("access(\"/x\", F_OK) = -1 ENOENT (x)\n".repeat(10), "leave out -Z"),
-        (log("table: -U name,calls,errors"), "leave out -U of strace, or name total-time"),
-        (log("table: -C -Z"), "lines show 1 of the 3 calls: leave out -z, -Z and -e status="),
-        (format!("[ Process PID=1 runs in 32 bit mode. ]\n{read}\n"), "32 bit"),
+        (
+            format!("{read} <0.001>\n"),
+            "rounded to more than microseconds",
+        ),
+        (
+            "openat(0xffffff9c, 0x7f4b, 0x80000, 0) = 0x3\n".into(),
+            "leave out -e raw=",
+        ),
+        (
+            "access(\"/x\", F_OK) = -1 ENOENT (x)\n".repeat(10),
+            "leave out -Z",
+        ),
+        (
+            log("table: -U name,calls,errors"),
+            "leave out -U of strace, or name total-time",
+        ),
+        (
+            log("table: -C -Z"),
+            "lines show 1 of the 3 calls: leave out -z, -Z and -e status=",
+        ),
+        (
+            format!("[ Process PID=1 runs in 32 bit mode. ]\n{read}\n"),
+            "32 bit",
+        ),
     ];
     for (text, expected) in cases {
         let warnings = traced_by_strace(&text).warnings;
-        assert!(warnings.iter().any(|warning| warning.contains(expected)), "{warnings:?} lacks {expected}");
+        assert!(
+            warnings.iter().any(|warning| warning.contains(expected)),
+            "{warnings:?} lacks {expected}"
+        );
     }
-    assert!(traced_by_strace(&format!("{read} <0.000001>\n")).warnings.is_empty());
-    assert!(traced_by_strace(&format!("{read}\n")).source.unwrap().note.contains("trace with -T"));
+    assert!(
+        traced_by_strace(&format!("{read} <0.000001>\n"))
+            .warnings
+            .is_empty()
+    );
+    assert!(
+        traced_by_strace(&format!("{read}\n"))
+            .source
+            .unwrap()
+            .note
+            .contains("trace with -T")
+    );
     let refused = [
-        ("1 +++ exited with 0 +++\n", "there is no call: name a log of 'strace -f -T -ttt -o FILE'"),
-        ("% time seconds usecs/call calls errors syscall\n 1 2 3 x read\n", "the table has no calls: trace again"),
-        ("% time seconds syscall\n----\n 1 2 read\n", "no column 'calls': leave out -U"),
+        (
+            "1 +++ exited with 0 +++\n",
+            "there is no call: name a log of 'strace -f -T -ttt -o FILE'",
+        ),
+        (
+            "% time seconds usecs/call calls errors syscall\n 1 2 3 x read\n",
+            "the table has no calls: trace again",
+        ),
+        (
+            "% time seconds syscall\n----\n 1 2 read\n",
+            "no column 'calls': leave out -U",
+        ),
         ("syscall\n----\nread\n", "no column 'calls': leave out -U"),
     ];
     for (text, expected) in refused {
         let message = read_bytes(text.as_bytes()).unwrap_err();
-        assert!(message.contains(&format!(": {expected}")) || message.contains(expected), "{message}");
+        assert!(
+            message.contains(&format!(": {expected}")) || message.contains(expected),
+            "{message}"
+        );
     }
 }
 
@@ -168,24 +311,55 @@ fn no_option_loses_classes_or_times() {
         "openat(AT_FDCWD</a, b>, \"/e/l\", O_CREAT) = 3</e/l>\nmmap(NULL, 8192, PROT_READ, MAP_ANONYMOUS, -1, 0) = 0x7f\nfutex(0x1, FUTEX_WAKE_PRIVATE, 1) = 0\n",
     ];
     let classes = |log: &str| {
-        traced_by_strace(log).groups.remove(0).calls.into_iter().map(|count| count.class).collect::<Vec<_>>()
+        traced_by_strace(log)
+            .groups
+            .remove(0)
+            .calls
+            .into_iter()
+            .map(|count| count.class)
+            .collect::<Vec<_>>()
     };
     for other in others {
         assert_eq!(classes(other), classes(plain), "{other}");
     }
     let wall = |log: &str| traced_by_strace(log).usage.wall_ns.unwrap();
     assert_eq!(wall(&log("-r")), 300_000);
-    assert_eq!(wall("23:59:59.5 close(1) = 0\n00:00:01 close(2) = 0\n"), 1_500_000_000);
+    assert_eq!(
+        wall("23:59:59.5 close(1) = 0\n00:00:01 close(2) = 0\n"),
+        1_500_000_000
+    );
 }
 
 #[test]
 fn who_ran_what_is_known_without_names_of_threads() {
-    let names = ["vfork, a message inside", "-f, a call that goes on when the other process is gone"];
+    let names = [
+        "vfork, a message inside",
+        "-f, a call that goes on when the other process is gone",
+    ];
     let [first, second] = names.map(|name| traced_by_strace(&log(name)));
-    assert_eq!((first.usage.processes, first.usage.threads), (Some(2), Some(0)));
-    assert_eq!((second.usage.processes, second.usage.threads), (Some(2), Some(0)));
-    let names: Vec<&str> = first.groups.iter().map(|group| group.name.as_str()).collect();
+    assert_eq!(
+        (first.usage.processes, first.usage.threads),
+        (Some(2), Some(0))
+    );
+    assert_eq!(
+        (second.usage.processes, second.usage.threads),
+        (Some(2), Some(0))
+    );
+    let names: Vec<&str> = first
+        .groups
+        .iter()
+        .map(|group| group.name.as_str())
+        .collect();
     assert_eq!(names, ["", "true"]);
     // -ff writes a file for each process, without its number.
-    assert_eq!(traced_by_strace("exit_group(0) = ?\n+++ exited with 0 +++\n".repeat(2).as_str()).usage.processes, None);
+    assert_eq!(
+        traced_by_strace(
+            "exit_group(0) = ?\n+++ exited with 0 +++\n"
+                .repeat(2)
+                .as_str()
+        )
+        .usage
+        .processes,
+        None
+    );
 }

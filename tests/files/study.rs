@@ -8,13 +8,20 @@ use syscost::runner::{Environment, Fixture, Language, RunDirectory, read_catalog
 const HEAD: &str = "title = \"t\"\n";
 
 fn message(text: &str) -> String {
-    Study::parse("x", "studies/x.toml", &format!("{HEAD}{text}")).unwrap_err().to_string()
+    Study::parse("x", "studies/x.toml", &format!("{HEAD}{text}"))
+        .unwrap_err()
+        .to_string()
 }
 
 #[test]
 fn mistakes_name_file_line_key_and_what_is_allowed() {
     let c = "[[case]]\nname = \"a\"\n";
-    let languages = Language::all().unwrap().iter().map(|l| l.name.clone()).collect::<Vec<_>>().join(", ");
+    let languages = Language::all()
+        .unwrap()
+        .iter()
+        .map(|l| l.name.clone())
+        .collect::<Vec<_>>()
+        .join(", ");
     let cases = [
         ("titel = \"x\"", "2: key 'titel' is not known here; allowed: title, question, answer, patterns, case, environments, parameters, fixture, derived, scale, views, seconds, cpu_seconds".to_string()),
         (&format!("{c}langage = \"c\""), "4: key 'langage' is not known here; allowed: name, operation, language, body, setup, prelude, for_languages, against, params, entries, environments, scale".into()),
@@ -32,10 +39,15 @@ fn mistakes_name_file_line_key_and_what_is_allowed() {
         ("question = \"?\"", "1: the study names no case: it needs 'patterns' or [[case]]".into()),
     ];
     for (text, expected) in cases {
-        assert_eq!(message(text), format!("studies/x.toml:{expected}"), "{text}");
+        assert_eq!(
+            message(text),
+            format!("studies/x.toml:{expected}"),
+            "{text}"
+        );
     }
     assert!(
-        message("patterns = [\"id\"]\n[parameters]\nsize = \"4X\"").starts_with("studies/x.toml:4: key 'size': '4X' ")
+        message("patterns = [\"id\"]\n[parameters]\nsize = \"4X\"")
+            .starts_with("studies/x.toml:4: key 'size': '4X' ")
     );
     assert!(message("patterns = [").starts_with("studies/x.toml:2: "));
 }
@@ -45,11 +57,15 @@ fn what_only_the_catalogue_knows_is_told_with_its_line_too() {
     let catalogue = read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap();
     let plan = |text: &str| {
         let study = Study::parse("x", "x.toml", &format!("{HEAD}{text}")).unwrap();
-        study.plan(&catalogue, &Choices::default()).unwrap_err().to_string()
+        study
+            .plan(&catalogue, &Choices::default())
+            .unwrap_err()
+            .to_string()
     };
     let umask = "[[case]]\nname = \"a\"\noperation = \"id.umask\"\n";
     assert!(
-        plan("[[case]]\nname = \"a\"\noperation = \"id.umaks\"").starts_with("x.toml:4: key 'operation': no operation")
+        plan("[[case]]\nname = \"a\"\noperation = \"id.umaks\"")
+            .starts_with("x.toml:4: key 'operation': no operation")
     );
     assert!(plan("patterns = [\"nothing\"]").starts_with("x.toml:2: key 'patterns': no operation"));
     assert_eq!(
@@ -57,13 +73,19 @@ fn what_only_the_catalogue_knows_is_told_with_its_line_too() {
         "x.toml:5: parameter 'depth' is in no case here; allowed: none"
     );
     let derived = format!("{umask}[[derived]]\nratio = [\"a\", \"b\"]");
-    assert_eq!(plan(&derived), "x.toml:5: key 'derived': 'b' is not known; allowed: a");
+    assert_eq!(
+        plan(&derived),
+        "x.toml:5: key 'derived': 'b' is not known; allowed: a"
+    );
 }
 
 #[test]
 fn an_unknown_study_is_told_which_there_are() {
     let error = Study::find("toru").unwrap_err().to_string();
-    let start = format!("there is no study 'toru'; available: {}; ", Study::names().join(", "));
+    let start = format!(
+        "there is no study 'toru'; available: {}; ",
+        Study::names().join(", ")
+    );
     assert!(error.starts_with(&start), "{error}");
 }
 
@@ -73,11 +95,24 @@ fn a_study_of_too_many_cases_is_refused() {
                 language = 'c'\nbody = '{a}{b}{c}'\nenvironments = ['native', 'static']\n[[case]]\nname = 'b'\nlanguage = \
                 'c'\nbody = '{a}'\n";
     let study = Study::parse("x", "x.toml", text).unwrap();
-    let error = study.plan(&[], &Choices::default()).unwrap_err().to_string();
-    assert!(error.starts_with("these are 16000200 cases, more than 10000: "), "{error}");
+    let error = study
+        .plan(&[], &Choices::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("these are 16000200 cases, more than 10000: "),
+        "{error}"
+    );
     let settings = ["b", "c"].map(|name| format!("{name}=1").parse().unwrap());
-    let fewer = Choices { settings: &settings, ..Choices::default() };
-    assert_eq!(study.plan(&[], &fewer).unwrap().planned.len(), 600 + 2, "and the empty loops");
+    let fewer = Choices {
+        settings: &settings,
+        ..Choices::default()
+    };
+    assert_eq!(
+        study.plan(&[], &fewer).unwrap().planned.len(),
+        600 + 2,
+        "and the empty loops"
+    );
 }
 
 #[test]
@@ -87,7 +122,10 @@ fn every_study_names_what_exists() {
         let study = Study::find(&name).unwrap();
         let plan = study.plan(&catalogue, &Choices::default()).unwrap();
         assert!(plan.planned.len() > 5, "{name}");
-        assert!(!study.view.title.is_empty() && !study.view.question.is_empty(), "{name}");
+        assert!(
+            !study.view.title.is_empty() && !study.view.question.is_empty(),
+            "{name}"
+        );
     }
 }
 
@@ -97,21 +135,64 @@ fn parameters_environments_and_fixtures_multiply_cases() {
     let study = Study::find("perlio").unwrap();
     let names = |settings: &[&str]| {
         let settings: Vec<_> = settings.iter().map(|s| s.parse().unwrap()).collect();
-        let plan = study.plan(&catalogue, &Choices { settings: &settings, ..Choices::default() }).unwrap();
-        let cases: Vec<String> = plan.planned.iter().map(|p| p.case.to_string()).filter(|c| c.contains('=')).collect();
+        let plan = study
+            .plan(
+                &catalogue,
+                &Choices {
+                    settings: &settings,
+                    ..Choices::default()
+                },
+            )
+            .unwrap();
+        let cases: Vec<String> = plan
+            .planned
+            .iter()
+            .map(|p| p.case.to_string())
+            .filter(|c| c.contains('='))
+            .collect();
         (cases, plan.fixtures)
     };
     let (cases, fixtures) = names(&[]);
-    assert!(cases.contains(&"mmap size=4M".to_string()) && !cases.contains(&"raw size=4M".to_string()), "{cases:?}");
+    assert!(
+        cases.contains(&"mmap size=4M".to_string()) && !cases.contains(&"raw size=4M".to_string()),
+        "{cases:?}"
+    );
     assert_eq!(fixtures.len(), 7);
     let (cases, fixtures) = names(&["size=2K"]);
-    assert_eq!(cases, ["none size=2K", "perlio size=2K", "mmap size=2K", "raw size=2K", "unix size=2K"]);
-    assert_eq!(fixtures, [Fixture::File { name: "lines-2048".into(), size: 2048, line_length: 64 }]);
+    assert_eq!(
+        cases,
+        [
+            "none size=2K",
+            "perlio size=2K",
+            "mmap size=2K",
+            "raw size=2K",
+            "unix size=2K"
+        ]
+    );
+    assert_eq!(
+        fixtures,
+        [Fixture::File {
+            name: "lines-2048".into(),
+            size: 2048,
+            line_length: 64
+        }]
+    );
     let locking = Study::find("locking")
         .unwrap()
-        .plan(&catalogue, &Choices { environments: &["native".into()], ..Choices::default() })
+        .plan(
+            &catalogue,
+            &Choices {
+                environments: &["native".into()],
+                ..Choices::default()
+            },
+        )
         .unwrap();
-    assert!(locking.planned.iter().all(|p| p.case.environment == "native"));
+    assert!(
+        locking
+            .planned
+            .iter()
+            .all(|p| p.case.environment == "native")
+    );
 }
 
 /// Runs a study for a moment; `None`, said loudly, where the program of one of its languages is missing.
@@ -124,21 +205,35 @@ fn run(place: &Place, study: &str, more: &[&str]) -> Option<serde_json::Value> {
     }
     let arguments = ["run", "--study", study, "--time", "0.5", "--format", "json"];
     let output = place.run(&[&arguments, more].concat());
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{study}: {:?} {}", output.status, stderr(&output));
+    assert!(
+        matches!(output.status.code(), Some(0 | 3)),
+        "{study}: {:?} {}",
+        output.status,
+        stderr(&output)
+    );
     Some(json(&output))
 }
 
 fn unmet(run: &serde_json::Value) -> Vec<String> {
     let records = run["records"].as_array().unwrap().iter();
-    let warnings =
-        records.flat_map(|r| r["warnings"].as_array().unwrap().iter().map(move |w| format!("{}: {w}", r["name"])));
-    warnings.filter(|warning| warning.contains("declared are")).collect()
+    let warnings = records.flat_map(|r| {
+        r["warnings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(move |w| format!("{}: {w}", r["name"]))
+    });
+    warnings
+        .filter(|warning| warning.contains("declared are"))
+        .collect()
 }
 
 #[test]
 fn clock_calls_and_locking_enter_the_kernel_as_they_expect() {
     for study in ["clock-calls", "locking"] {
-        let Some(run) = run(&Place::new(), study, &["--env", "native"]) else { continue };
+        let Some(run) = run(&Place::new(), study, &["--env", "native"]) else {
+            continue;
+        };
         assert_eq!(run["study"]["name"], study);
         if cfg!(target_arch = "x86_64") {
             assert_eq!(unmet(&run), [] as [String; 0], "{study}");
@@ -151,11 +246,22 @@ fn clock_calls_and_locking_enter_the_kernel_as_they_expect() {
 #[test]
 fn perl_ops_runs_on_its_fixture_and_shows_the_same_from_the_file() {
     let place = Place::new();
-    let Some(run) = run(&place, "perl-ops", &["--out", "run.json"]) else { return };
+    let Some(run) = run(&place, "perl-ops", &["--out", "run.json"]) else {
+        return;
+    };
     let records = run["records"].as_array().unwrap();
-    let names: Vec<&str> = records.iter().map(|r| r["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = records
+        .iter()
+        .map(|r| r["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["eval", "open", "stat", "for/1", "ArrayRef", "time"]);
-    assert!(records.iter().all(|r| r["median_ns"].as_f64().is_some()), "{records:#?}");
+    assert!(
+        records.iter().all(|r| r["median_ns"].as_f64().is_some()),
+        "{records:#?}"
+    );
     let shown = json(&place.run(&["show", "run.json", "--format", "json"]));
-    assert_eq!((&shown["study"], &shown["records"]), (&run["study"], &run["records"]));
+    assert_eq!(
+        (&shown["study"], &shown["records"]),
+        (&run["study"], &run["records"])
+    );
 }

@@ -22,10 +22,15 @@ fn place(test: &str) -> Option<(Place, Vec<String>)> {
     fs::create_dir_all(&kernels).unwrap();
     let mut releases = Vec::new();
     for version in VERSIONS {
-        let Ok(image) = images::find(version, "x86_64").map_err(|why| skip(test, &format!("{why:#}"))) else {
+        let Ok(image) =
+            images::find(version, "x86_64").map_err(|why| skip(test, &format!("{why:#}")))
+        else {
             return None;
         };
-        copy(image.path.parent().unwrap(), &kernels.join(&image.facts.release));
+        copy(
+            image.path.parent().unwrap(),
+            &kernels.join(&image.facts.release),
+        );
         releases.push(image.facts.release);
     }
     Some((place, releases))
@@ -56,46 +61,99 @@ const BUILD: [&str; 12] = [
 
 fn built(place: &Place) -> (Output, Atlas) {
     let output = place.run(&BUILD);
-    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    assert!(
+        output.status.success(),
+        "{}{}",
+        stdout(&output),
+        stderr(&output)
+    );
     (output, atlas::read(&place.path().join("atlas")).unwrap())
 }
 
 /// Files of the atlas with what they hold.
 fn bytes(place: &Place) -> Vec<(PathBuf, Vec<u8>)> {
     let folders = ["atlas", "atlas/steps"].map(|name| place.path().join(name));
-    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap().flatten());
-    let files = entries.map(|entry| entry.path()).filter(|path| path.is_file());
-    let mut files: Vec<_> = files.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    let entries = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).unwrap().flatten());
+    let files = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file());
+    let mut files: Vec<_> = files
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect();
     files.sort();
     files
 }
 
 #[test]
 fn an_atlas_is_built_continued_and_checked() {
-    let Some((place, releases)) = place("an_atlas_is_built_continued_and_checked") else { return };
-    let first = place.path().join("atlas").join(format!("{}.json.gz", releases[0]));
+    let Some((place, releases)) = place("an_atlas_is_built_continued_and_checked") else {
+        return;
+    };
+    let first = place
+        .path()
+        .join("atlas")
+        .join(format!("{}.json.gz", releases[0]));
     let job = place.start(&BUILD);
     wait_for(|| first.exists().then_some(())).unwrap();
     kill(job.pid(), Signal::SIGINT).unwrap();
     let output = job.output();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    assert!(stderr(&output).contains("the same command goes on from here"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("the same command goes on from here"),
+        "{}",
+        stderr(&output)
+    );
     let kept = fs::metadata(&first).unwrap().modified().unwrap();
 
     let (output, atlas) = built(&place);
     // The second kernel may have been counted before the interrupt arrived.
-    let begun = ["2 kernels, 1 of them counted already", "2 kernels, 2 of them counted already"];
-    assert!(begun.iter().any(|begun| stderr(&output).contains(begun)), "{}", stderr(&output));
-    assert_eq!(fs::metadata(&first).unwrap().modified().unwrap(), kept, "it was counted again");
-    assert_eq!(atlas.kernels.iter().map(|kernel| &kernel.release).collect::<Vec<_>>(), [&releases[0], &releases[1]]);
+    let begun = [
+        "2 kernels, 1 of them counted already",
+        "2 kernels, 2 of them counted already",
+    ];
+    assert!(
+        begun.iter().any(|begun| stderr(&output).contains(begun)),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(
+        fs::metadata(&first).unwrap().modified().unwrap(),
+        kept,
+        "it was counted again"
+    );
+    assert_eq!(
+        atlas
+            .kernels
+            .iter()
+            .map(|kernel| &kernel.release)
+            .collect::<Vec<_>>(),
+        [&releases[0], &releases[1]]
+    );
     for kernel in &atlas.kernels {
-        assert!(kernel.cells.iter().all(|cell| cell.count.is_some_and(|count| count.mode > 50.0)), "{kernel:?}");
+        assert!(
+            kernel
+                .cells
+                .iter()
+                .all(|cell| cell.count.is_some_and(|count| count.mode > 50.0)),
+            "{kernel:?}"
+        );
         expect_valid("atlas-kernel-1", &serde_json::to_value(kernel).unwrap());
-        assert!(kernel.image.len() == 64 && kernel.emulator.contains("QEMU") && kernel.boots == 1, "{kernel:?}");
+        assert!(
+            kernel.image.len() == 64 && kernel.emulator.contains("QEMU") && kernel.boots == 1,
+            "{kernel:?}"
+        );
     }
-    expect_valid("atlas-steps-1", &serde_json::to_value(&atlas.steps[0]).unwrap());
+    expect_valid(
+        "atlas-steps-1",
+        &serde_json::to_value(&atlas.steps[0]).unwrap(),
+    );
     let steps = &atlas.steps[0].steps;
-    let fstat = steps.iter().find(|step| step.operation == "file.fstat").unwrap();
+    let fstat = steps
+        .iter()
+        .find(|step| step.operation == "file.fstat")
+        .unwrap();
     assert!((1..=5).contains(&fstat.functions.len()), "{fstat:?}");
 
     let before = bytes(&place);
@@ -107,10 +165,27 @@ fn an_atlas_is_built_continued_and_checked() {
 
 /// All counts repeat; one that was changed is found.
 fn check(place: &Place) {
-    let arguments = ["kernel", "atlas", "check", "atlas", "--fetched", "--share", "1"];
+    let arguments = [
+        "kernel",
+        "atlas",
+        "check",
+        "atlas",
+        "--fetched",
+        "--share",
+        "1",
+    ];
     let output = place.run(&arguments);
-    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
-    assert!(stdout(&output).starts_with("0 of 4 counts differ from the atlas"), "{}", stdout(&output));
+    assert!(
+        output.status.success(),
+        "{}{}",
+        stdout(&output),
+        stderr(&output)
+    );
+    assert!(
+        stdout(&output).starts_with("0 of 4 counts differ from the atlas"),
+        "{}",
+        stdout(&output)
+    );
     let directory = place.path().join("atlas");
     let mut kernel = atlas::read(&directory).unwrap().kernels.remove(0);
     let count = kernel.cells[0].count.as_mut().unwrap();
@@ -120,7 +195,10 @@ fn check(place: &Place) {
     let output = place.run(&arguments);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let found = stdout(&output);
-    assert!(found.starts_with("1 of 4 counts differ") && found.contains(&kernel.cells[0].operation), "{found}");
+    assert!(
+        found.starts_with("1 of 4 counts differ") && found.contains(&kernel.cells[0].operation),
+        "{found}"
+    );
 }
 
 #[test]
@@ -128,7 +206,15 @@ fn a_kernel_that_cannot_be_had_is_a_usage_error() {
     let place = Place::new();
     let output = place.run(&["kernel", "atlas", "build", "atlas", "--fetched"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("there is no kernel to count"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("there is no kernel to count"),
+        "{}",
+        stderr(&output)
+    );
     let output = place.run(&["kernel", "atlas", "check", "none"]);
-    assert!(!output.status.success() && stderr(&output).contains("none: "), "{}", stderr(&output));
+    assert!(
+        !output.status.success() && stderr(&output).contains("none: "),
+        "{}",
+        stderr(&output)
+    );
 }

@@ -13,7 +13,11 @@ fn workers() -> Workers {
 /// Instructions of one iteration, from two requests of different length.
 fn instructions(guest: &Guest, greeting: &str) -> Result<u64, Failure> {
     let channel = guest.channel(greeting)?;
-    let of = |n: u64| channel.request(n, 1, PATIENCE).map(|reply| reply.batches[0].ns);
+    let of = |n: u64| {
+        channel
+            .request(n, 1, PATIENCE)
+            .map(|reply| reply.batches[0].ns)
+    };
     of(2000)?;
     Ok((of(3000)? - of(1000)?) / 2000)
 }
@@ -21,22 +25,45 @@ fn instructions(guest: &Guest, greeting: &str) -> Result<u64, Failure> {
 #[test]
 fn rules_of_audit_cost_instructions_and_directories_on_a_disk_can_ignore_case() {
     let test = "rules_of_audit_cost_instructions_and_directories_on_a_disk_can_ignore_case";
-    let Some(name) = emulated_kernel(test) else { return };
+    let Some(name) = emulated_kernel(test) else {
+        return;
+    };
     if on_path("mkfs.ext4").is_none() {
         return skip(test, "no mkfs.ext4 on PATH");
     }
     let workers = workers();
-    let guest = boot(&workers, &name.replacen("linux", "linux-ext4", 1), "audit=1").unwrap();
+    let guest = boot(
+        &workers,
+        &name.replacen("linux", "linux-ext4", 1),
+        "audit=1",
+    )
+    .unwrap();
     let with_rules = boot(&workers, &name, "audit=1 SYSCOST_AUDIT_RULES=10").unwrap();
-    let [alone, with_rules] = [&guest, &with_rules].map(|guest| instructions(guest, "op id.getppid").unwrap());
+    let [alone, with_rules] =
+        [&guest, &with_rules].map(|guest| instructions(guest, "op id.getppid").unwrap());
     // Each rule is at least a comparison of the call's number and one of the user.
     assert!(with_rules > alone + 10 * 5, "{alone} {with_rules}");
     let mounts = guest.file("/proc/mounts").unwrap();
-    assert!(mounts.iter().any(|line| line.starts_with("/dev/nvme0n1 /tmp ext4 ")), "{mounts:?}");
+    assert!(
+        mounts
+            .iter()
+            .any(|line| line.starts_with("/dev/nvme0n1 /tmp ext4 ")),
+        "{mounts:?}"
+    );
     let of = |params: &str| instructions(&guest, &format!("op file.lstat_name {params}")).unwrap();
-    let (plain, same, other) = (of("size=200"), of("folds=1 size=200"), of("folds=1 other=1 size=200"));
+    let (plain, same, other) = (
+        of("size=200"),
+        of("folds=1 size=200"),
+        of("folds=1 other=1 size=200"),
+    );
     // Each of 200 letters is folded for the hash and for the comparison.
-    assert!(same > plain + 200 && other > plain + 400, "{plain} {same} {other}");
+    assert!(
+        same > plain + 200 && other > plain + 400,
+        "{plain} {same} {other}"
+    );
     let error = instructions(&guest, "op file.lstat_name other=1").unwrap_err();
-    assert_eq!(error.message, "EINVAL: parameter other: from 0 to 0: Invalid argument");
+    assert_eq!(
+        error.message,
+        "EINVAL: parameter other: from 0 to 0: Invalid argument"
+    );
 }

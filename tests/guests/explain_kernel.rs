@@ -22,33 +22,66 @@ impl Laboratory {
     }
 
     fn explain(&self, guest: &mut Recorder, id: &str) -> Result<KernelExplanation, Failure> {
-        let operation = self.catalogue.iter().find(|operation| operation.id == id).unwrap();
-        let planned = Planned { limit: operation.limit, ..Planned::new(Case::native(id), Role::Asked) };
+        let operation = self
+            .catalogue
+            .iter()
+            .find(|operation| operation.id == id)
+            .unwrap();
+        let planned = Planned {
+            limit: operation.limit,
+            ..Planned::new(Case::native(id), Role::Asked)
+        };
         guest.explain(&planned, &operation.what)
     }
 }
 
 fn names(call: &Call) -> Vec<&str> {
-    std::iter::once(call.name.as_str()).chain(call.children.iter().flat_map(names)).collect()
+    std::iter::once(call.name.as_str())
+        .chain(call.children.iter().flat_map(names))
+        .collect()
 }
 
 fn find<'a>(call: &'a Call, name: &str) -> Option<&'a Call> {
-    if call.name == name { Some(call) } else { call.children.iter().find_map(|child| find(child, name)) }
+    if call.name == name {
+        Some(call)
+    } else {
+        call.children.iter().find_map(|child| find(child, name))
+    }
 }
 
 #[test]
 fn an_iteration_is_recorded_to_the_instruction() {
-    let Some(name) = emulated_kernel("an_iteration_is_recorded_to_the_instruction") else { return };
+    let Some(name) = emulated_kernel("an_iteration_is_recorded_to_the_instruction") else {
+        return;
+    };
     let laboratory = Laboratory::new();
     let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
 
     let getppid = laboratory.explain(&mut guest, "id.getppid").unwrap();
     let again = laboratory.explain(&mut guest, "id.getppid").unwrap();
-    assert!(getppid.returned.iter().all(|(call, pid)| call == "getppid" && pid > 0) && !getppid.returned.is_empty());
-    let again = KernelExplanation { returned: getppid.returned.clone(), ..again };
+    assert!(
+        getppid
+            .returned
+            .iter()
+            .all(|(call, pid)| call == "getppid" && pid > 0)
+            && !getppid.returned.is_empty()
+    );
+    let again = KernelExplanation {
+        returned: getppid.returned.clone(),
+        ..again
+    };
     assert_eq!(getppid, again, "two recordings");
     let absent = laboratory.explain(&mut guest, "file.stat_absent").unwrap();
-    assert_eq!(absent.returned.iter().map(|(_, result)| result).collect::<Vec<_>>(), [-2], "{:?}", absent.returned);
+    assert_eq!(
+        absent
+            .returned
+            .iter()
+            .map(|(_, result)| result)
+            .collect::<Vec<_>>(),
+        [-2],
+        "{:?}",
+        absent.returned
+    );
     assert_eq!(getppid.instructions as f64, getppid.counted.unwrap());
     assert_eq!(getppid.iterations.alike, getppid.iterations.recorded);
     let call = find(&getppid.tree, "__x64_sys_getppid").expect("the call's own function");
@@ -56,22 +89,45 @@ fn an_iteration_is_recorded_to_the_instruction() {
     let entry = find(&getppid.tree, "do_syscall_64").unwrap();
     assert!(find(entry, "__x64_sys_getppid").is_some() && entry.calls == 1);
 
-    for id in ["file.fstat", "file.lstat", "io.pipe_write_read", "time.clock_gettime"] {
+    for id in [
+        "file.fstat",
+        "file.lstat",
+        "io.pipe_write_read",
+        "time.clock_gettime",
+    ] {
         let explained = laboratory.explain(&mut guest, id).unwrap();
         let (seen, counted) = (explained.instructions as f64, explained.counted.unwrap());
-        assert!((seen - counted).abs() <= 0.01 * counted, "{id}: {seen} in the tree, {counted} counted");
+        assert!(
+            (seen - counted).abs() <= 0.01 * counted,
+            "{id}: {seen} in the tree, {counted} counted"
+        );
         let functions: u64 = explained.functions.iter().map(|f| f.own).sum();
         let groups: u64 = explained.groups.iter().map(|g| g.instructions).sum();
-        assert_eq!((functions, groups), (explained.instructions, explained.instructions), "{id}");
+        assert_eq!(
+            (functions, groups),
+            (explained.instructions, explained.instructions),
+            "{id}"
+        );
         assert!(!names(&explained.tree).contains(&"[unknown]"), "{id}");
-        let top: Vec<&str> = explained.tree.children.iter().map(|child| child.name.as_str()).collect();
-        assert_eq!(top.len(), 1, "{id}: everything is below the probe's loop: {top:?}");
+        let top: Vec<&str> = explained
+            .tree
+            .children
+            .iter()
+            .map(|child| child.name.as_str())
+            .collect();
+        assert_eq!(
+            top.len(),
+            1,
+            "{id}: everything is below the probe's loop: {top:?}"
+        );
     }
 }
 
 #[test]
 fn kernels_for_arm64_are_explained_too() {
-    let Some(name) = arm64_kernel("kernels_for_arm64_are_explained_too") else { return };
+    let Some(name) = arm64_kernel("kernels_for_arm64_are_explained_too") else {
+        return;
+    };
     let laboratory = Laboratory::new();
     // Random numbers are made for many entries at once.
     let name = format!("{name} randomize_kstack_offset=off");
@@ -80,13 +136,23 @@ fn kernels_for_arm64_are_explained_too() {
     assert_eq!(getppid.instructions as f64, getppid.counted.unwrap());
     for (id, function, within) in [
         // The C library decides which.
-        ("file.fstat", ["__arm64_sys_newfstatat", "__arm64_sys_newfstat"], "el0_svc"),
-        ("mem.fault_anonymous", ["handle_mm_fault"; 2], "do_mem_abort"),
+        (
+            "file.fstat",
+            ["__arm64_sys_newfstatat", "__arm64_sys_newfstat"],
+            "el0_svc",
+        ),
+        (
+            "mem.fault_anonymous",
+            ["handle_mm_fault"; 2],
+            "do_mem_abort",
+        ),
         ("ipc.pipe", ["pipe_write"; 2], "__arm64_sys_write"),
     ] {
         let explained = laboratory.explain(&mut guest, id).unwrap();
         let outer = find(&explained.tree, within).unwrap_or_else(|| panic!("{id}: no {within}"));
-        let found = function.iter().any(|function| find(outer, function).is_some());
+        let found = function
+            .iter()
+            .any(|function| find(outer, function).is_some());
         assert!(found, "{id}: none of {function:?} below {within}");
         assert!(!names(&explained.tree).contains(&"[unknown]"), "{id}");
         let functions: u64 = explained.functions.iter().map(|f| f.own).sum();
@@ -95,13 +161,21 @@ fn kernels_for_arm64_are_explained_too() {
     let pipe = laboratory.explain(&mut guest, "ipc.pipe").unwrap();
     let returned: Vec<_> = pipe.returned.iter().collect();
     assert_eq!(returned, [("read", 1)]);
-    assert!(pipe.notes.iter().any(|note| note.contains("what write returned is not known")), "{:?}", pipe.notes);
+    assert!(
+        pipe.notes
+            .iter()
+            .any(|note| note.contains("what write returned is not known")),
+        "{:?}",
+        pipe.notes
+    );
 }
 
 /// Operations that switch between processes, fault, or have batches of one: their tree may be a guess, but is one.
 #[test]
 fn operations_of_all_kinds_have_a_tree() {
-    let Some(name) = emulated_kernel("operations_of_all_kinds_have_a_tree") else { return };
+    let Some(name) = emulated_kernel("operations_of_all_kinds_have_a_tree") else {
+        return;
+    };
     let laboratory = Laboratory::new();
     let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
     for (id, function, group) in [
@@ -112,46 +186,105 @@ fn operations_of_all_kinds_have_a_tree() {
         ("process.exit_wait", "do_exit", Group::Work),
     ] {
         let explained = laboratory.explain(&mut guest, id).unwrap();
-        assert!(find(&explained.tree, function).is_some(), "{id}: {function} in {:?}", names(&explained.tree));
-        assert!(explained.groups.iter().any(|sum| sum.group == group && sum.instructions > 0), "{id}: {group:?}");
+        assert!(
+            find(&explained.tree, function).is_some(),
+            "{id}: {function} in {:?}",
+            names(&explained.tree)
+        );
+        assert!(
+            explained
+                .groups
+                .iter()
+                .any(|sum| sum.group == group && sum.instructions > 0),
+            "{id}: {group:?}"
+        );
         assert_eq!(explained.tree.total, explained.instructions, "{id}");
     }
 }
 
 #[test]
 fn two_kernels_are_compared_function_by_function() {
-    let Some(name) = emulated_kernel("two_kernels_are_compared_function_by_function") else { return };
+    let Some(name) = emulated_kernel("two_kernels_are_compared_function_by_function") else {
+        return;
+    };
     let audited = format!("{name} audit=1");
-    let arguments = ["explain", "getppid", "--env", &name, "--versus", &audited, "--format", "json"];
-    let document: serde_json::Value = serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
+    let arguments = [
+        "explain", "getppid", "--env", &name, "--versus", &audited, "--format", "json",
+    ];
+    let document: serde_json::Value =
+        serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
     assert_eq!(document["schema"], "syscost.explain-kernel-versus/1");
     let instructions = |side: &str| document[side]["instructions"].as_u64().unwrap();
-    assert!(instructions("after") > instructions("before"), "auditing takes instructions: {document:#}");
+    assert!(
+        instructions("after") > instructions("before"),
+        "auditing takes instructions: {document:#}"
+    );
     let changes = document["functions"].as_array().unwrap();
-    let sum: i64 = changes.iter().map(|change| change["change"].as_i64().unwrap()).sum();
-    assert_eq!(sum, instructions("after") as i64 - instructions("before") as i64);
-    assert!(changes.iter().any(|change| change["name"] == "__audit_syscall_entry"), "{document:#}");
+    let sum: i64 = changes
+        .iter()
+        .map(|change| change["change"].as_i64().unwrap())
+        .sum();
+    assert_eq!(
+        sum,
+        instructions("after") as i64 - instructions("before") as i64
+    );
+    assert!(
+        changes
+            .iter()
+            .any(|change| change["name"] == "__audit_syscall_entry"),
+        "{document:#}"
+    );
 }
 
 #[test]
 fn a_snippet_is_looked_into_as_an_operation_is() {
-    let Some(name) = emulated_kernel("a_snippet_is_looked_into_as_an_operation_is") else { return };
-    let access =
-        Place::new().printed(&["explain", "c:access(\"/etc/hosts\", R_OK)", "--env", &name, "--format", "json"]);
+    let Some(name) = emulated_kernel("a_snippet_is_looked_into_as_an_operation_is") else {
+        return;
+    };
+    let access = Place::new().printed(&[
+        "explain",
+        "c:access(\"/etc/hosts\", R_OK)",
+        "--env",
+        &name,
+        "--format",
+        "json",
+    ]);
     let access: serde_json::Value = serde_json::from_str(&access).unwrap();
     assert_eq!(access["returned"], serde_json::json!({"access": 0}));
     let snippet = "c:twice(getppid() - before)";
-    let surroundings =
-        ["--setup", "c:int before = getpid();", "--prelude", "c:static int twice(int x) { return 2 * x; }"];
-    let arguments = [&["explain", snippet, "--env", &name, "--format", "json"], &surroundings[..]].concat();
-    let document: serde_json::Value = serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
+    let surroundings = [
+        "--setup",
+        "c:int before = getpid();",
+        "--prelude",
+        "c:static int twice(int x) { return 2 * x; }",
+    ];
+    let arguments = [
+        &["explain", snippet, "--env", &name, "--format", "json"],
+        &surroundings[..],
+    ]
+    .concat();
+    let document: serde_json::Value =
+        serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
     assert_eq!(document["operation"], snippet);
-    let (seen, counted) = (document["instructions"].as_f64().unwrap(), document["counted"].as_f64().unwrap());
-    assert!((seen - counted).abs() <= 0.01 * counted, "{seen} in the tree, {counted} counted");
+    let (seen, counted) = (
+        document["instructions"].as_f64().unwrap(),
+        document["counted"].as_f64().unwrap(),
+    );
+    assert!(
+        (seen - counted).abs() <= 0.01 * counted,
+        "{seen} in the tree, {counted} counted"
+    );
     let top = document["tree"]["children"].as_array().unwrap();
-    assert_eq!((top.len(), &top[0]["name"]), (1, &serde_json::json!("main")), "{document:#}");
+    assert_eq!(
+        (top.len(), &top[0]["name"]),
+        (1, &serde_json::json!("main")),
+        "{document:#}"
+    );
     let functions = document["functions"].as_array().unwrap();
-    assert!(functions.iter().any(|f| f["name"] == "__x64_sys_getppid"), "{document:#}");
+    assert!(
+        functions.iter().any(|f| f["name"] == "__x64_sys_getppid"),
+        "{document:#}"
+    );
 }
 
 #[test]
@@ -163,7 +296,10 @@ fn snippets_that_cannot_be_looked_into_are_told() {
     };
     assert!(refused(&["c:getppid()"]).contains("add --env linux-6.1"));
     assert!(refused(&["perl:getppid()", "--env", "linux-0.1"]).contains("only C is built"));
-    assert!(refused(&["getppid", "--env", "linux-0.1", "--setup", "c:int x;"]).contains("are about a snippet"));
+    assert!(
+        refused(&["getppid", "--env", "linux-0.1", "--setup", "c:int x;"])
+            .contains("are about a snippet")
+    );
 }
 
 #[test]
@@ -176,5 +312,8 @@ fn what_is_no_kernel_or_not_there_is_told() {
     assert!(refused(&["linux-0.1"]).contains("syscost kernel fetch 0.1"));
     assert!(refused(&["linux:/no/such/vmlinuz"]).contains("/no/such/vmlinuz"));
     assert!(refused(&["linux-0.1", "--versus", "native"]).contains("--env native: not a kernel"));
-    assert!(refused(&["linux-0.1", "--versus", "linux-0.2", "--view", "flame"]).contains("--view is for one kernel"));
+    assert!(
+        refused(&["linux-0.1", "--versus", "linux-0.2", "--view", "flame"])
+            .contains("--view is for one kernel")
+    );
 }

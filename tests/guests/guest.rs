@@ -1,7 +1,8 @@
 //! Guests: other kernels in machines of their own. They need an emulator and an image that 'syscost kernel fetch' got.
 
 use crate::common::{
-    EMULATOR, PATIENCE, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for, write_program,
+    EMULATOR, PATIENCE, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for,
+    write_program,
 };
 use crate::machines::{self, boot};
 use nix::unistd::geteuid;
@@ -19,21 +20,38 @@ fn workers() -> Workers {
 
 #[test]
 fn a_guest_answers_on_several_channels() {
-    let Some(name) = emulated_kernel("a_guest_answers_on_several_channels") else { return };
+    let Some(name) = emulated_kernel("a_guest_answers_on_several_channels") else {
+        return;
+    };
     let workers = workers();
     let guest = boot(&workers, &name, "audit=0").unwrap();
     assert!(guest.file("/proc/cmdline").unwrap()[0].ends_with("audit=0"));
-    assert_eq!(guest.file("/proc/sys/kernel/osrelease").unwrap(), [guest.release()]);
-    let (first, second) = (guest.channel("op id.getppid").unwrap(), guest.channel("op id.umask").unwrap());
+    assert_eq!(
+        guest.file("/proc/sys/kernel/osrelease").unwrap(),
+        [guest.release()]
+    );
+    let (first, second) = (
+        guest.channel("op id.getppid").unwrap(),
+        guest.channel("op id.umask").unwrap(),
+    );
     for channel in [&second, &first, &second] {
         let reply = channel.request(100, 3, PATIENCE).unwrap();
         assert_eq!(reply.batches.len(), 3);
-        assert!(reply.batches.iter().all(|batch| (2_000..10_000_000).contains(&batch.ns)), "{reply:?}");
+        assert!(
+            reply
+                .batches
+                .iter()
+                .all(|batch| (2_000..10_000_000).contains(&batch.ns)),
+            "{reply:?}"
+        );
     }
     let none = guest.channel("op no.such").err().unwrap();
     assert_eq!(none.message, "no such operation");
     let missing = guest.file("/no/such").unwrap_err();
-    assert_eq!(missing.message, "the guest answered: ENOENT /no/such: No such file or directory");
+    assert_eq!(
+        missing.message,
+        "the guest answered: ENOENT /no/such: No such file or directory"
+    );
     drop(second);
     assert_eq!(first.request(1, 1, PATIENCE).unwrap().batches.len(), 1);
     assert!(guest.is_alive());
@@ -41,12 +59,21 @@ fn a_guest_answers_on_several_channels() {
 
 #[test]
 fn kernel_entries_are_counted_inside_the_guest() {
-    let Some(name) = emulated_kernel("kernel_entries_are_counted_inside_the_guest") else { return };
+    let Some(name) = emulated_kernel("kernel_entries_are_counted_inside_the_guest") else {
+        return;
+    };
     let workers = workers();
     let guest = boot(&workers, &name, "").unwrap();
     let more = |greeting: &str, call: &str| {
         let traced = guest.traced(greeting).unwrap();
-        let counts = [10, 30].map(|n| traced.request(n, PATIENCE).unwrap().get(call).copied().unwrap_or(0));
+        let counts = [10, 30].map(|n| {
+            traced
+                .request(n, PATIENCE)
+                .unwrap()
+                .get(call)
+                .copied()
+                .unwrap_or(0)
+        });
         counts[1] - counts[0]
     };
     assert_eq!(more("op id.getppid", "getppid"), 20);
@@ -67,20 +94,45 @@ fn records(place: &Place, arguments: &[&str]) -> (Vec<serde_json::Value>, bool) 
     let written = fs::read(place.path().join("run.json"));
     let written = written.unwrap_or_else(|_| panic!("{}{}", stdout(&output), stderr(&output)));
     let run: serde_json::Value = serde_json::from_slice(&written).unwrap();
-    (run["records"].as_array().unwrap().clone(), output.status.success())
+    (
+        run["records"].as_array().unwrap().clone(),
+        output.status.success(),
+    )
 }
 
 #[test]
 fn operations_and_snippets_have_entries_there_as_they_have_here() {
-    let Some(name) = emulated_kernel("operations_and_snippets_have_entries_there_as_they_have_here") else { return };
+    let Some(name) =
+        emulated_kernel("operations_and_snippets_have_entries_there_as_they_have_here")
+    else {
+        return;
+    };
     let wrong = "c:*(volatile char *)0 = 1;";
-    let operations = ["file.open_close", "time.clock_gettime", "c:getpid()", "c:close(dup(0));", wrong];
-    let (records, all) = records(&Place::new(), &[&operations[..], &["--env", &name]].concat());
+    let operations = [
+        "file.open_close",
+        "time.clock_gettime",
+        "c:getpid()",
+        "c:close(dup(0));",
+        wrong,
+    ];
+    let (records, all) = records(
+        &Place::new(),
+        &[&operations[..], &["--env", &name]].concat(),
+    );
     assert!(!all, "one of them is wrong");
-    let of = |operation: &str| records.iter().find(|record| record["operation"] == operation).unwrap();
+    let of = |operation: &str| {
+        records
+            .iter()
+            .find(|record| record["operation"] == operation)
+            .unwrap()
+    };
     let entries = |operation: &str| {
         let record = of(operation);
-        assert_eq!((&record["entries_status"], &record["warnings"]), (&json!("verified"), &json!([])), "{record}");
+        assert_eq!(
+            (&record["entries_status"], &record["warnings"]),
+            (&json!("verified"), &json!([])),
+            "{record}"
+        );
         record["entries"].clone()
     };
     assert_eq!(entries("file.open_close"), json!({"openat": 1, "close": 1}));
@@ -99,9 +151,14 @@ fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64>
         let number = |value: &serde_json::Value| value.as_f64().unwrap();
         let iterations = number(&counted["more"]) - number(&counted["fewer"]);
         let pairs = counted["batches"].as_array().unwrap().iter();
-        let mut each: Vec<f64> = pairs.map(|pair| (number(&pair[1]) - number(&pair[0])) / iterations).collect();
+        let mut each: Vec<f64> = pairs
+            .map(|pair| (number(&pair[1]) - number(&pair[0])) / iterations)
+            .collect();
         each.sort_by(f64::total_cmp);
-        ((text(&record["operation"]), text(&record["environment"])), each[each.len() / 2])
+        (
+            (text(&record["operation"]), text(&record["environment"])),
+            each[each.len() / 2],
+        )
     };
     let (records, all) = records(place, arguments);
     assert!(all, "{records:?}");
@@ -110,7 +167,9 @@ fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64>
 
 #[test]
 fn two_runs_count_the_same_and_boot_parameters_count() {
-    let Some(name) = emulated_kernel("two_runs_count_the_same_and_boot_parameters_count") else { return };
+    let Some(name) = emulated_kernel("two_runs_count_the_same_and_boot_parameters_count") else {
+        return;
+    };
     let place = Place::new();
     let audit = format!("{name} audit=1");
     let operations = ["id.getppid", "id.umask", "time.clock_gettime", "file.fstat"];
@@ -118,31 +177,56 @@ fn two_runs_count_the_same_and_boot_parameters_count() {
     let first = counted(&place, &arguments);
     // Counting kernel entries does not change what else is counted.
     let second = counted(&place, &[&arguments[..], &["--no-verify"]].concat());
-    let of = |run: &BTreeMap<_, f64>, operation: &str, environment: &str| run[&(operation.into(), environment.into())];
+    let of = |run: &BTreeMap<_, f64>, operation: &str, environment: &str| {
+        run[&(operation.into(), environment.into())]
+    };
     for operation in &operations[..3] {
-        assert_eq!(of(&first, operation, &name), of(&second, operation, &name), "{operation}");
+        assert_eq!(
+            of(&first, operation, &name),
+            of(&second, operation, &name),
+            "{operation}"
+        );
     }
     // An entry and an exit that are audited, and a clock that does not enter the kernel.
     let getppid = of(&first, "id.getppid", &audit) / of(&first, "id.getppid", &name);
     assert!((1.2..3.0).contains(&getppid), "{getppid}");
     let clock = "time.clock_gettime";
     assert_eq!(of(&first, clock, &audit), of(&first, clock, &name));
-    assert_eq!(of(&first, "call.empty_loop", &name), 2.0, "one subtraction, one jump");
+    assert_eq!(
+        of(&first, "call.empty_loop", &name),
+        2.0,
+        "one subtraction, one jump"
+    );
 }
 
 /// Whatever the host does meanwhile: two boots at once, beside a third with one operation less.
 #[test]
 fn boots_are_equal_to_the_last_instruction() {
-    let Some(name) = emulated_kernel("boots_are_equal_to_the_last_instruction") else { return };
-    let operations = ["file.create", "mem.mmap_munmap", "process.fork_wait", "socket.socketpair_close", "id.getppid"];
+    let Some(name) = emulated_kernel("boots_are_equal_to_the_last_instruction") else {
+        return;
+    };
+    let operations = [
+        "file.create",
+        "mem.mmap_munmap",
+        "process.fork_wait",
+        "socket.socketpair_close",
+        "id.getppid",
+    ];
     let batches = |operations: &[&str]| {
         let place = Place::new();
-        let (records, all) = records(&place, &[operations, &["--env", &name, "--no-verify"]].concat());
+        let (records, all) = records(
+            &place,
+            &[operations, &["--env", &name, "--no-verify"]].concat(),
+        );
         assert!(all, "{records:?}");
-        records.iter().map(|record| record["counted"].clone()).collect::<Vec<_>>()
+        records
+            .iter()
+            .map(|record| record["counted"].clone())
+            .collect::<Vec<_>>()
     };
     let (first, second) = std::thread::scope(|scope| {
-        let runs = [&operations[..], &operations[..], &operations[..3]].map(|some| scope.spawn(move || batches(some)));
+        let runs = [&operations[..], &operations[..], &operations[..3]]
+            .map(|some| scope.spawn(move || batches(some)));
         let [first, second, _] = runs.map(|run| run.join().unwrap());
         (first, second)
     });
@@ -163,28 +247,42 @@ fn counted_of_program(line: &str, instructions: &str) -> Result<Pairs, String> {
     );
     write_program(&program, &script);
     let mut init = std::process::Command::new(workers.probe_of("native").unwrap());
-    init.arg("--init").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    init.arg("--init")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
     let mut init = init.spawn().unwrap();
     let mut input = init.stdin.take().unwrap();
     let path = program.to_str().unwrap().trim_start_matches('/');
     writeln!(input, "@1 count {line} run {path}").unwrap();
-    let mut lines = BufReader::new(init.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let answer = lines.find(|line| !line.starts_with("@0 ") && !line.starts_with("@1 ready ")).unwrap();
+    let mut lines = BufReader::new(init.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let answer = lines
+        .find(|line| !line.starts_with("@0 ") && !line.starts_with("@1 ready "))
+        .unwrap();
     assert_eq!(lines.next().unwrap(), "@1 ended exit status 0");
     writeln!(input, "@0 poweroff").unwrap();
     init.wait().unwrap();
-    let Some(counted) = answer.strip_prefix("@1 counted ") else { return Err(answer) };
+    let Some(counted) = answer.strip_prefix("@1 counted ") else {
+        return Err(answer);
+    };
     let mut words = counted.split(' ');
     let mut next = || words.next().unwrap().parse().unwrap();
     let (fewer, more) = (next(), next());
-    let pair = |word: &str| word.split_once(':').map(|(few, many)| (few.parse().unwrap(), many.parse().unwrap()));
+    let pair = |word: &str| {
+        word.split_once(':')
+            .map(|(few, many)| (few.parse().unwrap(), many.parse().unwrap()))
+    };
     Ok((fewer, more, words.map(|word| pair(word).unwrap()).collect()))
 }
 
 #[test]
 fn instructions_are_differences_that_agree() {
     let each = |(fewer, more, pairs): &Pairs| {
-        let mut each: Vec<f64> = pairs.iter().map(|(few, many)| (many - few) as f64 / (more - fewer) as f64).collect();
+        let mut each: Vec<f64> = pairs
+            .iter()
+            .map(|(few, many)| (many - few) as f64 / (more - fewer) as f64)
+            .collect();
         each.sort_by(f64::total_cmp);
         each[each.len() / 2]
     };
@@ -192,16 +290,30 @@ fn instructions_are_differences_that_agree() {
     // What starts and ends a batch cancels: all pairs agree at once, in batches shorter than the time between timer interrupts.
     let plain = own("55 + n * 329");
     assert_eq!((each(&plain), plain.2.len()), (329.0, 8));
-    assert!(plain.1 * 329 < 400_000 && plain.0 * 4 == plain.1 && plain.0 % 48 == 0, "{plain:?}");
+    assert!(
+        plain.1 * 329 < 400_000 && plain.0 * 4 == plain.1 && plain.0 % 48 == 0,
+        "{plain:?}"
+    );
     // Interrupts are in some batches, a state that changes once in others.
-    assert_eq!(each(&own("55 + n * 2734 + (number % 5 ? 0 : 9000)")), 2734.0);
-    assert_eq!(each(&own("55 + n * 329 + (number > 10 && number < 21 ? 4584 : 0)")), 329.0);
+    assert_eq!(
+        each(&own("55 + n * 2734 + (number % 5 ? 0 : 9000)")),
+        2734.0
+    );
+    assert_eq!(
+        each(&own(
+            "55 + n * 329 + (number > 10 && number < 21 ? 4584 : 0)"
+        )),
+        329.0
+    );
     // Each 48th call makes random numbers for as many.
     let shared = each(&own("21 + n * 404 + 2818 * (calls / 48 - before / 48)"));
     assert!((shared - 404.0 - 2818.0 / 48.0).abs() < 1e-9, "{shared}");
     // Batches that never agree are long, and so are those of an operation that leaves work to others.
     let never = own("n * 5000 + number * number * 31 % 977");
-    assert!(never.1 * 5000 > 400_000 && never.2.len() == 3 && (each(&never) - 5000.0).abs() < 1.0, "{never:?}");
+    assert!(
+        never.1 * 5000 > 400_000 && never.2.len() == 3 && (each(&never) - 5000.0).abs() < 1.0,
+        "{never:?}"
+    );
     assert!(counted_of_program("0 deferred", "55 + n * 5000").unwrap().1 * 5000 > 400_000);
     // Long operations have few iterations, and a limit holds.
     let long = own("n * 300000000");
@@ -209,7 +321,10 @@ fn instructions_are_differences_that_agree() {
     let limited = counted_of_program("3 own", "n * 10").unwrap();
     assert_eq!((limited.0, limited.1, each(&limited)), (1, 3, 10.0));
     let refused = counted_of_program("1 own", "n").unwrap_err();
-    assert!(refused.contains("error ENOTSUP one iteration per batch"), "{refused}");
+    assert!(
+        refused.contains("error ENOTSUP one iteration per batch"),
+        "{refused}"
+    );
 }
 
 /// A kernel for arm64 that can be booted here, and its compiler; or says that `test` is skipped.
@@ -226,41 +341,76 @@ pub fn arm64_kernel(test: &str) -> Option<String> {
 
 #[test]
 fn kernels_for_arm64_count_the_same_twice() {
-    let Some(name) = arm64_kernel("kernels_for_arm64_count_the_same_twice") else { return };
+    let Some(name) = arm64_kernel("kernels_for_arm64_count_the_same_twice") else {
+        return;
+    };
     let place = Place::new();
     let fixed = format!("{name} randomize_kstack_offset=off");
     let operations = ["id.getppid", "id.umask", "time.clock_gettime"];
     let arguments = [&operations[..], &["--env", &name, "--env", &fixed]].concat();
     let (first, second) = (counted(&place, &arguments), counted(&place, &arguments));
-    let of = |operation: &str, environment: &str| first[&(operation.to_string(), environment.to_string())];
+    let of = |operation: &str, environment: &str| {
+        first[&(operation.to_string(), environment.to_string())]
+    };
     for operation in operations {
         let case = (operation.to_string(), name.clone());
         assert_eq!(first[&case], second[&case], "{operation}");
     }
-    assert!((300.0..600.0).contains(&of("id.getppid", &name)), "{first:?}");
+    assert!(
+        (300.0..600.0).contains(&of("id.getppid", &name)),
+        "{first:?}"
+    );
     // A share of the random numbers that are made for 48 entries at once.
-    assert!(of("id.getppid", &name) > of("id.getppid", &fixed) + 50.0, "{first:?}");
-    assert_eq!(of("time.clock_gettime", &name), of("time.clock_gettime", &fixed), "it does not enter the kernel");
-    assert_eq!(of("call.empty_loop", &name), 2.0, "one subtraction, one jump");
+    assert!(
+        of("id.getppid", &name) > of("id.getppid", &fixed) + 50.0,
+        "{first:?}"
+    );
+    assert_eq!(
+        of("time.clock_gettime", &name),
+        of("time.clock_gettime", &fixed),
+        "it does not enter the kernel"
+    );
+    assert_eq!(
+        of("call.empty_loop", &name),
+        2.0,
+        "one subtraction, one jump"
+    );
     let refused = place.run(&["explain", "--env", &name, "--", "true"]);
-    assert!(stderr(&refused).contains("a command is explained in a kernel for x86_64 only"), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("a command is explained in a kernel for x86_64 only"),
+        "{}",
+        stderr(&refused)
+    );
 }
 
 /// Why a run in this environment was refused, or its only operation failed.
 fn failure(place: &Place, name: &str, more: &[&str]) -> String {
-    let arguments = [&["run", "id.getppid", "--env", name, "--format", "json"], more].concat();
+    let arguments = [
+        &["run", "id.getppid", "--env", name, "--format", "json"],
+        more,
+    ]
+    .concat();
     let output = place.run(&arguments);
     if output.status.code() == Some(2) {
         return stderr(&output).trim_end().to_string();
     }
     let document = crate::common::json(&output);
-    let record = document["records"].as_array().unwrap().iter().find(|record| record["operation"] == "id.getppid");
-    record.unwrap()["error"]["message"].as_str().unwrap_or_else(|| panic!("{document}")).to_string()
+    let record = document["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|record| record["operation"] == "id.getppid");
+    record.unwrap()["error"]["message"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{document}"))
+        .to_string()
 }
 
 #[test]
 fn what_cannot_be_booted_says_why() {
-    let Some(name) = emulated_kernel("what_cannot_be_booted_says_why") else { return };
+    let Some(name) = emulated_kernel("what_cannot_be_booted_says_why") else {
+        return;
+    };
     let place = Place::new();
     fs::write(place.path().join("text"), "no kernel\n").unwrap();
     let mut old = vec![0; 0x400];
@@ -269,14 +419,42 @@ fn what_cannot_be_booted_says_why() {
     let with = |parameters: &str| format!("{name} {parameters}");
     let cases: [(String, &[&str], &str); 9] = [
         ("linux:text".into(), &[], "text is not a kernel image"),
-        ("linux:old".into(), &[], "old is for i686, the emulated machine is x86_64"),
+        (
+            "linux:old".into(),
+            &[],
+            "old is for i686, the emulated machine is x86_64",
+        ),
         ("linux:none".into(), &[], "none: No such file or directory"),
-        ("linux-0.1".into(), &[], "get one with 'syscost kernel fetch 0.1'"),
-        (with("memory=32"), &[], "its console is empty (too little memory, more by a name such as"),
-        (with("memory=3"), &[], "memory=3 is not a number of MiB, 16 or more"),
-        (with("mem=50M"), &[], "Kernel panic - not syncing: System is deadlocked on memory"),
-        (with("rdinit=/nothing root=/dev/none"), &[], "Kernel panic - not syncing: "),
-        (with("rdinit=/nothing root=/dev/none panic=0"), &["--timeout", "3"], "did not answer within 18 s"),
+        (
+            "linux-0.1".into(),
+            &[],
+            "get one with 'syscost kernel fetch 0.1'",
+        ),
+        (
+            with("memory=32"),
+            &[],
+            "its console is empty (too little memory, more by a name such as",
+        ),
+        (
+            with("memory=3"),
+            &[],
+            "memory=3 is not a number of MiB, 16 or more",
+        ),
+        (
+            with("mem=50M"),
+            &[],
+            "Kernel panic - not syncing: System is deadlocked on memory",
+        ),
+        (
+            with("rdinit=/nothing root=/dev/none"),
+            &[],
+            "Kernel panic - not syncing: ",
+        ),
+        (
+            with("rdinit=/nothing root=/dev/none panic=0"),
+            &["--timeout", "3"],
+            "did not answer within 18 s",
+        ),
     ];
     for (name, more, expected) in cases {
         let said = failure(&place, &name, more);
@@ -308,11 +486,15 @@ fn another_users_image_is_not_booted() {
     let advice = "and that kernel would run as you: make a copy of your own";
     let refused = said(0, 65534);
     assert!(
-        refused.contains(&format!("{}: it belongs to ", image.display())) && refused.ends_with(advice),
+        refused.contains(&format!("{}: it belongs to ", image.display()))
+            && refused.ends_with(advice),
         "{refused}"
     );
     let refused = said(65534, 0);
-    assert!(refused.contains(", could replace files in ") && refused.ends_with(advice), "{refused}");
+    assert!(
+        refused.contains(", could replace files in ") && refused.ends_with(advice),
+        "{refused}"
+    );
     let read = said(0, 0);
     assert!(read.contains("image is not a kernel image"), "{read}");
 }
@@ -321,13 +503,23 @@ fn another_users_image_is_not_booted() {
 fn without_an_emulator_it_is_named() {
     let place = Place::new();
     let output = place
-        .command(&["run", "id.getppid", "--env", "linux-6.1", "--format", "json"])
+        .command(&[
+            "run",
+            "id.getppid",
+            "--env",
+            "linux-6.1",
+            "--format",
+            "json",
+        ])
         .env("PATH", place.path())
         .output()
         .unwrap();
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("qemu-system-x86_64 is not on PATH; install "), "{said}");
+    assert!(
+        said.contains("qemu-system-x86_64 is not on PATH; install "),
+        "{said}"
+    );
 }
 
 #[test]
@@ -335,24 +527,46 @@ fn boot_parameters_and_memory_without_a_guest_are_refused() {
     for name in ["native audit=1", "seccomp memory=64"] {
         let output = Place::new().run(&["run", "id.getppid", "--env", name]);
         assert_eq!(output.status.code(), Some(2));
-        assert!(stderr(&output).contains("only guests have boot parameters and memory"), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("only guests have boot parameters and memory"),
+            "{}",
+            stderr(&output)
+        );
     }
 }
 
 fn runs(pid: i32, program: &str) -> bool {
-    fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|path| path.to_string_lossy().contains(program))
+    fs::read_link(format!("/proc/{pid}/exe"))
+        .is_ok_and(|path| path.to_string_lossy().contains(program))
 }
 
 #[test]
 fn a_killed_run_leaves_no_guest() {
-    let Some(name) = emulated_kernel("a_killed_run_leaves_no_guest") else { return };
+    let Some(name) = emulated_kernel("a_killed_run_leaves_no_guest") else {
+        return;
+    };
     let place = Place::new();
     let job = place.start(&["run", "id.getppid", "--env", &name]);
-    let emulator = || place.processes().into_iter().any(|process| runs(process.pid, EMULATOR)).then_some(());
-    assert!(wait_for(emulator).is_some(), "no guest was started: {:?}", place.processes());
+    let emulator = || {
+        place
+            .processes()
+            .into_iter()
+            .any(|process| runs(process.pid, EMULATOR))
+            .then_some(())
+    };
+    assert!(
+        wait_for(emulator).is_some(),
+        "no guest was started: {:?}",
+        place.processes()
+    );
     nix::sys::signal::kill(job.pid(), nix::sys::signal::Signal::SIGKILL).unwrap();
     let gone = || (place.processes().is_empty() && place.left_behind().is_empty()).then_some(());
-    assert!(wait_for(gone).is_some(), "{:?} {:?}", place.processes(), place.left_behind());
+    assert!(
+        wait_for(gone).is_some(),
+        "{:?} {:?}",
+        place.processes(),
+        place.left_behind()
+    );
 }
 
 /// A user-mode Linux that starts programs here: that of `.ci/uml`, since those of Debian up to 13 panic where there is AMX.
@@ -365,20 +579,44 @@ fn user_mode_linux() -> Option<String> {
 fn user_mode_linux_is_measured_in_the_same_rounds() {
     let test = "user_mode_linux_is_measured_in_the_same_rounds";
     let Some(name) = user_mode_linux() else {
-        return skip(test, "SYSCOST_UML names no user-mode Linux; .ci/uml DIRECTORY gets one");
+        return skip(
+            test,
+            "SYSCOST_UML names no user-mode Linux; .ci/uml DIRECTORY gets one",
+        );
     };
     let place = Place::new();
-    let output =
-        place.run(&["run", "id.getppid", "--env", "native", "--env", &name, "--time", "4", "--format", "json"]);
-    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    let output = place.run(&[
+        "run",
+        "id.getppid",
+        "--env",
+        "native",
+        "--env",
+        &name,
+        "--time",
+        "4",
+        "--format",
+        "json",
+    ]);
+    assert!(
+        output.status.success(),
+        "{}{}",
+        stdout(&output),
+        stderr(&output)
+    );
     let document = crate::common::json(&output);
     let records = document["records"].as_array().unwrap();
     let median = |environment: &str| {
-        let own =
-            |record: &&serde_json::Value| record["operation"] == "id.getppid" && record["environment"] == environment;
-        records.iter().find(own).unwrap()["median_ns"].as_f64().unwrap_or_else(|| panic!("{document}"))
+        let own = |record: &&serde_json::Value| {
+            record["operation"] == "id.getppid" && record["environment"] == environment
+        };
+        records.iter().find(own).unwrap()["median_ns"]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{document}"))
     };
-    assert!(median(&name) > 5.0 * median("native"), "each of its calls is a stop of ptrace");
+    assert!(
+        median(&name) > 5.0 * median("native"),
+        "each of its calls is a stop of ptrace"
+    );
     assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
     assert!(place.processes().is_empty());
 }
@@ -386,12 +624,17 @@ fn user_mode_linux_is_measured_in_the_same_rounds() {
 #[test]
 fn a_user_mode_linux_that_is_none_says_why() {
     let place = Place::new();
-    for (name, expected) in
-        [("uml:/bin/false", "ended without an answer"), ("uml:none", "none: No such file or directory")]
-    {
+    for (name, expected) in [
+        ("uml:/bin/false", "ended without an answer"),
+        ("uml:none", "none: No such file or directory"),
+    ] {
         let said = failure(&place, name, &[]);
         assert!(said.contains(expected), "{name}: {said}");
     }
     let output = place.run(&["run", "id.getppid", "--env", "uml-7.2"]);
-    assert!(stderr(&output).contains("invalid value 'uml-7.2'"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("invalid value 'uml-7.2'"),
+        "{}",
+        stderr(&output)
+    );
 }

@@ -14,12 +14,32 @@ use std::time::Duration;
 
 /// A package: its suite, its name, and where in it the kernel is; the package depends on another if nowhere.
 const PACKAGES: [(&str, &str, Option<&str>); 7] = [
-    ("bookworm-backports", "linux-image-9.9.8-cloud-amd64", Some("boot/vmlinuz-9.9.8-cloud-amd64")),
-    ("bookworm-backports", "linux-image-9.9.10-cloud-amd64", Some("boot/vmlinuz-9.9.10-cloud-amd64")),
-    ("bookworm-backports", "linux-image-9.9.11-amd64", Some("boot/vmlinuz-9.9.11-amd64")),
-    ("bookworm-backports", "linux-image-9.9.12-cloud-amd64-dbg", Some("boot/vmlinuz-9.9.12-cloud-amd64")),
+    (
+        "bookworm-backports",
+        "linux-image-9.9.8-cloud-amd64",
+        Some("boot/vmlinuz-9.9.8-cloud-amd64"),
+    ),
+    (
+        "bookworm-backports",
+        "linux-image-9.9.10-cloud-amd64",
+        Some("boot/vmlinuz-9.9.10-cloud-amd64"),
+    ),
+    (
+        "bookworm-backports",
+        "linux-image-9.9.11-amd64",
+        Some("boot/vmlinuz-9.9.11-amd64"),
+    ),
+    (
+        "bookworm-backports",
+        "linux-image-9.9.12-cloud-amd64-dbg",
+        Some("boot/vmlinuz-9.9.12-cloud-amd64"),
+    ),
     ("trixie", "linux-image-10.1.0-cloud-amd64", None),
-    ("trixie", "linux-binary-10.1.0-cloud-amd64", Some("usr/lib/modules/10.1.0-cloud-amd64/vmlinuz")),
+    (
+        "trixie",
+        "linux-binary-10.1.0-cloud-amd64",
+        Some("usr/lib/modules/10.1.0-cloud-amd64/vmlinuz"),
+    ),
     ("trixie", "linux-image-10.2.0-cloud-amd64", None),
 ];
 
@@ -34,7 +54,10 @@ fn kernel(mark: &str) -> Vec<u8> {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// A package's file, and its paragraph in the list of its suite.
@@ -50,11 +73,19 @@ fn package(mirror: &Path, name: &str, holds: Option<&str>) -> String {
         fs::write(tree.join(path), kernel(name)).unwrap();
     }
     let file = mirror.join(format!("{name}.deb"));
-    let built =
-        Command::new("dpkg-deb").args(["--root-owner-group", "--build"]).arg(&tree).arg(&file).output().unwrap();
+    let built = Command::new("dpkg-deb")
+        .args(["--root-owner-group", "--build"])
+        .arg(&tree)
+        .arg(&file)
+        .output()
+        .unwrap();
     assert!(built.status.success(), "{}", stderr(&built));
     let bytes = fs::read(&file).unwrap();
-    format!("{control}Filename: {name}.deb\nSize: {}\nSHA256: {}\n\n", bytes.len(), digest(&bytes))
+    format!(
+        "{control}Filename: {name}.deb\nSize: {}\nSHA256: {}\n\n",
+        bytes.len(),
+        digest(&bytes)
+    )
 }
 
 /// A mirror in `place`.
@@ -64,7 +95,9 @@ fn make_mirror(place: &Place) -> PathBuf {
         let directory = mirror.join("dists").join(suite);
         fs::create_dir_all(directory.join("main/binary-amd64")).unwrap();
         let own = PACKAGES.iter().filter(|(of, _, _)| *of == suite);
-        let list: String = own.map(|(_, name, holds)| package(&mirror, name, *holds)).collect();
+        let list: String = own
+            .map(|(_, name, holds)| package(&mirror, name, *holds))
+            .collect();
         fs::write(directory.join("main/binary-amd64/Packages"), &list).unwrap();
         let release = format!(
             "Suite: {suite}\nCodename: {suite}\nDate: Thu, 01 Jan 2026 00:00:00 UTC\nArchitectures: amd64\nComponents: main\n\
@@ -74,7 +107,13 @@ fn make_mirror(place: &Place) -> PathBuf {
         );
         fs::write(directory.join("Release"), release).unwrap();
     }
-    configure(place, &format!("deb [trusted=yes] file:{} bookworm main\n", mirror.display()));
+    configure(
+        place,
+        &format!(
+            "deb [trusted=yes] file:{} bookworm main\n",
+            mirror.display()
+        ),
+    );
     mirror
 }
 
@@ -82,8 +121,14 @@ fn make_mirror(place: &Place) -> PathBuf {
 fn configure(place: &Place, sources: &str) {
     let list = place.path().join("sources.list");
     fs::write(&list, sources).unwrap();
-    let configuration = format!("Dir::Etc::sourcelist \"{}\";\nDir::Etc::sourceparts \"/dev/null\";\n", list.display());
-    let hook = format!("APT::Update::Post-Invoke {{ \"touch {}\"; }};\n", place.path().join("hook-ran").display());
+    let configuration = format!(
+        "Dir::Etc::sourcelist \"{}\";\nDir::Etc::sourceparts \"/dev/null\";\n",
+        list.display()
+    );
+    let hook = format!(
+        "APT::Update::Post-Invoke {{ \"touch {}\"; }};\n",
+        place.path().join("hook-ran").display()
+    );
     fs::write(place.path().join("apt.conf"), configuration + &hook).unwrap();
 }
 
@@ -98,18 +143,28 @@ fn run(place: &Place, arguments: &[&str]) -> Output {
 }
 
 fn fetch(place: &Place, version: &str) -> Output {
-    run(place, &["fetch", version, "--arch", "amd64", "--format", "csv"])
+    run(
+        place,
+        &["fetch", version, "--arch", "amd64", "--format", "csv"],
+    )
 }
 
 /// The kernels in a table as CSV, by column.
 fn kernels(output: &Output) -> Vec<BTreeMap<String, String>> {
-    csv::Reader::from_reader(&output.stdout[..]).deserialize().map(Result::unwrap).collect()
+    csv::Reader::from_reader(&output.stdout[..])
+        .deserialize()
+        .map(Result::unwrap)
+        .collect()
 }
 
 /// What is in the directory of images.
 fn kept(place: &Place) -> Vec<String> {
-    let entries = fs::read_dir(place.path().join("state/syscost/kernels")).into_iter().flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let entries = fs::read_dir(place.path().join("state/syscost/kernels"))
+        .into_iter()
+        .flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -129,24 +184,57 @@ fn place(test: &str) -> Option<Place> {
 
 #[test]
 fn a_kernel_is_fetched_listed_and_removed() {
-    let Some(place) = place("a_kernel_is_fetched_listed_and_removed") else { return };
+    let Some(place) = place("a_kernel_is_fetched_listed_and_removed") else {
+        return;
+    };
     let own = kernels(&fetch(&place, "9.9")).remove(0);
-    assert_eq!(own["release"], "9.9.10-cloud-amd64", "the newest for virtual machines");
-    assert_eq!((own["suite"].as_str(), own["architecture"].as_str()), ("bookworm-backports", "x86_64"));
+    assert_eq!(
+        own["release"], "9.9.10-cloud-amd64",
+        "the newest for virtual machines"
+    );
+    assert_eq!(
+        (own["suite"].as_str(), own["architecture"].as_str()),
+        ("bookworm-backports", "x86_64")
+    );
     let image = fs::read(&own["path"]).unwrap();
     assert_eq!(image, kernel("linux-image-9.9.10-cloud-amd64"));
     assert_eq!(kept(&place), ["9.9.10-cloud-amd64"], "nothing else is left");
-    assert!(!place.path().join("hook-ran").exists(), "a hook of the system ran");
+    assert!(
+        !place.path().join("hook-ran").exists(),
+        "a hook of the system ran"
+    );
     let again = fetch(&place, "9.9");
-    assert!(stderr(&again).ends_with("9.9.10-cloud-amd64 is here already\n"), "{}", stderr(&again));
-    assert_eq!(kernels(&fetch(&place, "10.1"))[0]["package"], "linux-binary-10.1.0-cloud-amd64");
+    assert!(
+        stderr(&again).ends_with("9.9.10-cloud-amd64 is here already\n"),
+        "{}",
+        stderr(&again)
+    );
+    assert_eq!(
+        kernels(&fetch(&place, "10.1"))[0]["package"],
+        "linux-binary-10.1.0-cloud-amd64"
+    );
     let table = stdout(&run(&place, &["list"]));
-    assert!(table.contains("10.1.0-cloud-amd64") && table.contains("9.9.10-cloud-amd64"), "{table}");
-    let available = kernels(&run(&place, &["list", "--available", "--arch", "amd64", "--format", "csv"]));
-    let here = available.iter().filter(|kernel| !kernel["path"].is_empty()).count();
+    assert!(
+        table.contains("10.1.0-cloud-amd64") && table.contains("9.9.10-cloud-amd64"),
+        "{table}"
+    );
+    let available = kernels(&run(
+        &place,
+        &["list", "--available", "--arch", "amd64", "--format", "csv"],
+    ));
+    let here = available
+        .iter()
+        .filter(|kernel| !kernel["path"].is_empty())
+        .count();
     assert_eq!((available.len(), here), (5, 2), "{available:?}");
-    assert_eq!(run(&place, &["remove", "9.9.10-cloud-amd64"]).status.code(), Some(0));
-    assert_eq!(run(&place, &["remove", "9.9.10-cloud-amd64"]).status.code(), Some(2));
+    assert_eq!(
+        run(&place, &["remove", "9.9.10-cloud-amd64"]).status.code(),
+        Some(0)
+    );
+    assert_eq!(
+        run(&place, &["remove", "9.9.10-cloud-amd64"]).status.code(),
+        Some(2)
+    );
     assert_eq!(kept(&place), ["10.1.0-cloud-amd64"]);
     assert_eq!(run(&place, &["remove", "--all"]).status.code(), Some(0));
     assert!(stdout(&run(&place, &["list"])).contains("no kernel was fetched"));
@@ -154,25 +242,56 @@ fn a_kernel_is_fetched_listed_and_removed() {
 
 #[test]
 fn what_cannot_be_fetched_says_why_and_leaves_nothing() {
-    let Some(place) = place("what_cannot_be_fetched_says_why_and_leaves_nothing") else { return };
+    let Some(place) = place("what_cannot_be_fetched_says_why_and_leaves_nothing") else {
+        return;
+    };
     let expect = |arguments: &[&str], status: i32, said: &str| {
         let output = run(&place, &[arguments, &["--arch", "amd64"]].concat());
-        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains(said), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(status),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+        assert!(
+            stderr(&output).contains(said),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
         assert!(kept(&place).is_empty(), "{:?}", kept(&place));
     };
     // The first is not fetched either.
-    expect(&["fetch", "9.9", "4.19"], 2, "the mirror serves no kernel '4.19': it serves 10.2, 10.1, 9.9");
-    expect(&["fetch", "10.2"], 1, "linux-image-10.2.0-cloud-amd64 has no kernel");
+    expect(
+        &["fetch", "9.9", "4.19"],
+        2,
+        "the mirror serves no kernel '4.19': it serves 10.2, 10.1, 9.9",
+    );
+    expect(
+        &["fetch", "10.2"],
+        1,
+        "linux-image-10.2.0-cloud-amd64 has no kernel",
+    );
     let package = place.path().join("mirror/linux-image-9.9.11-amd64.deb");
     let mut damaged = fs::read(&package).unwrap();
     *damaged.last_mut().unwrap() ^= 1;
     fs::write(&package, damaged).unwrap();
-    expect(&["fetch", "9.9.11"], 1, "apt-get download linux-image-9.9.11-amd64=1-1: ");
+    expect(
+        &["fetch", "9.9.11"],
+        1,
+        "apt-get download linux-image-9.9.11-amd64=1-1: ",
+    );
     configure(&place, "deb http://127.0.0.1:1/apt other main\n");
-    expect(&["fetch", "9.9"], 1, "no source of packages on this machine is a mirror of Debian");
+    expect(
+        &["fetch", "9.9"],
+        1,
+        "no source of packages on this machine is a mirror of Debian",
+    );
     configure(&place, "deb http://127.0.0.1:1/debian bookworm main\n");
-    expect(&["fetch", "9.9"], 1, "the mirror serves no kernel for amd64: Failed to fetch");
+    expect(
+        &["fetch", "9.9"],
+        1,
+        "the mirror serves no kernel for amd64: Failed to fetch",
+    );
     let unknown = run(&place, &["fetch", "9.9", "--arch", "mips"]);
     assert!(
         stderr(&unknown).contains("no kernels are fetched for 'mips': give amd64 or arm64"),
@@ -184,16 +303,39 @@ fn what_cannot_be_fetched_says_why_and_leaves_nothing() {
 /// Only the archive's signature tells that its lists, and so the packages, are the archive's.
 #[test]
 fn an_archive_that_is_not_signed_is_not_believed_whatever_the_system_allows() {
-    let Some(place) = place("an_archive_that_is_not_signed_is_not_believed_whatever_the_system_allows") else { return };
-    configure(&place, &format!("deb file:{} bookworm main\n", place.path().join("mirror").display()));
+    let Some(place) =
+        place("an_archive_that_is_not_signed_is_not_believed_whatever_the_system_allows")
+    else {
+        return;
+    };
+    configure(
+        &place,
+        &format!(
+            "deb file:{} bookworm main\n",
+            place.path().join("mirror").display()
+        ),
+    );
     let configuration = place.path().join("apt.conf");
-    let allowed = ["AllowInsecureRepositories", "AllowWeakRepositories", "AllowDowngradeToInsecureRepositories"];
-    let lines: String = allowed.iter().map(|name| format!("Acquire::{name} \"true\";\n")).collect();
-    let allowing = fs::read_to_string(&configuration).unwrap() + &lines + "APT::Get::AllowUnauthenticated \"true\";\n";
+    let allowed = [
+        "AllowInsecureRepositories",
+        "AllowWeakRepositories",
+        "AllowDowngradeToInsecureRepositories",
+    ];
+    let lines: String = allowed
+        .iter()
+        .map(|name| format!("Acquire::{name} \"true\";\n"))
+        .collect();
+    let allowing = fs::read_to_string(&configuration).unwrap()
+        + &lines
+        + "APT::Get::AllowUnauthenticated \"true\";\n";
     fs::write(&configuration, allowing).unwrap();
     let output = fetch(&place, "9.9");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("is not signed"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("is not signed"),
+        "{}",
+        stderr(&output)
+    );
     assert!(kept(&place).is_empty(), "{:?}", kept(&place));
 }
 
@@ -209,16 +351,30 @@ fn an_ordinary_user_fetches() {
     fs::create_dir(&state).unwrap();
     chown(&state, Some(65534), Some(65534)).unwrap();
     let mut command = place.command_as_nobody(&["kernel", "fetch", "9.9", "--arch", "amd64"]);
-    command.env("XDG_STATE_HOME", &state).env("HOME", &state).env("APT_CONFIG", place.path().join("apt.conf"));
+    command
+        .env("XDG_STATE_HOME", &state)
+        .env("HOME", &state)
+        .env("APT_CONFIG", place.path().join("apt.conf"));
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(state.join("syscost/kernels/9.9.10-cloud-amd64/vmlinuz").exists());
+    assert!(
+        state
+            .join("syscost/kernels/9.9.10-cloud-amd64/vmlinuz")
+            .exists()
+    );
 }
 
 #[test]
 fn several_may_fetch_the_same_at_once() {
-    let Some(place) = place("several_may_fetch_the_same_at_once") else { return };
-    let start = || command(&place, &["fetch", "9.9", "--arch", "amd64", "-q"]).stdout(Stdio::null()).spawn().unwrap();
+    let Some(place) = place("several_may_fetch_the_same_at_once") else {
+        return;
+    };
+    let start = || {
+        command(&place, &["fetch", "9.9", "--arch", "amd64", "-q"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
     let mut all: Vec<_> = (0..4).map(|_| start()).collect();
     assert!(all.iter_mut().all(|one| one.wait().unwrap().success()));
     assert_eq!(kept(&place), ["9.9.10-cloud-amd64"]);
@@ -226,15 +382,22 @@ fn several_may_fetch_the_same_at_once() {
 
 #[test]
 fn a_killed_fetch_leaves_what_the_next_one_removes() {
-    let Some(place) = place("a_killed_fetch_leaves_what_the_next_one_removes") else { return };
+    let Some(place) = place("a_killed_fetch_leaves_what_the_next_one_removes") else {
+        return;
+    };
     for milliseconds in [20, 60, 120, 200, 300] {
-        let mut killed =
-            command(&place, &["fetch", "9.9", "--arch", "amd64", "-q"]).stdout(Stdio::null()).spawn().unwrap();
+        let mut killed = command(&place, &["fetch", "9.9", "--arch", "amd64", "-q"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
         sleep(Duration::from_millis(milliseconds));
         killed.kill().unwrap();
         killed.wait().unwrap();
         let listed = kernels(&run(&place, &["list", "--format", "csv"]));
-        assert!(listed.iter().all(|kernel| kernel["error"].is_empty()), "{listed:?}");
+        assert!(
+            listed.iter().all(|kernel| kernel["error"].is_empty()),
+            "{listed:?}"
+        );
     }
     assert!(fetch(&place, "9.9").status.success());
     // What apt was doing for a killed one may still be writing there for a moment.
@@ -247,11 +410,23 @@ fn a_killed_fetch_leaves_what_the_next_one_removes() {
 
 #[test]
 fn an_interrupt_ends_a_fetch_from_a_mirror_that_does_not_answer() {
-    let Some(place) = place("an_interrupt_ends_a_fetch_from_a_mirror_that_does_not_answer") else { return };
+    let Some(place) = place("an_interrupt_ends_a_fetch_from_a_mirror_that_does_not_answer") else {
+        return;
+    };
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    configure(&place, &format!("deb http://{}/debian bookworm main\n", silent.local_addr().unwrap()));
+    configure(
+        &place,
+        &format!(
+            "deb http://{}/debian bookworm main\n",
+            silent.local_addr().unwrap()
+        ),
+    );
     let mut fetching = command(&place, &["fetch", "9.9", "--arch", "amd64"]);
-    let fetching = fetching.stderr(Stdio::piped()).env_remove("http_proxy").spawn().unwrap();
+    let fetching = fetching
+        .stderr(Stdio::piped())
+        .env_remove("http_proxy")
+        .spawn()
+        .unwrap();
     let pid = nix::unistd::Pid::from_raw(fetching.id().try_into().unwrap());
     let _asked = silent.accept().unwrap();
     kill(pid, Signal::SIGINT).unwrap();
@@ -263,8 +438,15 @@ fn an_interrupt_ends_a_fetch_from_a_mirror_that_does_not_answer() {
 #[test]
 fn without_apt_it_says_how_to_give_an_image() {
     let place = Place::new();
-    let output = place.command(&["kernel", "fetch", "6.1"]).env("PATH", place.path()).output().unwrap();
+    let output = place
+        .command(&["kernel", "fetch", "6.1"])
+        .env("PATH", place.path())
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
-    assert!(said.contains("apt-get is not on PATH") && said.contains("--env linux:PATH"), "{said}");
+    assert!(
+        said.contains("apt-get is not on PATH") && said.contains("--env linux:PATH"),
+        "{said}"
+    );
 }

@@ -7,10 +7,18 @@ use syscost::model::Failure;
 use syscost::runner::{Interrupt, RunDirectory, Workers};
 
 pub fn workers(directory: RunDirectory) -> Workers {
-    let placement = Placement { measuring: None, driver: Vec::new(), reason: String::new() };
+    let placement = Placement {
+        measuring: None,
+        driver: Vec::new(),
+        reason: String::new(),
+    };
     Workers::new(directory, placement, Interrupt::default(), PATIENCE)
 }
 
 pub fn boot(workers: &Workers, name: &str, append: &str) -> Result<Guest, Failure> {
-    Guest::boot(workers, format!("{name} {append}").trim(), &Options::default())
+    Guest::boot(
+        workers,
+        format!("{name} {append}").trim(),
+        &Options::default(),
+    )
 }

@@ -44,15 +44,28 @@ fn compiled(directory: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let program = directory.join("program");
     std::fs::write(directory.join("program.c"), source).unwrap();
     let mut compile = Command::new("cc");
-    compile.args(flags).arg("-o").arg(&program).arg(directory.join("program.c"));
-    compile.status().is_ok_and(|status| status.success()).then_some(program)
+    compile
+        .args(flags)
+        .arg("-o")
+        .arg(&program)
+        .arg(directory.join("program.c"));
+    compile
+        .status()
+        .is_ok_and(|status| status.success())
+        .then_some(program)
 }
 
 /// The program in the kernel; `None` if it is skipped.
 fn measured(test: &str, name: &str, program: &Path) -> Option<ProgramInKernels> {
     let workers = workers(RunDirectory::create().unwrap());
     let (command, repeats) = ([OsString::from(program)], Repeats { boots: 1, runs: 2 });
-    match measure(&workers, &command, &[name.to_string()], repeats, &mut |_| {}) {
+    match measure(
+        &workers,
+        &command,
+        &[name.to_string()],
+        repeats,
+        &mut |_| {},
+    ) {
         Err(error) if error.to_string().contains("ptrace was refused") => {
             skip(test, &error.to_string());
             None
@@ -64,11 +77,16 @@ fn measured(test: &str, name: &str, program: &Path) -> Option<ProgramInKernels> 
 #[test]
 fn modes_of_a_known_mixture_are_told_apart() {
     const TEST: &str = "modes_of_a_known_mixture_are_told_apart";
-    let Some(name) = emulated_kernel(TEST) else { return };
+    let Some(name) = emulated_kernel(TEST) else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     for (bits, source, each) in MIXTURES {
         match compiled(directory.path(), source, &[bits, "-static", "-nostdlib"]) {
-            None => skip(TEST, &format!("cc {bits} builds no program without a library")),
+            None => skip(
+                TEST,
+                &format!("cc {bits} builds no program without a library"),
+            ),
             Some(program) => check_mixture(TEST, &name, &program, CALLS * each + 4),
         }
     }
@@ -77,38 +95,96 @@ fn modes_of_a_known_mixture_are_told_apart() {
 #[test]
 fn a_program_does_not_answer_in_place_of_its_launcher() {
     const TEST: &str = "a_program_does_not_answer_in_place_of_its_launcher";
-    let Some(name) = emulated_kernel(TEST) else { return };
+    let Some(name) = emulated_kernel(TEST) else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(directory.path(), FORGER, &[]) else { return skip(TEST, "no cc") };
-    let Some(found) = measured(TEST, &name, &program) else { return };
-    assert!(found.kernels[0].fewest > 100_000, "{:?}", found.kernels[0].runs);
+    let Some(program) = compiled(directory.path(), FORGER, &[]) else {
+        return skip(TEST, "no cc");
+    };
+    let Some(found) = measured(TEST, &name, &program) else {
+        return;
+    };
+    assert!(
+        found.kernels[0].fewest > 100_000,
+        "{:?}",
+        found.kernels[0].runs
+    );
 }
 
 fn check_mixture(test: &str, name: &str, program: &Path, in_user_mode: u64) {
-    let Some(found) = measured(test, name, program) else { return };
+    let Some(found) = measured(test, name, program) else {
+        return;
+    };
     let kernel = &found.kernels[0];
 
     let calls = [("execve", 1), ("exit", 1), ("getppid", CALLS)];
-    let plain: BTreeMap<&str, u64> =
-        kernel.calls.iter().map(|(call, times)| (call.trim_end_matches("(i386)"), *times)).collect();
+    let plain: BTreeMap<&str, u64> = kernel
+        .calls
+        .iter()
+        .map(|(call, times)| (call.trim_end_matches("(i386)"), *times))
+        .collect();
     assert_eq!(plain, BTreeMap::from(calls));
-    assert_eq!((&found.native.calls, found.native.status), (&kernel.calls, 0));
+    assert_eq!(
+        (&found.native.calls, found.native.status),
+        (&kernel.calls, 0)
+    );
     assert!(kernel.missed.is_empty(), "{:?}", kernel.missed);
 
-    let (user, mode) = (kernel.split.user.unwrap(), kernel.split.kernel_mode.unwrap());
-    assert!(user.abs_diff(in_user_mode) <= 5_000, "{user} in user mode, {in_user_mode} are in the program");
-    let charged = kernel.split.by_call.iter().map(|row| (row.call.as_str(), row.entries));
+    let (user, mode) = (
+        kernel.split.user.unwrap(),
+        kernel.split.kernel_mode.unwrap(),
+    );
+    assert!(
+        user.abs_diff(in_user_mode) <= 5_000,
+        "{user} in user mode, {in_user_mode} are in the program"
+    );
+    let charged = kernel
+        .split
+        .by_call
+        .iter()
+        .map(|row| (row.call.as_str(), row.entries));
     let charged: Vec<(&str, u64)> = charged.filter(|(call, _)| !call.starts_with('[')).collect();
-    assert!(charged.iter().all(|row| calls.contains(row)), "calls of the launcher: {charged:?}");
-    let getppid = kernel.split.by_call.iter().find(|row| row.call == "getppid").unwrap();
+    assert!(
+        charged.iter().all(|row| calls.contains(row)),
+        "calls of the launcher: {charged:?}"
+    );
+    let getppid = kernel
+        .split
+        .by_call
+        .iter()
+        .find(|row| row.call == "getppid")
+        .unwrap();
     assert_eq!(getppid.entries, CALLS);
-    assert!((100..2000).contains(&(getppid.instructions / CALLS)), "{getppid:?}");
-    let functions: u64 = kernel.split.functions.iter().map(|function| function.own).sum();
-    let by_call: u64 = kernel.split.by_call.iter().map(|row| row.instructions).sum();
+    assert!(
+        (100..2000).contains(&(getppid.instructions / CALLS)),
+        "{getppid:?}"
+    );
+    let functions: u64 = kernel
+        .split
+        .functions
+        .iter()
+        .map(|function| function.own)
+        .sum();
+    let by_call: u64 = kernel
+        .split
+        .by_call
+        .iter()
+        .map(|row| row.instructions)
+        .sum();
     assert_eq!((by_call, functions), (mode, mode));
-    let own = kernel.split.functions.iter().find(|function| function.function == "__x64_sys_getppid").unwrap();
+    let own = kernel
+        .split
+        .functions
+        .iter()
+        .find(|function| function.function == "__x64_sys_getppid")
+        .unwrap();
     assert_eq!(own.mostly_for, "getppid");
-    assert!(kernel.most - kernel.fewest <= kernel.instructions / 50, "{:?}", kernel.runs);
+    assert!(
+        kernel.most - kernel.fewest <= kernel.instructions / 50,
+        "{:?}",
+        kernel.runs
+    );
 }
 
 #[test]
@@ -117,11 +193,27 @@ fn what_cannot_be_explained_is_refused() {
     let cases: [(&[&str], i32, &str); 6] = [
         (&["--env", "native", "--", "true"], 2, "an emulated kernel"),
         (&["--", "true"], 2, "add --env linux-6.1"),
-        (&["id.getppid", "--env", "linux-6.1", "--", "true"], 2, "cannot be used with"),
-        (&["--env", "no-such-kernel", "--", "true"], 2, "no-such-kernel"),
+        (
+            &["id.getppid", "--env", "linux-6.1", "--", "true"],
+            2,
+            "cannot be used with",
+        ),
+        (
+            &["--env", "no-such-kernel", "--", "true"],
+            2,
+            "no-such-kernel",
+        ),
         // Neither the command has run nor the probe was compiled.
-        (&["--env", "linux-0.1", "--", "no-such-program"], 2, "'syscost kernel fetch 0.1'"),
-        (&["--env", "linux-next", "--", "true"], 2, "'next' is not a kernel version, such as 6.1"),
+        (
+            &["--env", "linux-0.1", "--", "no-such-program"],
+            2,
+            "'syscost kernel fetch 0.1'",
+        ),
+        (
+            &["--env", "linux-next", "--", "true"],
+            2,
+            "'next' is not a kernel version, such as 6.1",
+        ),
     ];
     place.refuses(&["explain"], &cases);
     assert_eq!(place.left_behind(), Vec::<PathBuf>::new());

@@ -11,8 +11,10 @@ use std::sync::LazyLock;
 use syscost::model::{Count, Expectation, Operation, has_larger_unit};
 use syscost::runner::{RunDirectory, read_catalogue};
 
-const AREAS: [&str; 14] =
-    ["call", "id", "time", "file", "fd", "io", "dir", "mem", "process", "signal", "sync", "ipc", "socket", "event"];
+const AREAS: [&str; 14] = [
+    "call", "id", "time", "file", "fd", "io", "dir", "mem", "process", "signal", "sync", "ipc",
+    "socket", "event",
+];
 
 /// Ids that other people's scripts and the published studies rely on.
 const FIXED: [&str; 8] = [
@@ -27,8 +29,12 @@ const FIXED: [&str; 8] = [
 ];
 
 /// The probe's layers below the operations: each is whole with those that it may call.
-const LAYERS: [&[&str]; 4] =
-    [&["ground.c"], &["ground.c", "support.c"], &["ground.c", "sampler.c"], &["ground.c", "support.c", "crowd.c"]];
+const LAYERS: [&[&str]; 4] = [
+    &["ground.c"],
+    &["ground.c", "support.c"],
+    &["ground.c", "sampler.c"],
+    &["ground.c", "support.c", "crowd.c"],
+];
 
 const WHOLE: [&str; 6] = ["run", "--all", "--time", "20", "--format", "json"];
 
@@ -44,27 +50,48 @@ static CATALOGUE: LazyLock<Vec<Value>> = LazyLock::new(|| {
 static RECORDS: LazyLock<Vec<Value>> = LazyLock::new(|| records(&Place::new().run(&WHOLE)));
 
 fn records(output: &Output) -> Vec<Value> {
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}: {}", output.status, stderr(output));
+    assert!(
+        matches!(output.status.code(), Some(0 | 3)),
+        "{:?}: {}",
+        output.status,
+        stderr(output)
+    );
     let document = json(output);
     assert_eq!(document["complete"], true);
     document["records"].as_array().unwrap().clone()
 }
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value[field].as_str().unwrap_or_else(|| panic!("{field} of {value}"))
+    value[field]
+        .as_str()
+        .unwrap_or_else(|| panic!("{field} of {value}"))
 }
 
 fn operation(id: &str) -> &'static Value {
-    CATALOGUE.iter().find(|o| text(o, "id") == id).unwrap_or_else(|| panic!("{id} is not in the catalogue"))
+    CATALOGUE
+        .iter()
+        .find(|o| text(o, "id") == id)
+        .unwrap_or_else(|| panic!("{id} is not in the catalogue"))
 }
 
 /// The counted entries of an operation; `None` where this machine lacks it or they could not be counted, loudly.
 fn entries(test: &str, id: &str) -> Option<BTreeMap<String, f64>> {
     let record = RECORDS.iter().find(|r| text(r, "operation") == id).unwrap();
     match record["entries"].as_object() {
-        Some(entries) => Some(entries.iter().map(|(name, count)| (name.clone(), count.as_f64().unwrap())).collect()),
+        Some(entries) => Some(
+            entries
+                .iter()
+                .map(|(name, count)| (name.clone(), count.as_f64().unwrap()))
+                .collect(),
+        ),
         None => {
-            skip(test, &format!("{id} has no entries here: {} {}", record["error"], record["warnings"]));
+            skip(
+                test,
+                &format!(
+                    "{id} has no entries here: {} {}",
+                    record["error"], record["warnings"]
+                ),
+            );
             None
         }
     }
@@ -72,7 +99,10 @@ fn entries(test: &str, id: &str) -> Option<BTreeMap<String, f64>> {
 
 fn expect_entries(test: &str, id: &str, expected: &[(&str, f64)]) {
     if let Some(counted) = entries(test, id) {
-        let expected = expected.iter().map(|(name, count)| (name.to_string(), *count)).collect();
+        let expected = expected
+            .iter()
+            .map(|(name, count)| (name.to_string(), *count))
+            .collect();
         assert_eq!(counted, expected, "{id}");
     }
 }
@@ -83,9 +113,26 @@ fn each_layer_of_the_probe_calls_only_those_below() {
     for layer in LAYERS {
         let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
         compiler.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/probe"));
-        compiler.args(["-std=c11", "-Wall", "-Werror", "-fPIC", "-shared", "-Wl,-z,defs"]).args(layer);
-        let output = compiler.args(["-pthread", "-lrt", "-o"]).arg(directory.path().join("layer.so")).output().unwrap();
-        assert!(output.status.success(), "{layer:?}: {}", String::from_utf8_lossy(&output.stderr));
+        compiler
+            .args([
+                "-std=c11",
+                "-Wall",
+                "-Werror",
+                "-fPIC",
+                "-shared",
+                "-Wl,-z,defs",
+            ])
+            .args(layer);
+        let output = compiler
+            .args(["-pthread", "-lrt", "-o"])
+            .arg(directory.path().join("layer.so"))
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{layer:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 }
 
@@ -99,7 +146,12 @@ fn ids_are_unique_and_areas_known() {
     for operation in CATALOGUE.iter() {
         let (area, name) = text(operation, "id").split_once('.').unwrap();
         assert_eq!(area, text(operation, "area"));
-        assert!(!name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
+        assert!(
+            !name.is_empty()
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        );
     }
 }
 
@@ -107,13 +159,20 @@ fn ids_are_unique_and_areas_known() {
 fn every_operation_is_described() {
     for operation in CATALOGUE.iter() {
         let what = text(operation, "what");
-        assert!(!what.trim().is_empty() && !what.contains(['\n', '\t']), "{operation}");
+        assert!(
+            !what.trim().is_empty() && !what.contains(['\n', '\t']),
+            "{operation}"
+        );
         assert!(!text(operation, "systems").is_empty(), "{operation}");
         for parameter in operation["params"].as_array().unwrap() {
             let (name, what) = (text(parameter, "name"), text(parameter, "what"));
             assert!(!name.is_empty() && !what.is_empty(), "{operation}");
             let larger = what.starts_with("KiB") || what.starts_with("MiB");
-            assert_eq!(has_larger_unit(name), larger, "{operation}: 4096 is written without K if it is no bytes");
+            assert_eq!(
+                has_larger_unit(name),
+                larger,
+                "{operation}: 4096 is written without K if it is no bytes"
+            );
         }
     }
 }
@@ -130,8 +189,18 @@ fn file_after_64(id: &str) -> String {
     let run = RunDirectory::create().unwrap();
     let place = tempfile::tempdir().unwrap();
     let mut probe = Command::new(run.probe());
-    let mut child = probe.current_dir(&place).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(format!("op {id} size=2\n64 1\n").as_bytes()).unwrap();
+    let mut child = probe
+        .current_dir(&place)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(format!("op {id} size=2\n64 1\n").as_bytes())
+        .unwrap();
     assert!(child.wait().unwrap().success(), "{id}");
     std::fs::read_to_string(place.path().join("file")).unwrap()
 }
@@ -145,11 +214,15 @@ fn operations_that_read_or_write_a_file_go_through_it_alike() {
     for id in ["io.write_file", "io.pwrite"] {
         assert_eq!(file_after_64(id), "x".repeat(128), "{id}");
     }
-    for operation in
-        CATALOGUE.iter().filter(|o| text(o, "area") == "io" && (o["family"] == "read" || o["family"] == "write"))
+    for operation in CATALOGUE
+        .iter()
+        .filter(|o| text(o, "area") == "io" && (o["family"] == "read" || o["family"] == "write"))
     {
         let what = text(operation, "what");
-        assert!(!what.contains(" of a file") || what.contains("the next `size` bytes"), "{operation}");
+        assert!(
+            !what.contains(" of a file") || what.contains("the next `size` bytes"),
+            "{operation}"
+        );
     }
 }
 
@@ -157,16 +230,37 @@ fn operations_that_read_or_write_a_file_go_through_it_alike() {
 fn what_changes_names_or_blocks_or_waits_for_the_journal_depends_on_history() {
     let catalogue = read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap();
     let named = |o: &&Operation| o.traits.history;
-    let ids: BTreeSet<&str> = catalogue.iter().filter(named).map(|o| o.id.as_str()).collect();
+    let ids: BTreeSet<&str> = catalogue
+        .iter()
+        .filter(named)
+        .map(|o| o.id.as_str())
+        .collect();
     let changes = |o: &&Operation| {
         let calls = o.enters.0.iter().flat_map(|expected| &expected.names);
-        let known = ["unlink", "rmdir", "rename", "ftruncate", "fsync", "fdatasync"];
+        let known = [
+            "unlink",
+            "rmdir",
+            "rename",
+            "ftruncate",
+            "fsync",
+            "fdatasync",
+        ];
         // The calls of these do not tell that they create a file, or let one grow.
         ["file.create", "io.write_append"].contains(&o.id.as_str())
             || calls.into_iter().any(|name| known.contains(&name.as_str()))
     };
-    assert_eq!(ids, catalogue.iter().filter(changes).map(|o| o.id.as_str()).collect());
-    assert!(ids.contains("file.creat_unlink") && ids.contains("io.fsync"), "{ids:?}");
+    assert_eq!(
+        ids,
+        catalogue
+            .iter()
+            .filter(changes)
+            .map(|o| o.id.as_str())
+            .collect()
+    );
+    assert!(
+        ids.contains("file.creat_unlink") && ids.contains("io.fsync"),
+        "{ids:?}"
+    );
 }
 
 #[test]
@@ -184,7 +278,10 @@ fn entries_are_those_that_are_declared() {
 fn an_ordinary_user_measures_the_catalogue_too() {
     let test = "an_ordinary_user_measures_the_catalogue_too";
     if !geteuid().is_root() {
-        return skip(test, "the tests do not run as root, so every other test is this one");
+        return skip(
+            test,
+            "the tests do not run as root, so every other test is this one",
+        );
     }
     let place = Place::new();
     let records = records(&place.command_as_nobody(&WHOLE).output().unwrap());
@@ -200,12 +297,19 @@ fn check_outcomes(test: &str, records: &[Value]) {
     for record in records {
         let id = text(record, "operation");
         let message = record["error"]["message"].as_str().unwrap_or_default();
-        if message.contains("every batch waited for a CPU") || message.starts_with("every batch was preempted") {
+        if message.contains("every batch waited for a CPU")
+            || message.starts_with("every batch was preempted")
+        {
             skip(test, &format!("{id}: {message}"));
             continue;
         }
         match record["error"].is_null() {
-            true => assert!(record["median_ns"].as_f64().is_some_and(|median| median > 0.0), "{record:#}"),
+            true => assert!(
+                record["median_ns"]
+                    .as_f64()
+                    .is_some_and(|median| median > 0.0),
+                "{record:#}"
+            ),
             false => {
                 assert_eq!(record["error"]["kind"], "unsupported", "{record:#}");
                 assert!(names_errno(message), "{record:#}");
@@ -215,17 +319,28 @@ fn check_outcomes(test: &str, records: &[Value]) {
 }
 
 fn names_errno(message: &str) -> bool {
-    let upper = |word: &str| word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
-    message.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| w.len() > 2 && w.starts_with('E') && upper(w))
+    let upper = |word: &str| {
+        word.chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+    };
+    message
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|w| w.len() > 2 && w.starts_with('E') && upper(w))
 }
 
 /// No record says that its entries differ from the declared ones, and each count is the declared one where that is
 /// fixed. Where ptrace is refused nothing can be held against the declarations.
 fn check_declared(test: &str, records: &[Value]) {
     let counted = records.iter().filter(|r| !r["entries"].is_null());
-    let uncounted = records.iter().filter(|r| r["entries"].is_null() && r["error"].is_null()).count();
+    let uncounted = records
+        .iter()
+        .filter(|r| r["entries"].is_null() && r["error"].is_null())
+        .count();
     if uncounted > 0 {
-        skip(test, &format!("{uncounted} operations: their entries could not be counted on this machine"));
+        skip(
+            test,
+            &format!("{uncounted} operations: their entries could not be counted on this machine"),
+        );
     }
     for record in counted {
         assert_eq!(text(record, "entries_status"), "verified");
@@ -234,23 +349,38 @@ fn check_declared(test: &str, records: &[Value]) {
             assert!((4.0..5.0).contains(&futex), "{record:#}");
             continue;
         }
-        let warnings = record["warnings"].as_array().unwrap().iter().filter_map(|warning| warning["text"].as_str());
-        let wrong: Vec<&str> = warnings.filter(|w| w.starts_with("kernel entries are")).collect();
+        let warnings = record["warnings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|warning| warning["text"].as_str());
+        let wrong: Vec<&str> = warnings
+            .filter(|w| w.starts_with("kernel entries are"))
+            .collect();
         assert!(wrong.is_empty(), "{}: {wrong:?}", text(record, "operation"));
         check_counts(record);
     }
 }
 
 fn check_counts(record: &Value) {
-    let declared: Expectation = text(operation(text(record, "operation")), "enters").parse().unwrap();
+    let declared: Expectation = text(operation(text(record, "operation")), "enters")
+        .parse()
+        .unwrap();
     let fractions: Vec<f64> = declared.0.iter().filter_map(|e| fixed(&e.count)).collect();
     if declared.0.iter().any(|e| e.count == Count::Any) {
         return;
     }
     for (name, count) in record["entries"].as_object().unwrap() {
         let count = count.as_f64().unwrap();
-        let known = count.fract() == 0.0 || fractions.iter().any(|fraction| (fraction - count).abs() < 1e-6);
-        assert!(known, "{}: {name} x{count}, declared are {declared}", text(record, "operation"));
+        let known = count.fract() == 0.0
+            || fractions
+                .iter()
+                .any(|fraction| (fraction - count).abs() < 1e-6);
+        assert!(
+            known,
+            "{}: {name} x{count}, declared are {declared}",
+            text(record, "operation")
+        );
     }
 }
 
@@ -277,16 +407,33 @@ fn the_clock_is_read_without_entering_the_kernel() {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let source = std::fs::read_to_string(path).unwrap_or_default();
     if !["tsc", "kvm-clock", "arch_sys_counter"].contains(&source.trim()) {
-        return skip(test, &format!("the vDSO does not serve the clock source '{}'", source.trim()));
+        return skip(
+            test,
+            &format!(
+                "the vDSO does not serve the clock source '{}'",
+                source.trim()
+            ),
+        );
     }
     expect_entries(test, "time.clock_gettime", &[]);
 }
 
 #[test]
 fn both_sides_of_a_fork_are_counted() {
-    let Some(counted) = entries("both_sides_of_a_fork_are_counted", "process.fork_wait") else { return };
-    let count = |names: &[&str]| names.iter().filter_map(|name| counted.get(*name)).sum::<f64>();
+    let Some(counted) = entries("both_sides_of_a_fork_are_counted", "process.fork_wait") else {
+        return;
+    };
+    let count = |names: &[&str]| {
+        names
+            .iter()
+            .filter_map(|name| counted.get(*name))
+            .sum::<f64>()
+    };
     assert_eq!(count(&["clone", "fork", "clone3"]), 1.0, "{counted:?}");
     assert_eq!(count(&["wait4", "waitid"]), 1.0, "{counted:?}");
-    assert_eq!(count(&["exit_group", "exit"]), 1.0, "the child's end: {counted:?}");
+    assert_eq!(
+        count(&["exit_group", "exit"]),
+        1.0,
+        "the child's end: {counted:?}"
+    );
 }

@@ -1,6 +1,8 @@
 //! Nothing stays behind, whatever ends a run: no process, no file, no kernel object. And what ends badly is told well.
 
-use crate::common::{Job, Object, Place, Process, json, objects_of, run_numbers, skip, stderr, stdout, wait_for};
+use crate::common::{
+    Job, Object, Place, Process, json, objects_of, run_numbers, skip, stderr, stdout, wait_for,
+};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -11,7 +13,13 @@ use std::process::Output;
 
 /// Operations that have partners, children, threads, and objects that outlive processes; the latter first, so that they
 /// exist while entries are counted.
-const SET: [&str; 5] = ["ipc.sysv_queue", "mem.shmat_shmdt", "ipc.posix_queue", "process.fork_wait", "sync"];
+const SET: [&str; 5] = [
+    "ipc.sysv_queue",
+    "mem.shmat_shmdt",
+    "ipc.posix_queue",
+    "process.fork_wait",
+    "sync",
+];
 
 /// How long a run may take to begin, and what it leaves to vanish.
 
@@ -28,7 +36,15 @@ struct Begun {
 }
 
 fn begin(place: &Place, stage: Stage, more: &[&str]) -> Begun {
-    let mut arguments = vec!["run", "--time", "600", "--precision", "0.0001", "--format", "json"];
+    let mut arguments = vec![
+        "run",
+        "--time",
+        "600",
+        "--precision",
+        "0.0001",
+        "--format",
+        "json",
+    ];
     arguments.extend(SET);
     arguments.extend(more);
     let job = place.start(&arguments);
@@ -39,7 +55,10 @@ fn begin(place: &Place, stage: Stage, more: &[&str]) -> Begun {
     });
     match reached {
         Some(objects) => Begun { job, objects },
-        None => panic!("the run did not come so far; it has {:?}", place.processes()),
+        None => panic!(
+            "the run did not come so far; it has {:?}",
+            place.processes()
+        ),
     }
 }
 
@@ -55,26 +74,44 @@ fn is_at(stage: Stage, processes: &[Process]) -> bool {
 
 /// The objects of the runs in this place.
 fn objects(place: &Place) -> BTreeSet<Object> {
-    run_numbers(&place.tmp()).into_iter().flat_map(objects_of).collect()
+    run_numbers(&place.tmp())
+        .into_iter()
+        .flat_map(objects_of)
+        .collect()
 }
 
 /// Whether the kernel still has it: the second column of /proc/sysvipc/KIND.
 fn exists((kind, id): &Object) -> bool {
     let table = fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap();
-    table.lines().skip(1).any(|line| line.split_whitespace().nth(1) == Some(id.to_string().as_str()))
+    table
+        .lines()
+        .skip(1)
+        .any(|line| line.split_whitespace().nth(1) == Some(id.to_string().as_str()))
 }
 
 /// POSIX queues, where they can be seen. Their names hold the run's number.
 fn queues() -> Option<BTreeSet<String>> {
     let entries = fs::read_dir("/dev/mqueue").ok()?;
-    Some(entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect())
+    Some(
+        entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect(),
+    )
 }
 
 fn expect_nothing_left(place: &Place, objects: &BTreeSet<Object>) {
-    let clean = || place.processes().is_empty() && place.left_behind().is_empty() && !objects.iter().any(exists);
+    let clean = || {
+        place.processes().is_empty()
+            && place.left_behind().is_empty()
+            && !objects.iter().any(exists)
+    };
     if wait_for(|| clean().then_some(())).is_none() {
         let left: Vec<&Object> = objects.iter().filter(|object| exists(object)).collect();
-        panic!("left behind: {:?}, {:?}, {left:?}", place.processes(), place.left_behind());
+        panic!(
+            "left behind: {:?}, {:?}, {left:?}",
+            place.processes(),
+            place.left_behind()
+        );
     }
 }
 
@@ -95,13 +132,25 @@ fn end_by(signal: Signal, stage: Stage, out: &Path) -> Output {
 
 /// The table that was asked for comes, with what was measured until then; so does the result file.
 fn expect_partial_result(output: &Output, out: &Path, stage: Stage) {
-    assert_eq!(output.status.code(), Some(130), "{:?}: {}", output.status, stderr(output));
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{:?}: {}",
+        output.status,
+        stderr(output)
+    );
     let document = json(output);
     assert_eq!(document["complete"], false);
     let records = document["records"].as_array().unwrap();
     assert!(records.len() > SET.len(), "{document:#}");
-    let kinds: BTreeSet<&str> = records.iter().filter_map(|r| r["error"]["kind"].as_str()).collect();
-    assert!(kinds.is_subset(&BTreeSet::from(["interrupted", "unsupported"])), "{document:#}");
+    let kinds: BTreeSet<&str> = records
+        .iter()
+        .filter_map(|r| r["error"]["kind"].as_str())
+        .collect();
+    assert!(
+        kinds.is_subset(&BTreeSet::from(["interrupted", "unsupported"])),
+        "{document:#}"
+    );
     if stage == Stage::Proving {
         assert!(kinds.contains("interrupted"), "{document:#}");
     }
@@ -114,7 +163,10 @@ fn ends_in_order(signal: Signal, stage: Stage) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run.json");
     expect_partial_result(&end_by(signal, stage, &out), &out, stage);
-    let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let files: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(files, ["run.json"]);
 }
 
@@ -122,7 +174,10 @@ fn is_killed(stage: Stage) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run.json");
     let output = end_by(Signal::SIGKILL, stage, &out);
-    assert!(!out.exists() || !syscost::store::read(&out).unwrap().complete, "a whole file or none");
+    assert!(
+        !out.exists() || !syscost::store::read(&out).unwrap().complete,
+        "a whole file or none"
+    );
     assert_eq!(output.status.code(), None);
     assert_eq!(stdout(&output), "");
 }
@@ -171,12 +226,19 @@ fn posix_queues_are_gone_after_a_kill() {
     drop(begun.job.output());
     expect_nothing_left(&place, &begun.objects);
     let left = queues().unwrap();
-    assert!(!left.iter().any(|queue| queue.contains(&format!("{:08x}", numbers[0]))), "{left:?}");
+    assert!(
+        !left
+            .iter()
+            .any(|queue| queue.contains(&format!("{:08x}", numbers[0]))),
+        "{left:?}"
+    );
 }
 
 fn mounted(point: &str) -> bool {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
-    mounts.lines().any(|line| line.split(' ').nth(1) == Some(point))
+    mounts
+        .lines()
+        .any(|line| line.split(' ').nth(1) == Some(point))
 }
 
 /// Operations that take no more than a moment; every run has its baselines behind them.
@@ -185,9 +247,22 @@ const QUICK: [&str; 3] = ["id.umask", "file.fstat", "call.getpid"];
 const WITH_BASELINES: usize = 14;
 
 /// Stops the worker of one of the operations that were asked for, which then hangs; returns the run's output.
-fn with_a_hanging_worker(arguments: &[&str], victim: impl Fn(&[Process]) -> Option<Process>) -> Output {
+fn with_a_hanging_worker(
+    arguments: &[&str],
+    victim: impl Fn(&[Process]) -> Option<Process>,
+) -> Output {
     let place = Place::new();
-    let mut all = vec!["run", "--timeout", "20", "--time", "6", "--precision", "50", "--format", "json"];
+    let mut all = vec![
+        "run",
+        "--timeout",
+        "20",
+        "--time",
+        "6",
+        "--precision",
+        "50",
+        "--format",
+        "json",
+    ];
     all.extend(QUICK);
     all.extend(arguments);
     let job = place.start(&all);
@@ -207,10 +282,22 @@ fn expect_one_timeout(output: &Output) {
     assert_eq!(document["complete"], true);
     let records = document["records"].as_array().unwrap();
     let failed: Vec<&Value> = records.iter().filter(|r| !r["error"].is_null()).collect();
-    assert_eq!((records.len(), failed.len()), (QUICK.len(), 1), "{document:#}");
+    assert_eq!(
+        (records.len(), failed.len()),
+        (QUICK.len(), 1),
+        "{document:#}"
+    );
     assert_eq!(failed[0]["error"]["kind"], "timeout", "{document:#}");
-    let others = records.iter().chain(document["baselines"].as_array().unwrap()).filter(|r| r["error"].is_null());
-    assert!(others.into_iter().all(|r| r["median_ns"].as_f64().is_some()), "{document:#}");
+    let others = records
+        .iter()
+        .chain(document["baselines"].as_array().unwrap())
+        .filter(|r| r["error"].is_null());
+    assert!(
+        others
+            .into_iter()
+            .all(|r| r["median_ns"].as_f64().is_some()),
+        "{document:#}"
+    );
 }
 
 #[test]
@@ -220,7 +307,8 @@ fn a_worker_that_hangs_while_measuring_is_a_row() {
     let output = with_a_hanging_worker(&["--no-verify"], |processes| {
         let workers: BTreeSet<u32> = processes.iter().filter_map(|p| p.worker).collect();
         let (first, last) = (*workers.first()?, *workers.last()?);
-        let of_one_launch = workers.len() == WITH_BASELINES && last - first + 1 == WITH_BASELINES as u32;
+        let of_one_launch =
+            workers.len() == WITH_BASELINES && last - first + 1 == WITH_BASELINES as u32;
         of_one_launch.then(|| processes.iter().find(|p| p.worker == Some(first)).cloned())?
     });
     expect_one_timeout(&output);
@@ -228,8 +316,12 @@ fn a_worker_that_hangs_while_measuring_is_a_row() {
 
 #[test]
 fn a_worker_that_hangs_while_its_entries_are_counted_is_a_row() {
-    let output =
-        with_a_hanging_worker(&[], |processes| processes.iter().find(|p| p.traced && p.worker == Some(1)).cloned());
+    let output = with_a_hanging_worker(&[], |processes| {
+        processes
+            .iter()
+            .find(|p| p.traced && p.worker == Some(1))
+            .cloned()
+    });
     expect_one_timeout(&output);
 }
 
@@ -237,7 +329,10 @@ fn a_worker_that_hangs_while_its_entries_are_counted_is_a_row() {
 fn expect_refusal(output: &Output, file: &str, status: i32) {
     let message = stderr(output);
     assert_eq!(output.status.code(), Some(status), "{message}");
-    assert!(message.starts_with("syscost: ") && message.contains(file), "{message}");
+    assert!(
+        message.starts_with("syscost: ") && message.contains(file),
+        "{message}"
+    );
     assert_eq!(message.trim_end().lines().count(), 1, "{message}");
     assert_eq!(stdout(output), "");
 }
@@ -261,7 +356,10 @@ fn a_directory_without_permission_is_named_before_anything_is_measured() {
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
     let file = folder.join("run.json").to_string_lossy().into_owned();
-    let output = place.command_without_rights(&["run", "id.umask", "--time", "0.1", "--out", &file]).output().unwrap();
+    let output = place
+        .command_without_rights(&["run", "id.umask", "--time", "0.1", "--out", &file])
+        .output()
+        .unwrap();
     expect_refusal(&output, &file, 2);
 }
 
@@ -283,9 +381,19 @@ fn a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said() 
         out.to_str().unwrap(),
     ]);
     wait_for(|| out.exists().then_some(())).expect("no look");
-    let limit = ["--fsize=512:512".to_string(), format!("--pid={}", job.pid())];
-    if !std::process::Command::new("prlimit").args(limit).status().is_ok_and(|status| status.success()) {
-        return skip("a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said", "needs prlimit(1)");
+    let limit = [
+        "--fsize=512:512".to_string(),
+        format!("--pid={}", job.pid()),
+    ];
+    if !std::process::Command::new("prlimit")
+        .args(limit)
+        .status()
+        .is_ok_and(|status| status.success())
+    {
+        return skip(
+            "a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said",
+            "needs prlimit(1)",
+        );
     }
     let output = job.output();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
@@ -294,5 +402,8 @@ fn a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said() 
     assert!(stderr(&output).ends_with(expected), "{}", stderr(&output));
     let held: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
     assert_eq!(held["complete"], false);
-    assert!(stdout(&output).contains("id.getppid"), "the table is shown all the same");
+    assert!(
+        stdout(&output).contains("id.getppid"),
+        "the table is shown all the same"
+    );
 }

@@ -18,16 +18,31 @@ fn cold_rows_follow_their_warm_one_and_are_relative_to_it() {
     let rows = records(&run, "records");
     let sizes: Vec<&Value> = rows.iter().map(|row| &row["params"]["cold"]).collect();
     assert_eq!(sizes, [&Value::Null, &json!(0), &json!(32768)]);
-    assert!(rows.iter().all(|row| row["entries"] == rows[0]["entries"] && row["error"].is_null()), "{rows:?}");
+    assert!(
+        rows.iter()
+            .all(|row| row["entries"] == rows[0]["entries"] && row["error"].is_null()),
+        "{rows:?}"
+    );
     assert!(rows[0]["cold_over_warm"].is_null() && rows[0]["times_empty_call"].is_number());
     for row in &rows[1..] {
-        assert!(row["net_ns"].is_number() && row["cold_over_warm"]["value"].is_number(), "{row}");
-        assert!(row["times_empty_call"].is_null() && row["user_share"].is_null(), "{row}");
+        assert!(
+            row["net_ns"].is_number() && row["cold_over_warm"]["value"].is_number(),
+            "{row}"
+        );
+        assert!(
+            row["times_empty_call"].is_null() && row["user_share"].is_null(),
+            "{row}"
+        );
     }
-    let loops = records(&run, "baselines").into_iter().filter(|row| row["operation"] == "call.empty_loop");
+    let loops = records(&run, "baselines")
+        .into_iter()
+        .filter(|row| row["operation"] == "call.empty_loop");
     let sizes: Vec<Value> = loops.map(|row| row["params"]["cold"].clone()).collect();
     assert_eq!(sizes, [Value::Null, json!(0), json!(32768)]);
-    assert!(run["fits"].as_array().unwrap().is_empty(), "no cost is a line over what was displaced");
+    assert!(
+        run["fits"].as_array().unwrap().is_empty(),
+        "no cost is a line over what was displaced"
+    );
 }
 
 /// Operations that prepare each batch, switch, have partners or children, or fault.
@@ -45,8 +60,14 @@ const ALL_KINDS: [&str; 8] = [
 #[test]
 fn all_kinds_of_operations_can_be_cold() {
     let place = Place::new();
-    let run = document(&place, &[&ALL_KINDS[..], &["--param", "cold=64K", "--no-verify"]].concat());
-    let failed: Vec<Value> = records(&run, "records").into_iter().filter(|row| !row["error"].is_null()).collect();
+    let run = document(
+        &place,
+        &[&ALL_KINDS[..], &["--param", "cold=64K", "--no-verify"]].concat(),
+    );
+    let failed: Vec<Value> = records(&run, "records")
+        .into_iter()
+        .filter(|row| !row["error"].is_null())
+        .collect();
     assert!(failed.is_empty(), "{failed:?}");
     assert_eq!((place.left_behind(), place.processes().len()), (vec![], 0));
 }
@@ -54,33 +75,91 @@ fn all_kinds_of_operations_can_be_cold() {
 #[test]
 fn the_table_says_what_cold_costs_are() {
     let place = Place::new();
-    let words = ["run", "id.getppid", "--cold=0,32K", "--time", "1", "--no-verify", "--quiet", "--view", "wide"];
-    let output = place.command(&words).env("COLUMNS", "300").output().unwrap();
+    let words = [
+        "run",
+        "id.getppid",
+        "--cold=0,32K",
+        "--time",
+        "1",
+        "--no-verify",
+        "--quiet",
+        "--view",
+        "wide",
+    ];
+    let output = place
+        .command(&words)
+        .env("COLUMNS", "300")
+        .output()
+        .unwrap();
     let text = stdout(&output);
-    let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_string();
+    let row = |name: &str| {
+        text.lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_default()
+            .to_string()
+    };
     assert!(row("operation").contains("cold / warm"), "{text}");
     assert!(row("id.getppid cold=32K").contains("unverified"), "{text}");
-    assert!(text.contains("\ncold=SIZE: single calls, each after SIZE of memory and 128K of code"), "{text}");
+    assert!(
+        text.contains("\ncold=SIZE: single calls, each after SIZE of memory and 128K of code"),
+        "{text}"
+    );
 }
 
 #[test]
 fn what_cannot_be_cold_says_why() {
     let place = Place::new();
     for (arguments, says) in [
-        (&["io.getc", "--param", "cold=32K"][..], "only some iterations enter the kernel"),
-        (&["id.getppid", "--param", "cold=5000"], "parameter cold: a multiple of 4K"),
-        (&["id.getppid", "--param", "cold=2G"], "parameter cold: from 0 to 1G"),
+        (
+            &["io.getc", "--param", "cold=32K"][..],
+            "only some iterations enter the kernel",
+        ),
+        (
+            &["id.getppid", "--param", "cold=5000"],
+            "parameter cold: a multiple of 4K",
+        ),
+        (
+            &["id.getppid", "--param", "cold=2G"],
+            "parameter cold: from 0 to 1G",
+        ),
     ] {
-        let row = records(&document(&place, &[arguments, &["--no-verify"]].concat()), "records").remove(0);
-        let message = row["error"]["message"].as_str().unwrap_or_default().to_string();
+        let row = records(
+            &document(&place, &[arguments, &["--no-verify"]].concat()),
+            "records",
+        )
+        .remove(0);
+        let message = row["error"]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_string();
         assert!(message.contains(says), "{arguments:?}: {row}");
     }
     let cases: [(&[&str], i32, &str); 5] = [
-        (&["run", "perl:1", "--cold"], 2, "--cold: the loop of a snippet is its language's"),
-        (&["run", "perl:1", "--param", "cold=0"], 2, "none of the chosen cases has it"),
-        (&["run", "id.getppid", "--cold", "--param", "cold=0"], 2, "are the same parameter"),
-        (&["run", "id.getppid", "--cold=warm"], 2, "'warm' is not a whole number"),
-        (&["explain", "id.getppid", "--param", "cold=0"], 2, "explain is about the call"),
+        (
+            &["run", "perl:1", "--cold"],
+            2,
+            "--cold: the loop of a snippet is its language's",
+        ),
+        (
+            &["run", "perl:1", "--param", "cold=0"],
+            2,
+            "none of the chosen cases has it",
+        ),
+        (
+            &["run", "id.getppid", "--cold", "--param", "cold=0"],
+            2,
+            "are the same parameter",
+        ),
+        (
+            &["run", "id.getppid", "--cold=warm"],
+            2,
+            "'warm' is not a whole number",
+        ),
+        (
+            &["explain", "id.getppid", "--param", "cold=0"],
+            2,
+            "explain is about the call",
+        ),
     ];
     place.refuses(&[], &cases);
 }

@@ -19,9 +19,15 @@ const OPERATIONS: [&str; 2] = ["id.getppid", "file.open_close"];
 fn ways() -> BTreeMap<String, Vec<String>> {
     let way = |path: std::path::PathBuf| {
         let table: toml::Table = toml::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        let words = table.get("run")?.as_array()?.iter().map(|word| word.as_str().unwrap());
+        let words = table
+            .get("run")?
+            .as_array()?
+            .iter()
+            .map(|word| word.as_str().unwrap());
         // After what starts the launcher.
-        let own = words.skip_while(|word| *word != "{confine}").map(|word| word.replace("{measuring}", "0"));
+        let own = words
+            .skip_while(|word| *word != "{confine}")
+            .map(|word| word.replace("{measuring}", "0"));
         let mut own: Vec<String> = own.skip(1).collect();
         (own.pop()? == "{program}").then_some((path.file_stem()?.to_str()?.to_string(), own))
     };
@@ -31,8 +37,15 @@ fn ways() -> BTreeMap<String, Vec<String>> {
 /// The launcher with these words before its program, which it starts in `at`.
 fn launcher(at: &Path, way: &[String], program: &[&str]) -> Command {
     let mut command = Command::new(LAUNCHER);
-    command.args(way).args(program).current_dir(at).process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(way)
+        .args(program)
+        .current_dir(at)
+        .process_group(0);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -45,7 +58,9 @@ fn started(command: &mut Command) -> Child {
 /// A shell's output in a fresh place, once it was given a line.
 fn run(way: &[String], script: &str) -> Output {
     let place = Place::new();
-    let output = started(&mut launcher(&place.path(), way, &["sh", "-c", script])).wait_with_output().unwrap();
+    let output = started(&mut launcher(&place.path(), way, &["sh", "-c", script]))
+        .wait_with_output()
+        .unwrap();
     assert_eq!(loops_of(&place.path()), Vec::<String>::new());
     output
 }
@@ -61,8 +76,17 @@ fn refusal(way: &[String]) -> Option<String> {
     if said.is_empty() {
         return None;
     }
-    let lacking = ["error ENOTSUP ", "error EPERM ", "error EACCES ", "error ENOSYS "];
-    assert!(lacking.iter().any(|start| said.starts_with(start)), "{way:?}: {said}{}", stderr(&output));
+    let lacking = [
+        "error ENOTSUP ",
+        "error EPERM ",
+        "error EACCES ",
+        "error ENOSYS ",
+    ];
+    assert!(
+        lacking.iter().any(|start| said.starts_with(start)),
+        "{way:?}: {said}{}",
+        stderr(&output)
+    );
     Some(said.trim_end().to_string())
 }
 
@@ -82,38 +106,94 @@ fn permitted(test: &str) -> BTreeMap<String, Vec<String>> {
 /// Loop devices whose file is, or was, in `place`.
 pub fn loops_of(place: &Path) -> Vec<String> {
     let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let files = devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
-    files.filter(|file| Path::new(file).starts_with(place)).collect()
+    let files = devices
+        .filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
+    files
+        .filter(|file| Path::new(file).starts_with(place))
+        .collect()
 }
 
 #[test]
 fn there_is_an_environment_for_every_way() {
     let source = fs::read_to_string(crate::common::root().join("probe/extra/confine.c")).unwrap();
-    let table = source.split_once("ways[] = {").unwrap().1.split_once("};").unwrap().0;
+    let table = source
+        .split_once("ways[] = {")
+        .unwrap()
+        .1
+        .split_once("};")
+        .unwrap()
+        .0;
     let used: Vec<String> = ways().into_values().map(|way| way[0].clone()).collect();
     for entry in table.split('{').skip(1) {
         let name = entry.split('"').nth(1).unwrap();
         // A race joins what another launcher made.
-        assert!(name == "join" || used.iter().any(|used| used == name), "{name}");
+        assert!(
+            name == "join" || used.iter().any(|used| used == name),
+            "{name}"
+        );
     }
     assert!(used.len() >= 18, "{used:?}");
 }
 
 /// What a shell finds in each of them.
 const FOUND: [(&str, &str, &str); 18] = [
-    ("seccomp", "sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status", "2"),
-    ("seccomp-arguments", "sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status", "2"),
-    ("seccomp-docker", "unshare -m true 2>/dev/null || echo refused", "refused"),
-    ("landlock", "unshare -m true 2>/dev/null || echo refused", "refused"),
-    ("landlock-stacked", "unshare -m true 2>/dev/null || echo refused", "refused"),
+    (
+        "seccomp",
+        "sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status",
+        "2",
+    ),
+    (
+        "seccomp-arguments",
+        "sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status",
+        "2",
+    ),
+    (
+        "seccomp-docker",
+        "unshare -m true 2>/dev/null || echo refused",
+        "refused",
+    ),
+    (
+        "landlock",
+        "unshare -m true 2>/dev/null || echo refused",
+        "refused",
+    ),
+    (
+        "landlock-stacked",
+        "unshare -m true 2>/dev/null || echo refused",
+        "refused",
+    ),
     // Two programs and their two attachments, in the only child.
-    ("bpf-agent", "read go; read child </proc/$$/task/$$/children; ls -l /proc/$child/fd | grep -c bpf", "4"),
-    ("userns-idmapped", "grep -c '/mounted [^ ]*,idmapped' /proc/self/mountinfo", "1"),
-    ("tmpfs-casefold", "grep -c '/mounted tmpfs [^ ]*casefold' /proc/self/mounts", "1"),
+    (
+        "bpf-agent",
+        "read go; read child </proc/$$/task/$$/children; ls -l /proc/$child/fd | grep -c bpf",
+        "4",
+    ),
+    (
+        "userns-idmapped",
+        "grep -c '/mounted [^ ]*,idmapped' /proc/self/mountinfo",
+        "1",
+    ),
+    (
+        "tmpfs-casefold",
+        "grep -c '/mounted tmpfs [^ ]*casefold' /proc/self/mounts",
+        "1",
+    ),
     ("loop-ext4-casefold", "stat -f -c %T .", "ext2/ext3"),
-    ("namespaces", "echo $$ $(sed -n 's/^Pid:[[:space:]]*//p' /proc/1/status)", "1 1"),
-    ("strace", "sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status", "0"),
-    ("ptrace", "grep -c '^TracerPid:.*[1-9]' /proc/self/status", "1"),
+    (
+        "namespaces",
+        "echo $$ $(sed -n 's/^Pid:[[:space:]]*//p' /proc/1/status)",
+        "1 1",
+    ),
+    (
+        "strace",
+        "sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status",
+        "0",
+    ),
+    (
+        "ptrace",
+        "grep -c '^TracerPid:.*[1-9]' /proc/self/status",
+        "1",
+    ),
     ("tmpfs", "stat -f -c %T .", "tmpfs"),
     ("overlay", "stat -f -c %T .", "overlayfs"),
     ("fuse", "echo text > file; cat ../files/file", "text"),
@@ -130,34 +210,51 @@ fn the_program_runs_under_the_condition() {
             continue;
         };
         let output = run(&way, script);
-        assert_eq!(stdout(&output).trim_end(), *expected, "{name}: {}", stderr(&output));
+        assert_eq!(
+            stdout(&output).trim_end(),
+            *expected,
+            "{name}: {}",
+            stderr(&output)
+        );
     }
 }
 
 /// BPF programs and attachments among the descriptors of a process.
 fn bpf_objects(pid: &str) -> usize {
-    let descriptors =
-        fs::read_dir(format!("/proc/{pid}/fd")).unwrap().filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
-    descriptors.filter(|link| link.to_string_lossy().contains("bpf")).count()
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd"))
+        .unwrap()
+        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    descriptors
+        .filter(|link| link.to_string_lossy().contains("bpf"))
+        .count()
 }
 
 #[test]
 fn a_bpf_agent_is_attached_from_a_request_to_its_answer_only() {
     let test = "a_bpf_agent_is_attached_from_a_request_to_its_answer_only";
-    let Some(way) = permitted(test).remove("bpf-agent") else { return };
+    let Some(way) = permitted(test).remove("bpf-agent") else {
+        return;
+    };
     let place = Place::new();
-    let script =
-        "read go; read child </proc/$$/task/$$/children; ls -l /proc/$child/fd >attached; echo $child; read end";
+    let script = "read go; read child </proc/$$/task/$$/children; ls -l /proc/$child/fd >attached; echo $child; read end";
     let mut child = started(&mut launcher(&place.path(), &way, &["sh", "-c", script]));
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut helper = String::new();
     output.read_line(&mut helper).unwrap();
     let during = fs::read_to_string(place.path().join("attached")).unwrap();
-    assert_eq!((during.matches("bpf").count(), bpf_objects(helper.trim())), (4, 2), "{during}");
+    assert_eq!(
+        (during.matches("bpf").count(), bpf_objects(helper.trim())),
+        (4, 2),
+        "{during}"
+    );
     drop(child.stdin.take());
     child.wait().unwrap();
     output.read_to_end(&mut Vec::new()).unwrap();
-    assert!(wait_for(|| place.processes().is_empty().then_some(())).is_some(), "{:?}", place.processes());
+    assert!(
+        wait_for(|| place.processes().is_empty().then_some(())).is_some(),
+        "{:?}",
+        place.processes()
+    );
 }
 
 #[test]
@@ -166,21 +263,45 @@ fn what_takes_root_says_so() {
         return skip("what_takes_root_says_so", "not root: no other user to be");
     }
     let place = Place::new();
-    let arguments = ["run", "id.getppid", "--time", "0.1", "--env", "loop-ext4,bpf-agent"];
+    let arguments = [
+        "run",
+        "id.getppid",
+        "--time",
+        "0.1",
+        "--env",
+        "loop-ext4,bpf-agent",
+    ];
     let said = stderr(&place.command_as_nobody(&arguments).output().unwrap());
     for name in ["loop-ext4", "bpf-agent"] {
-        let line = said.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {said}"));
-        assert!(line.contains("this takes root, or the capability for it") || line.contains("not on PATH"), "{line}");
+        let line = said
+            .lines()
+            .find(|line| line.contains(name))
+            .unwrap_or_else(|| panic!("{name}: {said}"));
+        assert!(
+            line.contains("this takes root, or the capability for it")
+                || line.contains("not on PATH"),
+            "{line}"
+        );
     }
 }
 
 #[test]
 fn the_exit_status_is_the_programs() {
     for (name, way) in permitted("the_exit_status_is_the_programs") {
-        assert_eq!(run(&way, "read line; [ \"$line\" = go ] && exit 7").status.code(), Some(7), "{name}");
+        assert_eq!(
+            run(&way, "read line; [ \"$line\" = go ] && exit 7")
+                .status
+                .code(),
+            Some(7),
+            "{name}"
+        );
         if name != "namespaces" {
             // Process 1 of a namespace ignores signals from itself.
-            assert_eq!(run(&way, "kill -TERM $$").status.signal(), Some(15), "{name}");
+            assert_eq!(
+                run(&way, "kill -TERM $$").status.signal(),
+                Some(15),
+                "{name}"
+            );
         }
     }
 }
@@ -192,7 +313,11 @@ fn the_launcher_becomes_the_program_unless_it_must_stay() {
         let child = started(&mut launcher(&place.path(), &way, &["sh", "-c", "echo $$"]));
         let pid = child.id().to_string();
         let said = stdout(&child.wait_with_output().unwrap());
-        assert_eq!(said.trim_end() == pid, !["namespaces", "ptrace"].contains(&name.as_str()), "{name}");
+        assert_eq!(
+            said.trim_end() == pid,
+            !["namespaces", "ptrace"].contains(&name.as_str()),
+            "{name}"
+        );
     }
 }
 
@@ -200,7 +325,11 @@ fn the_launcher_becomes_the_program_unless_it_must_stay() {
 fn a_program_ends_with_its_launcher() {
     for (name, way) in permitted("a_program_ends_with_its_launcher") {
         let place = Place::new();
-        let mut child = started(&mut launcher(&place.path(), &way, &["sh", "-c", "echo up; read a; read b"]));
+        let mut child = started(&mut launcher(
+            &place.path(),
+            &way,
+            &["sh", "-c", "echo up; read a; read b"],
+        ));
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
@@ -209,7 +338,8 @@ fn a_program_ends_with_its_launcher() {
         // The end of its output comes when nobody has it open any more.
         output.read_to_end(&mut Vec::new()).unwrap();
         child.wait().unwrap();
-        let gone = || (place.processes().is_empty() && loops_of(&place.path()).is_empty()).then_some(());
+        let gone =
+            || (place.processes().is_empty() && loops_of(&place.path()).is_empty()).then_some(());
         assert!(wait_for(gone).is_some(), "{name}: {:?}", place.processes());
     }
 }
@@ -220,26 +350,50 @@ fn what_cannot_be_done_is_a_line_of_the_protocol() {
     for (way, expected) in [
         ("nonsense --", "error - confine: no such way\n"),
         ("seccomp --", "error - confine: no such filter\n"),
-        ("loop xfs --", "error - confine: loop needs TYPE MEBIBYTES MKFS...\n"),
-        ("tmpfs", "error - confine WAY [ARGUMENT...] -- PROGRAM [ARGUMENT...]\n"),
+        (
+            "loop xfs --",
+            "error - confine: loop needs TYPE MEBIBYTES MKFS...\n",
+        ),
+        (
+            "tmpfs",
+            "error - confine WAY [ARGUMENT...] -- PROGRAM [ARGUMENT...]\n",
+        ),
     ] {
         let output = run(&words(way), "exit 0");
-        assert_eq!((stdout(&output).as_str(), output.status.code()), (expected, Some(1)), "{way}");
+        assert_eq!(
+            (stdout(&output).as_str(), output.status.code()),
+            (expected, Some(1)),
+            "{way}"
+        );
     }
     let place = Place::new();
     let way = words("seccomp numbers --");
-    let output = started(&mut launcher(&place.path(), &way, &["./no-such-program"])).wait_with_output().unwrap();
-    assert_eq!(stdout(&output), "error ENOENT ./no-such-program: No such file or directory\n");
+    let output = started(&mut launcher(&place.path(), &way, &["./no-such-program"]))
+        .wait_with_output()
+        .unwrap();
+    assert_eq!(
+        stdout(&output),
+        "error ENOENT ./no-such-program: No such file or directory\n"
+    );
     if !root || refusal(&words("loop ext4 64 mkfs.ext4 -q -F --")).is_some() {
-        return skip("what_cannot_be_done_is_a_line_of_the_protocol", "needs root and loop devices for the rest");
+        return skip(
+            "what_cannot_be_done_is_a_line_of_the_protocol",
+            "needs root and loop devices for the rest",
+        );
     }
     for (way, expected) in [
         (
             "loop nofs 8 true --",
             "error ENOTSUP mount of nofs, which this kernel does not have: No such device: Operation not supported\n",
         ),
-        ("loop ext4 8 false --", "error EIO false ended with status 1: Input/output error\n"),
-        ("loop ext4 8 no-such-mkfs --", "error ENOTSUP no-such-mkfs cannot be started: Operation not supported\n"),
+        (
+            "loop ext4 8 false --",
+            "error EIO false ended with status 1: Input/output error\n",
+        ),
+        (
+            "loop ext4 8 no-such-mkfs --",
+            "error ENOTSUP no-such-mkfs cannot be started: Operation not supported\n",
+        ),
     ] {
         assert_eq!(stdout(&run(&words(way), "exit 0")), expected, "{way}");
     }
@@ -249,21 +403,41 @@ fn what_cannot_be_done_is_a_line_of_the_protocol() {
 fn an_ordinary_user_has_rows_or_reasons_and_leaves_nothing() {
     let test = "an_ordinary_user_has_rows_or_reasons_and_leaves_nothing";
     if !geteuid().is_root() {
-        return skip(test, "the tests do not run as root, so that of all environments is this one");
+        return skip(
+            test,
+            "the tests do not run as root, so that of all environments is this one",
+        );
     }
     let place = Place::new();
     let run = |environments: &[String]| {
         let environments = environments.join(",");
-        let more = ["--env", &environments, "--time", "3", "--precision", "50", "--format", "json", "--quiet"];
-        place.command_as_nobody(&[&["run"], &more[..], &OPERATIONS].concat()).output().unwrap()
+        let more = [
+            "--env",
+            &environments,
+            "--time",
+            "3",
+            "--precision",
+            "50",
+            "--format",
+            "json",
+            "--quiet",
+        ];
+        place
+            .command_as_nobody(&[&["run"], &more[..], &OPERATIONS].concat())
+            .output()
+            .unwrap()
     };
     let mut environments: Vec<String> = ways().into_keys().collect();
     let mut output = run(&environments);
     if output.status.code() == Some(2) {
         let (said, all) = (stderr(&output), environments.len());
         environments.retain(|name| {
-            let refused = said.lines().find_map(|line| line.strip_prefix(&format!("syscost: environment {name}: ")));
-            refused.inspect(|reason| skip(&format!("{test}, {name}"), reason)).is_none()
+            let refused = said
+                .lines()
+                .find_map(|line| line.strip_prefix(&format!("syscost: environment {name}: ")));
+            refused
+                .inspect(|reason| skip(&format!("{test}, {name}"), reason))
+                .is_none()
         });
         assert_eq!(said.lines().count(), all - environments.len(), "{said}");
         output = run(&environments);
@@ -271,11 +445,23 @@ fn an_ordinary_user_has_rows_or_reasons_and_leaves_nothing() {
     let document = json(&output);
     let records = document["records"].as_array().unwrap();
     for record in records {
-        assert!(record["median_ns"].as_f64().is_some_and(|ns| ns > 1.0), "{record:#}");
+        assert!(
+            record["median_ns"].as_f64().is_some_and(|ns| ns > 1.0),
+            "{record:#}"
+        );
         let is_traced = ["ptrace", "strace"].contains(&record["environment"].as_str().unwrap());
         assert_eq!(record["entries"].is_object(), !is_traced, "{record:#}");
     }
     assert_eq!(records.len(), environments.len() * OPERATIONS.len());
-    let clean = || place.processes().is_empty() && place.left_behind().is_empty() && loops_of(&place.path()).is_empty();
-    assert!(wait_for(|| clean().then_some(())).is_some(), "{:?} {:?}", place.processes(), place.left_behind());
+    let clean = || {
+        place.processes().is_empty()
+            && place.left_behind().is_empty()
+            && loops_of(&place.path()).is_empty()
+    };
+    assert!(
+        wait_for(|| clean().then_some(())).is_some(),
+        "{:?} {:?}",
+        place.processes(),
+        place.left_behind()
+    );
 }

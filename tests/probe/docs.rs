@@ -16,17 +16,27 @@ fn page(name: &str) -> String {
 /// The documents at the root and in docs/, and the READMEs of what users add to.
 fn documents() -> Vec<PathBuf> {
     let folders = [root().to_path_buf(), root().join("docs")];
-    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
-    let mut documents: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
-    documents
-        .extend(["languages", "environments", "studies", "fuzz"].map(|folder| root().join(folder).join("README.md")));
+    let files = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path());
+    let mut documents: Vec<PathBuf> = files
+        .filter(|path| path.extension().is_some_and(|e| e == "md"))
+        .collect();
+    documents.extend(
+        ["languages", "environments", "studies", "fuzz"]
+            .map(|folder| root().join(folder).join("README.md")),
+    );
     documents
 }
 
 /// The contents of each block that is marked as `language`.
 fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
     let start = format!("```{language}\n");
-    page.split(start.as_str()).skip(1).filter_map(|rest| rest.split("```").next()).collect()
+    page.split(start.as_str())
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect()
 }
 
 /// A command with the exit status that the example states behind `# exit status`, or 0.
@@ -43,7 +53,10 @@ fn examples(page: &str) -> Vec<(String, i32)> {
 
 /// PATH with the program under test in front.
 fn path() -> std::ffi::OsString {
-    let own = Path::new(env!("CARGO_BIN_EXE_syscost")).parent().unwrap().to_path_buf();
+    let own = Path::new(env!("CARGO_BIN_EXE_syscost"))
+        .parent()
+        .unwrap()
+        .to_path_buf();
     let others = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&others))).unwrap()
 }
@@ -51,12 +64,19 @@ fn path() -> std::ffi::OsString {
 /// README.md and the pages of docs/, each with its name.
 fn pages() -> Vec<(String, String)> {
     let mut names = vec!["README.md".to_string()];
-    names.extend(fs::read_dir(root().join("docs")).unwrap().filter_map(|entry| {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        name.ends_with(".md").then(|| format!("docs/{name}"))
-    }));
+    names.extend(
+        fs::read_dir(root().join("docs"))
+            .unwrap()
+            .filter_map(|entry| {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                name.ends_with(".md").then(|| format!("docs/{name}"))
+            }),
+    );
     names.sort();
-    names.into_iter().map(|name| (name.clone(), page(&name))).collect()
+    names
+        .into_iter()
+        .map(|name| (name.clone(), page(&name)))
+        .collect()
 }
 
 /// Those of a page in one directory and in their order, since one example reads what another wrote.
@@ -69,20 +89,37 @@ fn run_examples(name: &str, examples: Vec<(String, i32)>) {
     for (command, status) in examples {
         assert!(command.starts_with("syscost "), "{name}: {command}");
         let mut shell = Command::new("sh");
-        shell.args(["-c", &command]).env("PATH", path()).current_dir(directory.path());
+        shell
+            .args(["-c", &command])
+            .env("PATH", path())
+            .current_dir(directory.path());
         let output = shell.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(status), "{name}: {command}: {said}");
+        assert_eq!(
+            output.status.code(),
+            Some(status),
+            "{name}: {command}: {said}"
+        );
     }
 }
 
 #[test]
 fn examples_in_the_documents_run() {
-    let examples: Vec<_> = pages().into_iter().map(|(name, page)| (name, examples(&page))).collect();
+    let examples: Vec<_> = pages()
+        .into_iter()
+        .map(|(name, page)| (name, examples(&page)))
+        .collect();
     let number = |wanted: &dyn Fn(&str) -> bool| -> usize {
-        examples.iter().filter(|(name, _)| wanted(name)).map(|(_, examples)| examples.len()).sum()
+        examples
+            .iter()
+            .filter(|(name, _)| wanted(name))
+            .map(|(_, examples)| examples.len())
+            .sum()
     };
-    assert!(number(&|name| name == "README.md") >= 4 && number(&|_| true) >= 24, "{examples:?}");
+    assert!(
+        number(&|name| name == "README.md") >= 4 && number(&|_| true) >= 24,
+        "{examples:?}"
+    );
     for (name, examples) in examples {
         run_examples(&name, examples);
     }
@@ -91,14 +128,23 @@ fn examples_in_the_documents_run() {
 #[test]
 fn the_readme_is_short() {
     let lines = page("README.md").lines().count();
-    assert!(lines <= 250, "README.md has {lines} lines: what is about one task belongs into docs/");
+    assert!(
+        lines <= 250,
+        "README.md has {lines} lines: what is about one task belongs into docs/"
+    );
 }
 
 #[test]
 fn the_test_command_is_marked() {
     let readme = page("README.md");
-    let marked = readme.split("<!-- test-command -->\n").nth(1).unwrap_or_default();
-    assert!(marked.starts_with("```sh\ncargo test --no-fail-fast\n```\n"), "{marked:.60}");
+    let marked = readme
+        .split("<!-- test-command -->\n")
+        .nth(1)
+        .unwrap_or_default();
+    assert!(
+        marked.starts_with("```sh\ncargo test --no-fail-fast\n```\n"),
+        "{marked:.60}"
+    );
 }
 
 #[test]
@@ -107,17 +153,36 @@ fn every_command_is_in_the_readme_and_every_column_in_its_page() {
     let output = |args: &[&str]| stdout(&Place::new().run(args));
     let help = output(&["--help"]);
     let listed = help.split("\nOptions:\n").next().unwrap();
-    let entries = listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let commands: Vec<&str> = entries.filter_map(|line| line.split_whitespace().next()).collect();
+    let entries = listed
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let commands: Vec<&str> = entries
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
     assert!(commands.len() > 5, "{help}");
     for command in commands {
-        assert!(readme.contains(&format!("`syscost {command}`")), "README.md does not tell of {command}");
+        assert!(
+            readme.contains(&format!("`syscost {command}`")),
+            "README.md does not tell of {command}"
+        );
     }
-    let table =
-        output(&["run", "call.spin", "--no-verify", "--time", "0.05", "--view", "wide", "--format", "markdown"]);
+    let table = output(&[
+        "run",
+        "call.spin",
+        "--no-verify",
+        "--time",
+        "0.05",
+        "--view",
+        "wide",
+        "--format",
+        "markdown",
+    ]);
     let heading = table.lines().find(|line| line.starts_with('|')).unwrap();
     for column in heading.trim_matches('|').split('|').map(str::trim) {
-        assert!(measure.contains(&format!("| `{column}` |")), "docs/measure.md does not explain the column '{column}'");
+        assert!(
+            measure.contains(&format!("| `{column}` |")),
+            "docs/measure.md does not explain the column '{column}'"
+        );
     }
 }
 
@@ -131,13 +196,16 @@ fn links(page: &str) -> Vec<&str> {
 /// The anchor that a heading gets: GitHub's rule.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
-    let kept = text.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    let kept = text
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
 fn has_heading(page: &str, wanted: &str) -> bool {
     let text: String = page.split("```").step_by(2).collect();
-    text.lines().any(|line| line.starts_with('#') && anchor(line) == wanted)
+    text.lines()
+        .any(|line| line.starts_with('#') && anchor(line) == wanted)
 }
 
 #[test]
@@ -145,11 +213,23 @@ fn links_lead_to_files_and_headings() {
     let mut seen = 0;
     for document in documents() {
         let page = fs::read_to_string(&document).unwrap();
-        for link in links(&page).into_iter().filter(|link| !link.contains("://")) {
+        for link in links(&page)
+            .into_iter()
+            .filter(|link| !link.contains("://"))
+        {
             let (file, heading) = link.split_once('#').unwrap_or((link, ""));
-            let target = if file.is_empty() { document.clone() } else { document.parent().unwrap().join(file) };
-            assert!(target.exists(), "{}: {link} is not there", document.display());
-            let found = heading.is_empty() || has_heading(&fs::read_to_string(&target).unwrap(), heading);
+            let target = if file.is_empty() {
+                document.clone()
+            } else {
+                document.parent().unwrap().join(file)
+            };
+            assert!(
+                target.exists(),
+                "{}: {link} is not there",
+                document.display()
+            );
+            let found =
+                heading.is_empty() || has_heading(&fs::read_to_string(&target).unwrap(), heading);
             assert!(found, "{}: {link}: no such heading", document.display());
             seen += 1;
         }
@@ -160,13 +240,31 @@ fn links_lead_to_files_and_headings() {
 /// Words in code spans that name a file of the project, e.g. `src/proof.rs`.
 #[test]
 fn files_that_are_named_exist() {
-    let places = ["src/", "probe/", "languages/", "environments/", "studies/", "tests/", "docs/", "bench/"];
+    let places = [
+        "src/",
+        "probe/",
+        "languages/",
+        "environments/",
+        "studies/",
+        "tests/",
+        "docs/",
+        "bench/",
+    ];
     for document in documents() {
         let page = fs::read_to_string(&document).unwrap();
         for text in page.split("```").step_by(2) {
-            for span in text.split('`').skip(1).step_by(2).filter(|span| !span.contains(['<', ' ', '*'])) {
+            for span in text
+                .split('`')
+                .skip(1)
+                .step_by(2)
+                .filter(|span| !span.contains(['<', ' ', '*']))
+            {
                 if places.iter().any(|place| span.starts_with(place)) {
-                    assert!(root().join(span).exists(), "{}: there is no {span}", document.display());
+                    assert!(
+                        root().join(span).exists(),
+                        "{}: there is no {span}",
+                        document.display()
+                    );
                 }
             }
         }
@@ -176,7 +274,9 @@ fn files_that_are_named_exist() {
 #[test]
 fn the_worked_example_of_an_operation_compiles() {
     let contributing = page("CONTRIBUTING.md");
-    let [function, entry] = blocks(&contributing, "c")[..] else { panic!("a function and an entry") };
+    let [function, entry] = blocks(&contributing, "c")[..] else {
+        panic!("a function and an entry")
+    };
     let table = "const struct operation id";
     let source = page("probe/ops/id.c").replacen(table, &format!("{function}\n{table}"), 1);
     let source = source.replacen("    {0},", &format!("{entry}    {{0}},"), 1);
@@ -185,18 +285,43 @@ fn the_worked_example_of_an_operation_compiles() {
     let file = directory.path().join("id.c");
     fs::write(&file, source.replace("../probe.h", "probe.h")).unwrap();
     let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
-    compiler.args(["-std=c11", "-O2", "-Wall", "-Werror", "-c", "-o"]).arg(directory.path().join("id.o"));
-    let output = compiler.arg("-I").arg(root().join("probe")).arg(&file).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    compiler
+        .args(["-std=c11", "-O2", "-Wall", "-Werror", "-c", "-o"])
+        .arg(directory.path().join("id.o"));
+    let output = compiler
+        .arg("-I")
+        .arg(root().join("probe"))
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
 fn the_worked_example_of_a_study_runs() {
     let place = Place::new();
     let page = page("CONTRIBUTING.md");
-    fs::write(place.path().join("study.toml"), block_of(&blocks(&page, "toml"), "studies/")).unwrap();
-    let arguments =
-        ["run", "--study", "study.toml", "--time", "0.3", "--precision", "100", "--quiet", "--format", "json"];
+    fs::write(
+        place.path().join("study.toml"),
+        block_of(&blocks(&page, "toml"), "studies/"),
+    )
+    .unwrap();
+    let arguments = [
+        "run",
+        "--study",
+        "study.toml",
+        "--time",
+        "0.3",
+        "--precision",
+        "100",
+        "--quiet",
+        "--format",
+        "json",
+    ];
     let output = place.run(&arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let derived = &json(&output)["derived"][0];
@@ -206,12 +331,18 @@ fn the_worked_example_of_a_study_runs() {
 #[test]
 fn the_worked_example_of_an_environment_builds() {
     let page = page("CONTRIBUTING.md");
-    let environment: Environment = toml::from_str(block_of(&blocks(&page, "toml"), "environments/")).unwrap();
+    let environment: Environment =
+        toml::from_str(block_of(&blocks(&page, "toml"), "environments/")).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("empty.c");
     fs::write(&source, "int main(void) { return 0; }\n").unwrap();
     let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
-    let output = compiler.args(&environment.flags).arg("-o").arg(directory.path().join("empty")).arg(&source).output();
+    let output = compiler
+        .args(&environment.flags)
+        .arg("-o")
+        .arg(directory.path().join("empty"))
+        .arg(&source)
+        .output();
     let output = output.unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
 }
@@ -220,15 +351,33 @@ fn the_worked_example_of_an_environment_builds() {
 #[test]
 fn the_worked_example_of_a_language_is_one() {
     let page = page("languages/README.md");
-    let language: Language = toml::from_str(block_of(&blocks(&page, "toml"), "languages/")).unwrap();
-    let loop_text = fs::read_to_string(root().join("languages/lua").join(&language.template)).unwrap();
-    let keeper = language.expression.unwrap().replace("{{body}}", "").replace('=', "");
-    assert!(loop_text.contains(&format!("local {}\n", keeper.trim())), "{keeper}");
-    assert!(language.run.iter().chain(language.build.iter().flatten()).any(|word| word.contains("{source}")));
+    let language: Language =
+        toml::from_str(block_of(&blocks(&page, "toml"), "languages/")).unwrap();
+    let loop_text =
+        fs::read_to_string(root().join("languages/lua").join(&language.template)).unwrap();
+    let keeper = language
+        .expression
+        .unwrap()
+        .replace("{{body}}", "")
+        .replace('=', "");
+    assert!(
+        loop_text.contains(&format!("local {}\n", keeper.trim())),
+        "{keeper}"
+    );
+    assert!(
+        language
+            .run
+            .iter()
+            .chain(language.build.iter().flatten())
+            .any(|word| word.contains("{source}"))
+    );
 }
 
 /// The block that is a file below `folder`.
 fn block_of<'a>(blocks: &[&'a str], folder: &str) -> &'a str {
     let heading = format!("# {folder}");
-    blocks.iter().find(|block| block.starts_with(&heading)).unwrap_or_else(|| panic!("no block begins '{heading}'"))
+    blocks
+        .iter()
+        .find(|block| block.starts_with(&heading))
+        .unwrap_or_else(|| panic!("no block begins '{heading}'"))
 }

@@ -1,7 +1,9 @@
 //! Every environment is built, started and measured here, or skipped with the reason; and whatever ends a run, nothing that
 //! another program has made for it stays behind. Machines that are booted have tests of their own (tests/guest.rs).
 
-use crate::common::{Job, Place, environment_files, json, run_numbers, skip, stderr, stdout, wait_for};
+use crate::common::{
+    Job, Place, environment_files, json, run_numbers, skip, stderr, stdout, wait_for,
+};
 use crate::confine::loops_of;
 use nix::sys::signal::{Signal, kill};
 use serde_json::Value;
@@ -30,16 +32,26 @@ fn ready(test: &str, place: &Place) -> Vec<Value> {
     all.retain(|environment| {
         let is_ready = text(environment, "status") == "ready";
         if !is_ready {
-            let reason = format!("{}: {}", text(environment, "status"), text(environment, "reason"));
+            let reason = format!(
+                "{}: {}",
+                text(environment, "status"),
+                text(environment, "reason")
+            );
             skip(&format!("{test}, {}", text(environment, "name")), &reason);
         }
-        is_ready && text(environment, "unit") == "nanoseconds" && text(environment, "reason").is_empty()
+        is_ready
+            && text(environment, "unit") == "nanoseconds"
+            && text(environment, "reason").is_empty()
     });
     all
 }
 
 fn names(environments: &[Value]) -> String {
-    environments.iter().map(|environment| text(environment, "name")).collect::<Vec<_>>().join(",")
+    environments
+        .iter()
+        .map(|environment| text(environment, "name"))
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 #[test]
@@ -47,15 +59,44 @@ fn every_environment_is_measured_and_its_entries_are_counted_or_it_says_why_not(
     let test = "every_environment_is_measured_and_its_entries_are_counted_or_it_says_why_not";
     let place = Place::new();
     let environments = ready(test, &place);
-    assert!(environments.iter().any(|environment| environment["name"] == "native"));
-    let of_all = ["run", "--time", "5", "--precision", "50", "--format", "json", "--env", &names(&environments)];
+    assert!(
+        environments
+            .iter()
+            .any(|environment| environment["name"] == "native")
+    );
+    let of_all = [
+        "run",
+        "--time",
+        "5",
+        "--precision",
+        "50",
+        "--format",
+        "json",
+        "--env",
+        &names(&environments),
+    ];
     let output = place.run(&[&of_all[..], &OPERATIONS].concat());
     let records = json(&output)["records"].as_array().unwrap().clone();
-    assert_eq!(records.len(), environments.len() * OPERATIONS.len(), "{}", stderr(&output));
+    assert_eq!(
+        records.len(),
+        environments.len() * OPERATIONS.len(),
+        "{}",
+        stderr(&output)
+    );
     for record in &records {
-        let environment = environments.iter().find(|own| own["name"] == record["environment"]).unwrap();
-        let case = format!("{} in {}", text(record, "operation"), text(environment, "name"));
-        assert!(record["median_ns"].as_f64().is_some_and(|ns| ns > 1.0), "{case}: {record}");
+        let environment = environments
+            .iter()
+            .find(|own| own["name"] == record["environment"])
+            .unwrap();
+        let case = format!(
+            "{} in {}",
+            text(record, "operation"),
+            text(environment, "name")
+        );
+        assert!(
+            record["median_ns"].as_f64().is_some_and(|ns| ns > 1.0),
+            "{case}: {record}"
+        );
         match environment["unverified"].is_null() {
             true => assert_entries(&case, record),
             false => assert_eq!(text(record, "entries_status"), "unverified", "{case}"),
@@ -75,7 +116,10 @@ fn assert_entries(case: &str, record: &Value) {
         _ => &[&["close", "openat"], &["close", "open"]],
     };
     assert!(expected.contains(&&called[..]), "{case}: {called:?}");
-    assert!(entries.values().all(|count| count.as_f64() == Some(1.0)), "{case}: {entries:?}");
+    assert!(
+        entries.values().all(|count| count.as_f64() == Some(1.0)),
+        "{case}: {entries:?}"
+    );
 }
 
 /// The processes that have the run's number in their environment, and are not only waiting to be reaped.
@@ -83,24 +127,49 @@ fn processes_of(number: u32) -> Vec<String> {
     let wanted = format!("SYSCOST_RUN={number:08x}");
     let own = |path: &Path| {
         let environment = fs::read(path.join("environ")).ok()?;
-        let is_own = environment.split(|byte| *byte == 0).any(|word| word == wanted.as_bytes());
-        is_own.then(|| fs::read_to_string(path.join("comm")).unwrap_or_default().trim().to_string())
+        let is_own = environment
+            .split(|byte| *byte == 0)
+            .any(|word| word == wanted.as_bytes());
+        is_own.then(|| {
+            fs::read_to_string(path.join("comm"))
+                .unwrap_or_default()
+                .trim()
+                .to_string()
+        })
     };
-    fs::read_dir("/proc").unwrap().filter_map(|entry| own(&entry.ok()?.path())).collect()
+    fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| own(&entry.ok()?.path()))
+        .collect()
 }
 
 fn mounts_in(place: &Place) -> Vec<String> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     let within = place.path().display().to_string();
-    mounts.lines().filter(|line| line.contains(&within)).map(str::to_string).collect()
+    mounts
+        .lines()
+        .filter(|line| line.contains(&within))
+        .map(str::to_string)
+        .collect()
 }
 
 /// Containers of podman that mention the place.
 fn kept_elsewhere(place: &Place) -> Vec<String> {
     let within = place.path().display().to_string();
-    let list = Command::new("podman").args(["ps", "--all", "--format", "{{.ID}} {{.Mounts}} {{.Command}}"]).output();
+    let list = Command::new("podman")
+        .args([
+            "ps",
+            "--all",
+            "--format",
+            "{{.ID}} {{.Mounts}} {{.Command}}",
+        ])
+        .output();
     let listed = list.map(|output| stdout(&output)).unwrap_or_default();
-    listed.lines().filter(|line| line.contains(&within)).map(str::to_string).collect()
+    listed
+        .lines()
+        .filter(|line| line.contains(&within))
+        .map(str::to_string)
+        .collect()
 }
 
 #[test]
@@ -108,9 +177,22 @@ fn nothing_that_other_programs_made_stays_behind() {
     let place = Place::new();
     let test = "nothing_that_other_programs_made_stays_behind";
     let mut environments = ready(test, &place);
-    environments.retain(|own| own["started_with"].as_array().is_some_and(|words| !words.is_empty()));
+    environments.retain(|own| {
+        own["started_with"]
+            .as_array()
+            .is_some_and(|words| !words.is_empty())
+    });
     for signal in [Signal::SIGKILL, Signal::SIGINT] {
-        let arguments = ["run", "--time", "600", "--precision", "0.0001", "--no-verify", "id.getppid", "--env"];
+        let arguments = [
+            "run",
+            "--time",
+            "600",
+            "--precision",
+            "0.0001",
+            "--no-verify",
+            "id.getppid",
+            "--env",
+        ];
         let job: Job = place.start(&[&arguments[..], &[&names(&environments)]].concat());
         let wanted = environments.len();
         let begun = wait_for(|| {
@@ -120,14 +202,30 @@ fn nothing_that_other_programs_made_stays_behind() {
         let number = begun.expect("the run did not come so far");
         kill(job.pid(), signal).unwrap();
         let gone = || {
-            let kept = mounts_in(&place).len() + loops_of(&place.path()).len() + place.left_behind().len();
+            let kept =
+                mounts_in(&place).len() + loops_of(&place.path()).len() + place.left_behind().len();
             (processes_of(number).is_empty() && kept == 0).then_some(())
         };
-        let left = || (processes_of(number), mounts_in(&place), loops_of(&place.path()), place.left_behind());
+        let left = || {
+            (
+                processes_of(number),
+                mounts_in(&place),
+                loops_of(&place.path()),
+                place.left_behind(),
+            )
+        };
         assert!(wait_for(gone).is_some(), "after {signal}: {:?}", left());
         let containers = wait_for(|| kept_elsewhere(&place).is_empty().then_some(()));
-        assert!(containers.is_some(), "after {signal}: {:?}", kept_elsewhere(&place));
+        assert!(
+            containers.is_some(),
+            "after {signal}: {:?}",
+            kept_elsewhere(&place)
+        );
         let output = job.output();
-        assert!(signal == Signal::SIGKILL || output.status.code() == Some(130), "{}", stderr(&output));
+        assert!(
+            signal == Signal::SIGKILL || output.status.code() == Some(130),
+            "{}",
+            stderr(&output)
+        );
     }
 }

@@ -8,7 +8,11 @@ use std::fs;
 use std::process::Output;
 
 fn explain(args: &[&str]) -> Output {
-    Place::new().command(&[&["explain"], args].concat()).env("COLUMNS", "80").output().unwrap()
+    Place::new()
+        .command(&[&["explain"], args].concat())
+        .env("COLUMNS", "80")
+        .output()
+        .unwrap()
 }
 
 /// The JSON document, or why there is none.
@@ -29,20 +33,33 @@ fn explained(operation: &str) -> Option<Value> {
         Ok(document) if document["entries"].is_null() => document["entries_unverified"].to_string(),
         Ok(_) => return document.ok(),
     };
-    let lacking = ["ENOSYS", "refused", "architecture", "system does not have it"];
-    assert!(lacking.iter().any(|word| reason.contains(word)), "{operation}: {reason}");
+    let lacking = [
+        "ENOSYS",
+        "refused",
+        "architecture",
+        "system does not have it",
+    ];
+    assert!(
+        lacking.iter().any(|word| reason.contains(word)),
+        "{operation}: {reason}"
+    );
     skip(operation, reason.trim());
     None
 }
 
 fn gates(document: &Value) -> Vec<(&str, &str)> {
     let gates = document["verdict"]["gates"].as_array().unwrap();
-    gates.iter().map(|g| (g["gate"].as_str().unwrap(), g["function"].as_str().unwrap())).collect()
+    gates
+        .iter()
+        .map(|g| (g["gate"].as_str().unwrap(), g["function"].as_str().unwrap()))
+        .collect()
 }
 
 #[test]
 fn getpid_is_a_system_call_in_libc() {
-    let Some(document) = explained("call.getpid") else { return };
+    let Some(document) = explained("call.getpid") else {
+        return;
+    };
     assert_eq!(document["schema"], "syscost.explain/1");
     assert_eq!(document["verdict"]["answer"], "kernel");
     assert_eq!(gates(&document), [("syscall", "getpid")]);
@@ -50,19 +67,32 @@ fn getpid_is_a_system_call_in_libc() {
     assert!(document["returned"]["getpid"].as_i64().unwrap() > 1);
     assert_eq!(document["verdict"]["remarks"], json!([]));
     let resolved = document["code"]["resolved"][0].as_str().unwrap();
-    assert!(resolved.starts_with("getpid -> PLT of probe -> getpid in /"), "{resolved}");
+    assert!(
+        resolved.starts_with("getpid -> PLT of probe -> getpid in /"),
+        "{resolved}"
+    );
     assert!(document["cost"]["ns"].as_f64().unwrap() > 0.0);
     assert!(document["code"]["caller_bytes"].as_u64().unwrap() > 0);
 }
 
 #[test]
 fn clock_gettime_is_answered_by_the_vdso() {
-    let Some(document) = explained("time.clock_gettime") else { return };
+    let Some(document) = explained("time.clock_gettime") else {
+        return;
+    };
     if document["entries"] != json!({}) {
-        return skip("time.clock_gettime", "the vDSO cannot read this machine's clock source");
+        return skip(
+            "time.clock_gettime",
+            "the vDSO cannot read this machine's clock source",
+        );
     }
     assert_eq!(document["verdict"]["answer"], "vdso");
-    assert!(document["code"]["resolved"][0].as_str().unwrap().contains("__vdso_clock_gettime in [vdso]"));
+    assert!(
+        document["code"]["resolved"][0]
+            .as_str()
+            .unwrap()
+            .contains("__vdso_clock_gettime in [vdso]")
+    );
 }
 
 #[test]
@@ -74,21 +104,37 @@ fn each_way_is_named() {
         ("call.cached_pid", "program", &none, &[]),
         ("mem.fault_anonymous", "page_faults", &none, &[]),
         ("call.int80", "kernel", &int80, &[("int 0x80", "run_int80")]),
-        ("call.inline_getpid", "kernel", &getpid, &[("syscall", "run_inline_getpid")]),
+        (
+            "call.inline_getpid",
+            "kernel",
+            &getpid,
+            &[("syscall", "run_inline_getpid")],
+        ),
     ];
     for (operation, answer, entries, expected) in ways {
-        let Some(document) = explained(operation) else { continue };
-        assert_eq!((&document["verdict"]["answer"], &document["entries"]), (&answer.into(), entries), "{document:#}");
+        let Some(document) = explained(operation) else {
+            continue;
+        };
+        assert_eq!(
+            (&document["verdict"]["answer"], &document["entries"]),
+            (&answer.into(), entries),
+            "{document:#}"
+        );
         assert_eq!(gates(&document), expected, "{operation}");
     }
     // The probe's own reply is a write too, and a longer one.
     if let Some(document) = explained("ipc.pipe") {
         assert_eq!(document["returned"], json!({"read": 1, "write": 1}));
     }
-    match std::fs::read_to_string("/proc/self/maps").unwrap().contains("[vsyscall]") {
+    match std::fs::read_to_string("/proc/self/maps")
+        .unwrap()
+        .contains("[vsyscall]")
+    {
         false => skip("call.vsyscall_time", "no [vsyscall] on this machine"),
         true => {
-            let Some(document) = explained("call.vsyscall_time") else { return };
+            let Some(document) = explained("call.vsyscall_time") else {
+                return;
+            };
             assert_eq!(document["verdict"]["answer"], "legacy_gate");
             assert_eq!(document["entries"], json!({}));
         }
@@ -97,21 +143,38 @@ fn each_way_is_named() {
 
 #[test]
 fn the_riddle_of_getpid_is_answered_by_its_variants() {
-    let Some(_) = explained("call.getpid") else { return };
+    let Some(_) = explained("call.getpid") else {
+        return;
+    };
     let rows = rows(&["call.getpid", "--variants"]);
     let ids: Vec<&str> = rows.iter().map(|row| row["operation"].as_str()).collect();
-    let expected = ["call.cached_pid", "call.getpid", "call.syscall_getpid", "call.inline_getpid", "call.int80"];
+    let expected = [
+        "call.cached_pid",
+        "call.getpid",
+        "call.syscall_getpid",
+        "call.inline_getpid",
+        "call.int80",
+    ];
     assert_eq!(ids, expected);
-    assert!(rows.iter().all(|row| row["answered_by"].is_empty() != row["error"].is_empty()));
+    assert!(
+        rows.iter()
+            .all(|row| row["answered_by"].is_empty() != row["error"].is_empty())
+    );
     let text = stdout(&explain(&["call.getpid", "--variants", "--time", "0.05"]));
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("answered in user space: call.cached_pid"), "{text}");
+    assert!(
+        text.contains("answered in user space: call.cached_pid"),
+        "{text}"
+    );
 }
 
 /// The rows of a table, by the names of its columns.
 fn rows(args: &[&str]) -> Vec<BTreeMap<String, String>> {
     let output = explain(&[args, &["--format", "csv", "--time", "0.05"]].concat());
-    csv::Reader::from_reader(&output.stdout[..]).deserialize().map(Result::unwrap).collect()
+    csv::Reader::from_reader(&output.stdout[..])
+        .deserialize()
+        .map(Result::unwrap)
+        .collect()
 }
 
 #[test]
@@ -120,40 +183,80 @@ fn environments_differ_in_code_and_in_how_they_enter() {
     for row in &rows {
         let (operation, environment) = (&row["operation"], &row["environment"]);
         if row["caller_bytes"].is_empty() {
-            skip(&format!("{operation} in {environment}"), &format!("{row:?}"));
+            skip(
+                &format!("{operation} in {environment}"),
+                &format!("{row:?}"),
+            );
             continue;
         }
-        let gates = if environment == "m32" { ["sysenter", "int 0x80", "syscall"] } else { ["syscall"; 3] };
-        assert!(gates.iter().any(|gate| row["answered_by"].starts_with(gate)), "{row:?}");
-        assert!(row["caller_bytes"] != "0" && row["callee_bytes"] != "0", "{row:?}");
+        let gates = if environment == "m32" {
+            ["sysenter", "int 0x80", "syscall"]
+        } else {
+            ["syscall"; 3]
+        };
+        assert!(
+            gates
+                .iter()
+                .any(|gate| row["answered_by"].starts_with(gate)),
+            "{row:?}"
+        );
+        assert!(
+            row["caller_bytes"] != "0" && row["callee_bytes"] != "0",
+            "{row:?}"
+        );
     }
     assert_eq!(rows.len(), 6, "{rows:?}");
 }
 
 #[test]
 fn an_explanation_that_was_kept_is_shown() {
-    let Some(document) = explained("call.getpid") else { return };
+    let Some(document) = explained("call.getpid") else {
+        return;
+    };
     let place = Place::new();
     fs::write(place.path().join("getpid.json"), document.to_string()).unwrap();
     let shown = place.printed(&["show", "getpid.json"]);
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains(document["verdict"]["text"].as_str().unwrap()), "{shown}");
+    assert!(
+        shown.contains(document["verdict"]["text"].as_str().unwrap()),
+        "{shown}"
+    );
     place.printed(&["report", "getpid.json", "-o", "page.html"]);
     let page = fs::read_to_string(place.path().join("page.html")).unwrap();
-    assert!(page.contains("Verdict: ") && page.contains("call.getpid"), "{page}");
+    assert!(
+        page.contains("Verdict: ") && page.contains("call.getpid"),
+        "{page}"
+    );
 }
 
 #[test]
 fn output_for_people_fits_80_columns() {
-    let Some(_) = explained("call.getpid") else { return };
-    for args in [&["call.getpid"][..], &["call.getpid", "--variants"], &["id.umask", "--env", "native,m32"]] {
+    let Some(_) = explained("call.getpid") else {
+        return;
+    };
+    for args in [
+        &["call.getpid"][..],
+        &["call.getpid", "--variants"],
+        &["id.umask", "--env", "native,m32"],
+    ] {
         let output = explain(&[args, &["--time", "0.05"]].concat());
         let text = String::from_utf8(output.stdout).unwrap();
-        assert!(text.contains(args[0]), "{}", String::from_utf8_lossy(&output.stderr));
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(
+            text.contains(args[0]),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
     }
     let markdown = explain(&["call.getpid", "--format", "markdown", "--time", "0.05"]);
-    assert!(String::from_utf8(markdown.stdout).unwrap().contains("```nasm"));
+    assert!(
+        String::from_utf8(markdown.stdout)
+            .unwrap()
+            .contains("```nasm")
+    );
 }
 
 #[test]
@@ -161,9 +264,17 @@ fn questions_that_cannot_be_answered_are_explained() {
     let cases: [(&[&str], i32, &str); 7] = [
         (&["call.getpidd"], 2, "did you mean call.getpid"),
         (&["call"], 2, "explain takes one"),
-        (&["id.getppid", "--variants"], 2, "operations that have some: call."),
+        (
+            &["id.getppid", "--variants"],
+            2,
+            "operations that have some: call.",
+        ),
         (&["call.getpid", "--format", "csv"], 2, "--format csv"),
-        (&["call.getpid", "--variants", "--format", "json"], 2, "--format json"),
+        (
+            &["call.getpid", "--variants", "--format", "json"],
+            2,
+            "--format json",
+        ),
         (&["file.lstat", "--param", "depth=1,2"], 2, "one value"),
         (&["call.getpid", "--time", "0"], 2, "not a positive number"),
     ];
@@ -174,20 +285,33 @@ fn questions_that_cannot_be_answered_are_explained() {
 #[test]
 fn an_ordinary_user_can_explain() {
     if !nix::unistd::geteuid().is_root() {
-        return skip("an_ordinary_user_can_explain", "not root: every other test runs as an ordinary user already");
+        return skip(
+            "an_ordinary_user_can_explain",
+            "not root: every other test runs as an ordinary user already",
+        );
     }
     let place = Place::new();
-    let output = place.command_as_nobody(&["explain", "call.getpid", "--time", "0.05"]).output().unwrap();
+    let output = place
+        .command_as_nobody(&["explain", "call.getpid", "--time", "0.05"])
+        .output()
+        .unwrap();
     let text = stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(text.contains("`syscall` in getpid") || text.contains("no disassembly"), "{text}");
+    assert!(
+        text.contains("`syscall` in getpid") || text.contains("no disassembly"),
+        "{text}"
+    );
 }
 
 /// Every operation either is explained or fails with a reason, in bounded time, and the machine is left clean.
 #[test]
 fn every_operation_has_an_answer() {
     let list = Place::new().printed(&["list", "--format", "csv"]);
-    let ids: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    let ids: Vec<&str> = list
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').next())
+        .collect();
     assert!(ids.len() > 50, "{list}");
     // Most of it is waiting for processes to start and to end: two at a time.
     std::thread::scope(|scope| {
@@ -199,17 +323,40 @@ fn every_operation_has_an_answer() {
 
 fn assert_answered(ids: &[&str]) {
     let rows = rows(&[ids, &["--env", "native"]].concat());
-    assert_eq!(rows.iter().map(|row| row["operation"].as_str()).collect::<Vec<_>>(), ids);
+    assert_eq!(
+        rows.iter()
+            .map(|row| row["operation"].as_str())
+            .collect::<Vec<_>>(),
+        ids
+    );
     for row in rows {
-        assert!(!row["answered_by"].is_empty() || row["error"].contains(": "), "{row:?}");
+        assert!(
+            !row["answered_by"].is_empty() || row["error"].contains(": "),
+            "{row:?}"
+        );
     }
     // What the table leaves out, of some of them.
     for id in ids.iter().step_by(12) {
-        let Some(explanation) = explained(id) else { continue };
+        let Some(explanation) = explained(id) else {
+            continue;
+        };
         let text = explanation["verdict"]["text"].as_str().unwrap();
-        assert!(!text.is_empty() && !text.contains("unmapped"), "{explanation:#}");
-        let resolved = explanation["code"]["resolved"].as_array().is_some_and(|lines| !lines.is_empty());
-        assert!(resolved || explanation["notes"][0].is_string(), "{explanation:#}");
-        assert!(!explanation["verdict"]["remarks"].to_string().contains("disagree"), "{explanation:#}");
+        assert!(
+            !text.is_empty() && !text.contains("unmapped"),
+            "{explanation:#}"
+        );
+        let resolved = explanation["code"]["resolved"]
+            .as_array()
+            .is_some_and(|lines| !lines.is_empty());
+        assert!(
+            resolved || explanation["notes"][0].is_string(),
+            "{explanation:#}"
+        );
+        assert!(
+            !explanation["verdict"]["remarks"]
+                .to_string()
+                .contains("disagree"),
+            "{explanation:#}"
+        );
     }
 }

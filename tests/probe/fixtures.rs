@@ -22,20 +22,33 @@ fn study(place: &Place, size: &str) -> String {
 /// The fixture, once there is one.
 fn fixture(place: &Place) -> Option<PathBuf> {
     let path = place.left_behind().first()?.join("fixtures/f");
-    fs::metadata(&path).is_ok_and(|facts| facts.len() > 0).then_some(path)
+    fs::metadata(&path)
+        .is_ok_and(|facts| facts.len() > 0)
+        .then_some(path)
 }
 
 fn has_room(place: &Place, bytes: u64) -> bool {
-    nix::sys::statvfs::statvfs(&place.path()).is_ok_and(|s| s.blocks_available() * s.fragment_size() > bytes)
+    nix::sys::statvfs::statvfs(&place.path())
+        .is_ok_and(|s| s.blocks_available() * s.fragment_size() > bytes)
 }
 
 #[test]
 fn an_interrupt_ends_the_making_of_a_large_one() {
     let place = Place::new();
     if !has_room(&place, 8 << 30) {
-        return skip("an_interrupt_ends_the_making_of_a_large_one", "needs 8 GiB free, of which it uses little");
+        return skip(
+            "an_interrupt_ends_the_making_of_a_large_one",
+            "needs 8 GiB free, of which it uses little",
+        );
     }
-    let job = place.start(&["run", "--study", &study(&place, "6G"), "--time", "0.1", "--quiet"]);
+    let job = place.start(&[
+        "run",
+        "--study",
+        &study(&place, "6G"),
+        "--time",
+        "0.1",
+        "--quiet",
+    ]);
     let file = wait_for(|| fixture(&place)).expect("no fixture");
     kill(job.pid(), Signal::SIGINT).unwrap();
     let largest = largest_until_gone(&file);
@@ -58,11 +71,18 @@ fn largest_until_gone(file: &Path) -> u64 {
 #[test]
 fn one_beyond_the_free_space_is_refused_before_its_first_byte() {
     let place = Place::new();
-    let output = place.run(&["run", "--study", &study(&place, "8000000G"), "--time", "0.1"]);
+    let output = place.run(&[
+        "run",
+        "--study",
+        &study(&place, "8000000G"),
+        "--time",
+        "0.1",
+    ]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
-        said.starts_with("syscost: the fixtures need 8192000000 MiB, and /") && said.lines().count() == 1,
+        said.starts_with("syscost: the fixtures need 8192000000 MiB, and /")
+            && said.lines().count() == 1,
         "{said}"
     );
 }
@@ -71,15 +91,25 @@ fn one_beyond_the_free_space_is_refused_before_its_first_byte() {
 fn limited(place: &Place, blocks: u64, arguments: &[&str]) -> Output {
     let plain = place.command(arguments);
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("ulimit -f {blocks} && exec \"$0\" \"$@\"")]).arg(plain.get_program());
-    command.args(plain.get_args()).current_dir(place.path()).env("TMPDIR", place.tmp()).env_remove("XDG_RUNTIME_DIR");
+    command
+        .args(["-c", &format!("ulimit -f {blocks} && exec \"$0\" \"$@\"")])
+        .arg(plain.get_program());
+    command
+        .args(plain.get_args())
+        .current_dir(place.path())
+        .env("TMPDIR", place.tmp())
+        .env_remove("XDG_RUNTIME_DIR");
     command.stdin(Stdio::null()).output().unwrap()
 }
 
 #[test]
 fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
     let place = Place::new();
-    let size = fs::metadata(env!("CARGO_BIN_EXE_syscost")).unwrap().len().max(20 << 20) / 512;
+    let size = fs::metadata(env!("CARGO_BIN_EXE_syscost"))
+        .unwrap()
+        .len()
+        .max(20 << 20)
+        / 512;
     let study = study(&place, "4G");
     let out = place.path().join("out.html").to_string_lossy().into_owned();
     let cases: [(u64, &[&str], &str); 3] = [
@@ -88,8 +118,16 @@ fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
             &["run", "--study", &study, "--time", "0.1", "--quiet"],
             "cannot make the fixture 'f' of 4294967296 bytes",
         ),
-        (8, &["run", "id.getppid", "--time", "0.1", "--quiet"], "cannot start the janitor"),
-        (1, &["report", "tests/golden/run.json", "--out", &out], "an earlier file of that name is unchanged"),
+        (
+            8,
+            &["run", "id.getppid", "--time", "0.1", "--quiet"],
+            "cannot start the janitor",
+        ),
+        (
+            1,
+            &["report", "tests/golden/run.json", "--out", &out],
+            "an earlier file of that name is unchanged",
+        ),
     ];
     fs::write(&out, "old").unwrap();
     let names = || fs::read_dir(place.path()).unwrap().count();
@@ -102,14 +140,31 @@ fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
         );
     }
     for (blocks, arguments, words) in cases.into_iter().skip(usize::from(!fits)) {
-        let arguments: Vec<String> = arguments.iter().map(|word| word.replace("tests/", &tests())).collect();
-        let output = limited(&place, blocks, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        let arguments: Vec<String> = arguments
+            .iter()
+            .map(|word| word.replace("tests/", &tests()))
+            .collect();
+        let output = limited(
+            &place,
+            blocks,
+            &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
         let said = stderr(&output);
-        assert!(output.status.code().is_some_and(|code| code != 0), "{:?} {said}", output.status);
-        assert!(said.contains(words) && said.contains("File too large"), "{said}");
+        assert!(
+            output.status.code().is_some_and(|code| code != 0),
+            "{:?} {said}",
+            output.status
+        );
+        assert!(
+            said.contains(words) && said.contains("File too large"),
+            "{said}"
+        );
         assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     }
-    assert_eq!((fs::read_to_string(&out).unwrap().as_str(), names()), ("old", before));
+    assert_eq!(
+        (fs::read_to_string(&out).unwrap().as_str(), names()),
+        ("old", before)
+    );
 }
 
 fn tests() -> String {

@@ -13,7 +13,15 @@ const FAILING: [(&str, &[&str], u32); 5] = [
     ("clone3", &["EAGAIN"], 2),
 ];
 const READERS: [&[&str]; 2] = [
-    &["show", "--format", "rows", "d/a.json", "d/b.json", "d/c.json", "d/link.json"],
+    &[
+        "show",
+        "--format",
+        "rows",
+        "d/a.json",
+        "d/b.json",
+        "d/c.json",
+        "d/link.json",
+    ],
     &["report", "d/a.json", "d/b.json", "-o", "-"],
 ];
 
@@ -28,9 +36,21 @@ fn place() -> Place {
 fn under_strace(place: &Place, words: &[&str], call: &str, error: &str, k: u32) -> Output {
     let free = place.command(words);
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-qq", "-o", "/dev/null", "-e", "signal=none", "-e", &format!("trace={call}")]);
+    strace.args([
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "signal=none",
+        "-e",
+        &format!("trace={call}"),
+    ]);
     strace.args(["-e", &format!("inject={call}:error={error}:when={k}")]);
-    strace.arg(free.get_program()).args(free.get_args()).current_dir(place.path());
+    strace
+        .arg(free.get_program())
+        .args(free.get_args())
+        .current_dir(place.path());
     for (name, value) in free.get_envs() {
         match value {
             Some(value) => strace.env(name, value),
@@ -42,9 +62,15 @@ fn under_strace(place: &Place, words: &[&str], call: &str, error: &str, k: u32) 
 
 /// Why this cannot be tried here.
 fn lacks_strace(place: &Place) -> Option<String> {
-    match Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).current_dir(place.path()).output() {
+    match Command::new("strace")
+        .args(["-qq", "-o", "/dev/null", "true"])
+        .current_dir(place.path())
+        .output()
+    {
         Err(error) => Some(format!("no strace: {error}")),
-        Ok(done) if !done.status.success() => Some(format!("strace cannot trace: {}", stderr(&done).trim())),
+        Ok(done) if !done.status.success() => {
+            Some(format!("strace cannot trace: {}", stderr(&done).trim()))
+        }
         Ok(_) => None,
     }
 }
@@ -60,7 +86,10 @@ fn a_call_that_fails_is_told_or_changes_nothing() {
         let right = place.run(words);
         assert!(right.status.success(), "{words:?}: {}", stderr(&right));
         for (call, errors, most) in FAILING {
-            for (error, k) in errors.iter().flat_map(|error| (1..=most).map(move |k| (error, k))) {
+            for (error, k) in errors
+                .iter()
+                .flat_map(|error| (1..=most).map(move |k| (error, k)))
+            {
                 let done = under_strace(&place, words, call, error, k);
                 let (what, said) = (format!("{words:?}, {call} {error} {k}"), stderr(&done));
                 match done.status.code() {

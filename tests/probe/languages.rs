@@ -12,17 +12,31 @@ use syscost::model::{Entries, Expectation};
 use toml::Table;
 
 /// One look is enough: what is tested here are entries and messages.
-const SHORT: [&str; 8] = ["run", "--format", "json", "--time", "0.3", "--precision", "100", "--quiet"];
+const SHORT: [&str; 8] = [
+    "run",
+    "--format",
+    "json",
+    "--time",
+    "0.3",
+    "--precision",
+    "100",
+    "--quiet",
+];
 
 /// What `list --languages` knows, by name.
 static KNOWN: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     let list = json(&Place::new().run(&["list", "--languages", "--format", "json"]));
     let languages = list["languages"].as_array().unwrap().clone();
-    languages.into_iter().map(|language| (text(&language, "name").to_string(), language)).collect()
+    languages
+        .into_iter()
+        .map(|language| (text(&language, "name").to_string(), language))
+        .collect()
 });
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value[field].as_str().unwrap_or_else(|| panic!("{field} of {value}"))
+    value[field]
+        .as_str()
+        .unwrap_or_else(|| panic!("{field} of {value}"))
 }
 
 fn toml(language: &str, file: &str) -> Table {
@@ -34,7 +48,13 @@ fn toml(language: &str, file: &str) -> Table {
 fn installed(test: &str, language: &str) -> bool {
     let found = KNOWN[language]["path"].is_string();
     if !found {
-        skip(test, &format!("{language} is not installed (usual package: {})", text(&KNOWN[language], "package")));
+        skip(
+            test,
+            &format!(
+                "{language} is not installed (usual package: {})",
+                text(&KNOWN[language], "package")
+            ),
+        );
     }
     found
 }
@@ -52,12 +72,20 @@ fn command(place: &Place, arguments: &[&str]) -> Command {
 }
 
 fn run(place: &Place, arguments: &[&str]) -> Output {
-    command(place, &[&SHORT[..], arguments].concat()).output().unwrap()
+    command(place, &[&SHORT[..], arguments].concat())
+        .output()
+        .unwrap()
 }
 
 /// The records of a run that ended with `status` and left nothing behind.
 fn records(place: &Place, output: &Output, status: i32) -> Vec<Value> {
-    assert_eq!(output.status.code(), Some(status), "{}{}", stdout(output), stderr(output));
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{}{}",
+        stdout(output),
+        stderr(output)
+    );
     assert!(place.processes().is_empty(), "{:?}", place.processes());
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     json(output)["records"].as_array().unwrap().clone()
@@ -73,11 +101,15 @@ fn entries(record: &Value) -> Entries {
 /// Whether entries can be counted on this machine at all.
 fn countable(test: &str) -> bool {
     static REFUSED: LazyLock<Option<String>> = LazyLock::new(|| {
-        let record = json(&Place::new().run(&[&SHORT[..], &["id.getppid"]].concat()))["records"][0].clone();
+        let record =
+            json(&Place::new().run(&[&SHORT[..], &["id.getppid"]].concat()))["records"][0].clone();
         (record["entries_status"] != "verified").then(|| record["warnings"].to_string())
     });
     if let Some(reason) = &*REFUSED {
-        skip(test, &format!("kernel entries cannot be counted here: {reason}"));
+        skip(
+            test,
+            &format!("kernel entries cannot be counted here: {reason}"),
+        );
     }
     REFUSED.is_none()
 }
@@ -93,8 +125,17 @@ struct Example {
 
 fn examples(language: &str) -> Vec<Example> {
     let all = toml(language, "examples.toml");
-    let field = |example: &Table, name: &str| example.get(name).map_or("", |v| v.as_str().unwrap()).to_string();
-    let tables = all["example"].as_array().unwrap().iter().map(|example| example.as_table().unwrap());
+    let field = |example: &Table, name: &str| {
+        example
+            .get(name)
+            .map_or("", |v| v.as_str().unwrap())
+            .to_string()
+    };
+    let tables = all["example"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|example| example.as_table().unwrap());
     let read = |example: &Table| Example {
         body: field(example, "body"),
         prelude: field(example, "prelude"),
@@ -108,14 +149,23 @@ fn examples(language: &str) -> Vec<Example> {
 fn groups(examples: Vec<Example>) -> Vec<Vec<Example>> {
     let mut groups: BTreeMap<(String, String), Vec<Example>> = BTreeMap::new();
     for example in examples {
-        groups.entry((example.prelude.clone(), example.setup.clone())).or_default().push(example);
+        groups
+            .entry((example.prelude.clone(), example.setup.clone()))
+            .or_default()
+            .push(example);
     }
     groups.into_values().collect()
 }
 
 fn run_examples(language: &str, group: &[Example]) -> Vec<Value> {
-    let (prelude, setup) = (format!("{language}:{}", group[0].prelude), format!("{language}:{}", group[0].setup));
-    let bodies: Vec<String> = group.iter().map(|example| format!("{language}:{}", example.body)).collect();
+    let (prelude, setup) = (
+        format!("{language}:{}", group[0].prelude),
+        format!("{language}:{}", group[0].setup),
+    );
+    let bodies: Vec<String> = group
+        .iter()
+        .map(|example| format!("{language}:{}", example.body))
+        .collect();
     let mut arguments = vec!["--prelude", &prelude, "--setup", &setup];
     arguments.extend(bodies.iter().map(String::as_str));
     let place = Place::new();
@@ -147,20 +197,33 @@ fn check_language(language: &str) {
             measured.insert(example.body.clone(), entries(record));
         }
     }
-    assert!(measured.contains_key(""), "{language} has no example with an empty body");
-    assert!(examples.iter().any(makes_one_call), "{language} has no example of one line that makes one call");
+    assert!(
+        measured.contains_key(""),
+        "{language} has no example with an empty body"
+    );
+    assert!(
+        examples.iter().any(makes_one_call),
+        "{language} has no example of one line that makes one call"
+    );
 }
 
 /// Whether one line is declared to make one call, beside those that the runtime may add.
 fn makes_one_call(example: &Example) -> bool {
-    let counts = example.entries.split_whitespace().skip(1).step_by(2).filter(|count| *count != "x?");
+    let counts = example
+        .entries
+        .split_whitespace()
+        .skip(1)
+        .step_by(2)
+        .filter(|count| *count != "x?");
     !example.body.trim().contains('\n') && counts.collect::<Vec<_>>() == ["x1"]
 }
 
 /// Checks each of `languages`, as many at once as there are processors; `ONLY=perl` leaves out the others.
 fn check_each(languages: impl Iterator<Item = &'static str>, check: fn(&str)) {
     let only = std::env::var("ONLY").ok();
-    let wanted: Vec<&str> = languages.filter(|name| only.as_ref().is_none_or(|only| only == name)).collect();
+    let wanted: Vec<&str> = languages
+        .filter(|name| only.as_ref().is_none_or(|only| only == name))
+        .collect();
     let (left, failed) = (Mutex::new(wanted.into_iter()), Mutex::new(Vec::new()));
     let next = || left.lock().unwrap().next();
     std::thread::scope(|scope| {
@@ -174,7 +237,11 @@ fn check_each(languages: impl Iterator<Item = &'static str>, check: fn(&str)) {
             });
         }
     });
-    assert_eq!(failed.into_inner().unwrap(), [""; 0], "these failed, see above");
+    assert_eq!(
+        failed.into_inner().unwrap(),
+        [""; 0],
+        "these failed, see above"
+    );
 }
 
 fn known() -> impl Iterator<Item = &'static str> {
@@ -188,9 +255,13 @@ fn every_language_keeps_its_examples() {
 
 #[test]
 fn what_is_in_the_folder_is_a_language() {
-    let entries = fs::read_dir(root().join("languages")).unwrap().map(|entry| entry.unwrap());
+    let entries = fs::read_dir(root().join("languages"))
+        .unwrap()
+        .map(|entry| entry.unwrap());
     let folders = entries.filter(|entry| entry.path().is_dir());
-    let mut names: Vec<String> = folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = folders
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
     names.sort();
     assert_eq!(known().collect::<Vec<_>>(), names);
 }
@@ -219,7 +290,10 @@ impl Wrong {
     /// `None` for a language that has none.
     fn of(language: &str) -> Option<Wrong> {
         let wrong = toml(language, "examples.toml").remove("wrong")?;
-        Some(Wrong { language: language.to_string(), ..wrong.try_into().unwrap() })
+        Some(Wrong {
+            language: language.to_string(),
+            ..wrong.try_into().unwrap()
+        })
     }
 
     fn word(&self, body: &str) -> String {
@@ -238,12 +312,22 @@ fn expect_error(record: &Value, kind: &str, parts: &[&str]) {
 }
 
 /// What does not compile is refused before anything is measured, where the language can tell without running it.
-fn check_syntax(Wrong { language, good, syntax, .. }: &Wrong) {
+fn check_syntax(
+    Wrong {
+        language,
+        good,
+        syntax,
+        ..
+    }: &Wrong,
+) {
     let place = Place::new();
     let [good, bad] = [good, &syntax.0].map(|body| format!("{language}:{body}"));
     let output = run(&place, &[&good, &bad]);
     let parts = ["line 2 of the body: ", &syntax.1];
-    if toml(language, "language.toml").get("build").is_none_or(|build| build.as_array().unwrap().is_empty()) {
+    if toml(language, "language.toml")
+        .get("build")
+        .is_none_or(|build| build.as_array().unwrap().is_empty())
+    {
         return expect_error(&records(&place, &output, 3)[1], "failed", &parts);
     }
     expect_refused(&output, 1, &parts);
@@ -252,31 +336,66 @@ fn check_syntax(Wrong { language, good, syntax, .. }: &Wrong) {
 /// Exit status 2 and so many lines, all of which have these parts.
 fn expect_refused(output: &Output, lines: usize, parts: &[&str]) {
     let said = stderr(output);
-    assert_eq!((output.status.code(), stdout(output).as_str()), (Some(2), ""), "{said}");
+    assert_eq!(
+        (output.status.code(), stdout(output).as_str()),
+        (Some(2), ""),
+        "{said}"
+    );
     assert_eq!(said.lines().count(), lines, "{said}");
-    assert!(parts.iter().all(|part| said.contains(part)), "no {parts:?} in: {said}");
+    assert!(
+        parts.iter().all(|part| said.contains(part)),
+        "no {parts:?} in: {said}"
+    );
 }
 
 fn check_wrong(language: &str) {
-    let Some(wrong) = Wrong::of(language) else { return };
+    let Some(wrong) = Wrong::of(language) else {
+        return;
+    };
     if !installed(&format!("wrong snippets in {language}"), language) {
         return;
     }
-    let Wrong { good, throws, exits, harmless, .. } = &wrong;
+    let Wrong {
+        good,
+        throws,
+        exits,
+        harmless,
+        ..
+    } = &wrong;
     check_syntax(&wrong);
-    let bodies = [good, &throws.0, &exits[0], &exits[1], &harmless[0], &harmless[1]];
+    let bodies = [
+        good,
+        &throws.0,
+        &exits[0],
+        &exits[1],
+        &harmless[0],
+        &harmless[1],
+    ];
     let words: Vec<String> = bodies.iter().map(|body| wrong.word(body)).collect();
     let place = Place::new();
-    let output = run(&place, &words.iter().map(String::as_str).collect::<Vec<_>>());
+    let output = run(
+        &place,
+        &words.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
     let records = records(&place, &output, 3);
-    let told: Vec<&str> = records.iter().map(|record| text(record, "operation")).collect();
+    let told: Vec<&str> = records
+        .iter()
+        .map(|record| text(record, "operation"))
+        .collect();
     assert_eq!(told, bodies);
-    let line = if wrong.lineless { "" } else { "line 2 of the body: " };
+    let line = if wrong.lineless {
+        ""
+    } else {
+        "line 2 of the body: "
+    };
     expect_error(&records[1], "crashed", &[line, &throws.1]);
     expect_error(&records[2], "crashed", &["exit status 0"]);
     expect_error(&records[3], "crashed", &["exit status 3"]);
     for measured in [&records[0], &records[4], &records[5]] {
-        assert!(measured["error"].is_null() && measured["median_ns"].is_f64(), "{measured:#}");
+        assert!(
+            measured["error"].is_null() && measured["median_ns"].is_f64(),
+            "{measured:#}"
+        );
     }
 }
 
@@ -288,15 +407,25 @@ fn wrong_snippets_are_rows() {
 /// Two rows: a snippet that never ends, and an operation that is measured beside it.
 fn expect_timeout(wrong: &Wrong, more: &[&str]) {
     let place = Place::new();
-    let output = run(&place, &[&["--timeout", "1", &wrong.word(&wrong.hangs), "id.getppid"], more].concat());
+    let output = run(
+        &place,
+        &[
+            &["--timeout", "1", &wrong.word(&wrong.hangs), "id.getppid"],
+            more,
+        ]
+        .concat(),
+    );
     let records = records(&place, &output, 3);
     expect_error(&records[0], "timeout", &["(--timeout allows more)"]);
     assert!(records[1]["median_ns"].is_f64(), "{:#}", records[1]);
 }
 
 fn check_hanging(language: &str) {
-    let wrong = Wrong::of(language).filter(|_| installed("a_snippet_that_hangs_is_a_row", language));
-    wrong.iter().for_each(|wrong| expect_timeout(wrong, &["--no-verify"]));
+    let wrong =
+        Wrong::of(language).filter(|_| installed("a_snippet_that_hangs_is_a_row", language));
+    wrong
+        .iter()
+        .for_each(|wrong| expect_timeout(wrong, &["--no-verify"]));
 }
 
 #[test]
@@ -318,13 +447,25 @@ fn a_missing_interpreter_is_named_with_its_package() {
     let empty = place.path().join("empty");
     fs::create_dir(&empty).unwrap();
     let words: Vec<String> = known().map(|language| format!("{language}:1")).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).chain(["id.getppid"]).collect();
-    let output = command(&place, &[&SHORT[..], &words].concat()).env("PATH", &empty).output().unwrap();
+    let words: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .chain(["id.getppid"])
+        .collect();
+    let output = command(&place, &[&SHORT[..], &words].concat())
+        .env("PATH", &empty)
+        .output()
+        .unwrap();
     expect_refused(&output, known().count(), &[]);
     for (language, line) in known().zip(stderr(&output).lines()) {
         let toml = toml(language, "language.toml");
         let package = format!("(usual package: {})", toml["package"].as_str().unwrap());
-        for part in [language, toml["programs"][0].as_str().unwrap(), "not on PATH", &package] {
+        for part in [
+            language,
+            toml["programs"][0].as_str().unwrap(),
+            "not on PATH",
+            &package,
+        ] {
             assert!(line.contains(part), "no '{part}' in: {line}");
         }
     }
@@ -332,13 +473,22 @@ fn a_missing_interpreter_is_named_with_its_package() {
 
 #[test]
 fn the_languages_are_listed_with_version_and_path() {
-    let output = Place::new().command(&["list", "--languages"]).env("COLUMNS", "400").output().unwrap();
+    let output = Place::new()
+        .command(&["list", "--languages"])
+        .env("COLUMNS", "400")
+        .output()
+        .unwrap();
     let table = stdout(&output);
     for (name, language) in KNOWN.iter() {
-        let row = table.lines().find(|line| line.split_whitespace().next() == Some(name));
+        let row = table
+            .lines()
+            .find(|line| line.split_whitespace().next() == Some(name));
         let row = row.unwrap_or_else(|| panic!("{name} is not in\n{table}"));
         match language["path"].as_str() {
-            Some(path) => assert!(row.contains(path) && row.contains(version(language)), "{row}"),
+            Some(path) => assert!(
+                row.contains(path) && row.contains(version(language)),
+                "{row}"
+            ),
             None => assert!(row.contains(text(language, "package")), "{row}"),
         }
     }
@@ -346,7 +496,9 @@ fn the_languages_are_listed_with_version_and_path() {
 
 /// As it was found; none where the language has no option that prints it.
 fn version(language: &Value) -> &str {
-    let asked = toml(text(language, "name"), "language.toml")["version"].as_array().is_some_and(|v| !v.is_empty());
+    let asked = toml(text(language, "name"), "language.toml")["version"]
+        .as_array()
+        .is_some_and(|v| !v.is_empty());
     if asked { text(language, "version") } else { "" }
 }
 
@@ -360,7 +512,8 @@ fn a_folded_body_is_warned_about() {
     let warned = || {
         let place = Place::new();
         let records = records(&place, &run(&place, &["c:1+1", "c:getppid()"]), 0);
-        let [folded, call] = [0, 1].map(|i| records[i]["warnings"].to_string().contains("folded_body"));
+        let [folded, call] =
+            [0, 1].map(|i| records[i]["warnings"].to_string().contains("folded_body"));
         assert!(!call, "{:#}", records[1]);
         folded
     };
@@ -374,9 +527,16 @@ fn a_call_that_is_named_but_not_made_is_warned_about() {
         return;
     }
     let place = Place::new();
-    let records = records(&place, &run(&place, &["--setup", "c:pid_t getpid = 1;", "c:getpid"]), 0);
+    let records = records(
+        &place,
+        &run(&place, &["--setup", "c:pid_t getpid = 1;", "c:getpid"]),
+        0,
+    );
     let warnings = records[0]["warnings"].as_array().unwrap();
-    assert!(warnings.contains(&value!({"kind": "not_entered", "name": "getpid"})), "{warnings:?}");
+    assert!(
+        warnings.contains(&value!({"kind": "not_entered", "name": "getpid"})),
+        "{warnings:?}"
+    );
 }
 
 #[test]
@@ -418,9 +578,24 @@ fn without_a_32_bit_library_it_is_said_what_to_install() {
     let place = Place::new();
     let directory = place.path().join("bin");
     let compiler = compiler_without_m32(&directory, text(&KNOWN["c"], "path"));
-    let path =
-        std::env::join_paths([directory].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())));
-    let arguments = [&SHORT[..], &["--env", "native,m32", "c:getppid()", "id.getppid"]].concat();
-    let output = command(&place, &arguments).env("PATH", path.unwrap()).env("CC", compiler).output().unwrap();
-    expect_refused(&output, 1, &["environment m32: ", "gcc-multilib", "libc-header-start.h"]);
+    let path = std::env::join_paths(
+        [directory]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let arguments = [
+        &SHORT[..],
+        &["--env", "native,m32", "c:getppid()", "id.getppid"],
+    ]
+    .concat();
+    let output = command(&place, &arguments)
+        .env("PATH", path.unwrap())
+        .env("CC", compiler)
+        .output()
+        .unwrap();
+    expect_refused(
+        &output,
+        1,
+        &["environment m32: ", "gcc-multilib", "libc-header-start.h"],
+    );
 }

@@ -21,11 +21,23 @@ const RUN: [&str; 10] = [
 ];
 
 fn measured(place: &Place, more: &[&str]) -> String {
-    place.printed(&[&RUN[..], &["--latency=0.3", "--quiet", "--out", "r.json"], more].concat())
+    place.printed(
+        &[
+            &RUN[..],
+            &["--latency=0.3", "--quiet", "--out", "r.json"],
+            more,
+        ]
+        .concat(),
+    )
 }
 
 fn record<'a>(run: &'a Value, operation: &str) -> &'a Value {
-    run["records"].as_array().unwrap().iter().find(|record| record["operation"] == operation).unwrap()
+    run["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|record| record["operation"] == operation)
+        .unwrap()
 }
 
 #[test]
@@ -34,18 +46,34 @@ fn percentiles_are_in_order_and_rows_without_them_say_why() {
     let printed: Value = serde_json::from_str(&measured(&place, &["--format", "json"])).unwrap();
     for operation in ["file.open_close", "ipc.pipe"] {
         let latency = &record(&printed, operation)["latency"];
-        assert!((1..=100_000).contains(&latency["calls"].as_u64().unwrap()), "{latency}");
-        let ns = ["p50_ns", "p90_ns", "p99_ns", "max_ns"].map(|name| latency[name].as_f64().unwrap());
+        assert!(
+            (1..=100_000).contains(&latency["calls"].as_u64().unwrap()),
+            "{latency}"
+        );
+        let ns =
+            ["p50_ns", "p90_ns", "p99_ns", "max_ns"].map(|name| latency[name].as_f64().unwrap());
         assert!(ns.is_sorted(), "{latency}");
     }
     let files = &record(&printed, "file.open_close")["latency"];
     let count = |name: &str| files[name].as_u64().unwrap();
-    assert!(count("preempted") + files["interrupted"].as_u64().unwrap_or(0) <= count("calls"), "{files}");
-    assert!(record(&printed, "ipc.pipe")["latency"]["preempted"].is_null(), "its switches are its own");
+    assert!(
+        count("preempted") + files["interrupted"].as_u64().unwrap_or(0) <= count("calls"),
+        "{files}"
+    );
+    assert!(
+        record(&printed, "ipc.pipe")["latency"]["preempted"].is_null(),
+        "its switches are its own"
+    );
     let short = &record(&printed, "call.direct")["latency"]["error"];
     assert_eq!(short["kind"], "too_short", "{short}");
     let snippet = &record(&printed, "getpid()")["latency"]["error"];
-    assert!(snippet["message"].as_str().unwrap().starts_with("calls of snippets are not timed"), "{snippet}");
+    assert!(
+        snippet["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("calls of snippets are not timed"),
+        "{snippet}"
+    );
 }
 
 #[test]
@@ -53,26 +81,62 @@ fn what_is_stored_shows_the_same_table_and_other_runs_say_how_to_have_one() {
     let place = Place::new();
     let table = measured(&place, &[]);
     // Long times elsewhere in the table wrap what follows the colon.
-    assert!(table.contains("too short:") && table.contains("is subtracted"), "{table}");
-    assert_eq!(place.printed(&["show", "r.json", "--view", "latency"]), table);
-    let drawn = place.printed(&["report", "r.json", "--format", "svg", "--figure", "latency", "-o", "-"]);
-    assert!(drawn.contains("share of the calls") && drawn.contains("file.open_close"), "{drawn}");
+    assert!(
+        table.contains("too short:") && table.contains("is subtracted"),
+        "{table}"
+    );
+    assert_eq!(
+        place.printed(&["show", "r.json", "--view", "latency"]),
+        table
+    );
+    let drawn = place.printed(&[
+        "report", "r.json", "--format", "svg", "--figure", "latency", "-o", "-",
+    ]);
+    assert!(
+        drawn.contains("share of the calls") && drawn.contains("file.open_close"),
+        "{drawn}"
+    );
     let page = place.printed(&["report", "r.json", "-o", "-"]);
     assert!(page.contains("<section id=\"latency\""));
     let golden = crate::common::root().join("tests/golden/run.json");
     let without = place.printed(&["show", golden.to_str().unwrap(), "--view", "latency"]);
-    assert!(without.contains("measure again with 'syscost run --latency'"), "{without}");
+    assert!(
+        without.contains("measure again with 'syscost run --latency'"),
+        "{without}"
+    );
 }
 
 /// The probe's reply to a request for 5000 single calls, traced: the facts of its last line, and the profile.
 fn traced(place: &Place, operation: &str) -> (String, Value) {
     let directory = RunDirectory::create().unwrap();
-    let script = format!("printf 'op {operation}\\nsingle 5000 10000\\n' | {}", directory.probe().display());
-    let arguments = ["trace", "--tracer", "bpf", "-o", "p.json", "--report", "table.txt", "--", "sh", "-c", &script];
+    let script = format!(
+        "printf 'op {operation}\\nsingle 5000 10000\\n' | {}",
+        directory.probe().display()
+    );
+    let arguments = [
+        "trace",
+        "--tracer",
+        "bpf",
+        "-o",
+        "p.json",
+        "--report",
+        "table.txt",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
     let output = place.run(&arguments);
     assert!(output.status.success(), "{}", stderr(&output));
-    let facts = stdout(&output).lines().find(|line| line.starts_with("singles ")).unwrap().to_string();
-    (facts, serde_json::from_str(&fs::read_to_string(place.path().join("p.json")).unwrap()).unwrap())
+    let facts = stdout(&output)
+        .lines()
+        .find(|line| line.starts_with("singles "))
+        .unwrap()
+        .to_string();
+    (
+        facts,
+        serde_json::from_str(&fs::read_to_string(place.path().join("p.json")).unwrap()).unwrap(),
+    )
 }
 
 #[test]
@@ -91,7 +155,11 @@ fn ebpf_sees_exactly_the_calls_that_were_timed() {
             .filter(|one| one["process"] == "probe" && one["call"] == call)
             .map(|one| one["calls"].as_u64().unwrap())
             .sum();
-        assert_eq!((seen, profile["tracer"]["lost"].as_u64()), (performed, Some(0)), "{facts}");
+        assert_eq!(
+            (seen, profile["tracer"]["lost"].as_u64()),
+            (performed, Some(0)),
+            "{facts}"
+        );
         assert!(performed > 5000, "those that warm the caches too: {facts}");
     }
 }
@@ -100,19 +168,32 @@ fn ebpf_sees_exactly_the_calls_that_were_timed() {
 #[test]
 fn interrupts_are_told_apart_on_a_cpu_of_ones_own_only() {
     const NAME: &str = "interrupts_are_told_apart_on_a_cpu_of_ones_own_only";
-    if !Path::new("/proc/interrupts").exists() || std::thread::available_parallelism().is_ok_and(|n| n.get() < 2) {
+    if !Path::new("/proc/interrupts").exists()
+        || std::thread::available_parallelism().is_ok_and(|n| n.get() < 2)
+    {
         return skip(NAME, "it takes two CPUs and /proc/interrupts");
     }
     let place = Place::new();
     let interrupted = |more: &[&str]| -> Value {
         let text = place.printed(
             &[
-                &["run", "file.open_close", "--time", "0.5", "--quiet", "--view", "latency", "--format", "json"][..],
+                &[
+                    "run",
+                    "file.open_close",
+                    "--time",
+                    "0.5",
+                    "--quiet",
+                    "--view",
+                    "latency",
+                    "--format",
+                    "json",
+                ][..],
                 more,
             ]
             .concat(),
         );
-        record(&serde_json::from_str(&text).unwrap(), "file.open_close")["latency"]["interrupted"].clone()
+        record(&serde_json::from_str(&text).unwrap(), "file.open_close")["latency"]["interrupted"]
+            .clone()
     };
     assert!(interrupted(&[]).is_u64());
     assert!(interrupted(&["--cpu", "none"]).is_null());

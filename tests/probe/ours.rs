@@ -12,7 +12,16 @@ use std::process::{Command, Output};
 
 const NOBODY: u32 = 65534;
 /// A snippet that has to be built, measured as briefly as possible.
-const SNIPPET: [&str; 8] = ["run", "c:getppid()", "--time", "0.1", "--no-verify", "--quiet", "--format", "json"];
+const SNIPPET: [&str; 8] = [
+    "run",
+    "c:getppid()",
+    "--time",
+    "0.1",
+    "--no-verify",
+    "--quiet",
+    "--format",
+    "json",
+];
 
 fn can_compile(test: &str) -> bool {
     let there = Command::new("cc").arg("--version").output().is_ok();
@@ -47,7 +56,9 @@ fn succeeds(mut command: Command) -> Output {
 
 /// The directories of builds below a home.
 fn builds(home: &Path) -> Vec<PathBuf> {
-    let all = fs::read_dir(home.join(".cache/syscost")).into_iter().flatten();
+    let all = fs::read_dir(home.join(".cache/syscost"))
+        .into_iter()
+        .flatten();
     all.map(|entry| entry.unwrap().path()).collect()
 }
 
@@ -58,12 +69,17 @@ fn plant(build: &Path, mark: &Path) {
     fs::write(build.join("snippet"), &program).unwrap();
     fs::set_permissions(build.join("snippet"), Permissions::from_mode(0o755)).unwrap();
     chown(build.join("snippet"), Some(NOBODY), Some(NOBODY)).unwrap();
-    let digest: String = Sha256::digest(&program).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest: String = Sha256::digest(&program)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     let manifest = fs::read_to_string(build.join(".manifest")).unwrap();
-    let lines = manifest.split_inclusive('\n').map(|line| match line.ends_with(" snippet\0\n") {
-        true => format!("{digest} snippet\0\n"),
-        false => line.to_string(),
-    });
+    let lines = manifest
+        .split_inclusive('\n')
+        .map(|line| match line.ends_with(" snippet\0\n") {
+            true => format!("{digest} snippet\0\n"),
+            false => line.to_string(),
+        });
     fs::write(build.join(".manifest"), lines.collect::<String>()).unwrap();
 }
 
@@ -82,7 +98,9 @@ fn root_runs_and_makes_nothing_in_the_home_of_a_user() {
     let mark = place.tmp().join("planted-ran");
     builds(&users).iter().for_each(|build| plant(build, &mark));
     // The plant itself works: whose cache it is runs it.
-    with_home(place.command_as_nobody(&SNIPPET), &users).output().unwrap();
+    with_home(place.command_as_nobody(&SNIPPET), &users)
+        .output()
+        .unwrap();
     fs::remove_file(&mark).expect("the user's own run runs what the user has planted");
     succeeds(with_home(place.command(&SNIPPET), &users));
     assert!(!mark.exists(), "root ran what a user had planted");
@@ -90,10 +108,17 @@ fn root_runs_and_makes_nothing_in_the_home_of_a_user() {
     let fresh = home(&place, "fresh", Some(NOBODY));
     succeeds(with_home(place.command(&SNIPPET), &fresh));
     let mut as_sudo = with_home(place.command(&SNIPPET), &home(&place, "own", None));
-    as_sudo.env("XDG_CACHE_HOME", place.path().join("own")).env("SUDO_UID", "1000");
+    as_sudo
+        .env("XDG_CACHE_HOME", place.path().join("own"))
+        .env("SUDO_UID", "1000");
     succeeds(as_sudo);
     for home in [fresh, place.path().join("own")] {
-        assert_eq!(fs::read_dir(&home).unwrap().count(), 0, "{}", home.display());
+        assert_eq!(
+            fs::read_dir(&home).unwrap().count(),
+            0,
+            "{}",
+            home.display()
+        );
     }
 }
 
@@ -107,17 +132,29 @@ fn a_cache_that_others_may_write_is_not_used() {
     fs::create_dir(base.join("syscost")).unwrap();
     fs::set_permissions(base.join("syscost"), Permissions::from_mode(0o777)).unwrap();
     let mut command = place.command(&SNIPPET);
-    succeeds(with_home(place.command(&SNIPPET), &home(&place, "home", None)));
-    command.env("XDG_CACHE_HOME", &base).env("HOME", place.path().join("home"));
+    succeeds(with_home(
+        place.command(&SNIPPET),
+        &home(&place, "home", None),
+    ));
+    command
+        .env("XDG_CACHE_HOME", &base)
+        .env("HOME", place.path().join("home"));
     succeeds(command);
     assert_eq!(fs::read_dir(base.join("syscost")).unwrap().count(), 0);
-    assert_eq!(builds(&place.path().join("home")).len(), 2, "the snippet and its empty loop");
+    assert_eq!(
+        builds(&place.path().join("home")).len(),
+        2,
+        "the snippet and its empty loop"
+    );
 }
 
 #[test]
 fn a_home_that_does_not_exist_is_not_made() {
     let place = Place::new();
-    let mut command = with_home(place.command(&["run", "id.getppid", "--time", "0.1"]), &place.path().join("none"));
+    let mut command = with_home(
+        place.command(&["run", "id.getppid", "--time", "0.1"]),
+        &place.path().join("none"),
+    );
     command.env_remove("XDG_STATE_HOME");
     succeeds(command);
     assert!(!place.path().join("none").exists());
@@ -127,10 +164,17 @@ fn a_home_that_does_not_exist_is_not_made() {
 fn a_small_stack_is_named() {
     let place = Place::new();
     let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -s 64; exec \"$0\" list", env!("CARGO_BIN_EXE_syscost")]);
+    command.args([
+        "-c",
+        "ulimit -s 64; exec \"$0\" list",
+        env!("CARGO_BIN_EXE_syscost"),
+    ]);
     let output = command.current_dir(place.path()).output().unwrap();
     let said = "syscost: the stack is limited to less than 512 KiB: allow more (ulimit -s 8192)\n";
-    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), said));
+    assert_eq!(
+        (output.status.code(), stderr(&output).as_str()),
+        (Some(1), said)
+    );
 }
 
 #[test]
@@ -141,9 +185,14 @@ fn a_home_that_is_no_absolute_path_is_not_used() {
     for wrong in ["", "relative"] {
         let place = Place::new();
         let mut command = with_home(place.command(&SNIPPET), Path::new(wrong));
-        command.env("XDG_CACHE_HOME", wrong).env("XDG_STATE_HOME", wrong);
+        command
+            .env("XDG_CACHE_HOME", wrong)
+            .env("XDG_STATE_HOME", wrong);
         succeeds(command);
-        let here: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let here: Vec<_> = fs::read_dir(place.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
         assert_eq!(here, ["tmp"], "HOME={wrong}");
     }
 }
@@ -159,7 +208,10 @@ fn paths_that_are_not_utf_8_are_paths() {
     fs::set_permissions(&odd, Permissions::from_mode(0o755)).unwrap();
     succeeds(with_home(place.command(&SNIPPET), &odd));
     assert_eq!(builds(&odd).len(), 2);
-    let mut command = with_home(place.command(&[&SNIPPET[..], &["process.posix_spawn"]].concat()), Path::new(""));
+    let mut command = with_home(
+        place.command(&[&SNIPPET[..], &["process.posix_spawn"]].concat()),
+        Path::new(""),
+    );
     command.env("TMPDIR", &odd);
     succeeds(command);
     assert_eq!(fs::read_dir(&odd).unwrap().count(), 1, "the cache");
@@ -178,7 +230,11 @@ fn a_build_that_was_changed_is_said_and_built_anew() {
     }
     let mut again = with_home(place.command(&SNIPPET), &home);
     let warnings = json(&again.output().unwrap())["warnings"].to_string();
-    assert_eq!(warnings.matches("was changed after it was built").count(), 2, "{warnings}");
+    assert_eq!(
+        warnings.matches("was changed after it was built").count(),
+        2,
+        "{warnings}"
+    );
     let third = json(&succeeds(with_home(place.command(&SNIPPET), &home)));
     assert!(!third["warnings"].to_string().contains("built anew"));
 }
@@ -204,8 +260,16 @@ fn what_others_may_have_written_runs_only_when_the_user_says_so() {
     let ways: [(&str, &str, &[&str]); 4] = [
         ("my.toml", STUDY, &["run", "--study", "./my.toml"]),
         ("body.c", "getppid();", &["run", "c:@body.c"]),
-        ("body.c", "long x = 1;", &["run", "c:getppid()", "--setup", "c:@body.c"]),
-        ("body.c", "#include <math.h>", &["run", "c:getppid()", "--prelude", "c:@body.c"]),
+        (
+            "body.c",
+            "long x = 1;",
+            &["run", "c:getppid()", "--setup", "c:@body.c"],
+        ),
+        (
+            "body.c",
+            "#include <math.h>",
+            &["run", "c:getppid()", "--prelude", "c:@body.c"],
+        ),
     ];
     for (name, text, arguments) in ways {
         let arguments = [arguments, &BRIEF].concat();
@@ -217,9 +281,18 @@ fn what_others_may_have_written_runs_only_when_the_user_says_so() {
                 "{name}: others may write it (mode {mode:04o}), and what it holds would run as you: read it, then make a \
                  copy of your own or add --trust-files\n"
             );
-            assert!(said.ends_with(&expected) && said.lines().count() == 1, "{said}");
+            assert!(
+                said.ends_with(&expected) && said.lines().count() == 1,
+                "{said}"
+            );
         }
-        let trusted = with_file(&place, name, text, 0o666, &[&arguments[..], &["--trust-files"]].concat());
+        let trusted = with_file(
+            &place,
+            name,
+            text,
+            0o666,
+            &[&arguments[..], &["--trust-files"]].concat(),
+        );
         assert!(trusted.status.success(), "{}", stderr(&trusted));
         let own = with_file(&place, name, text, 0o644, &arguments);
         assert!(own.status.success(), "{}", stderr(&own));
@@ -237,16 +310,33 @@ fn another_users_study_is_refused_and_roots_is_not() {
     }
     let place = Place::new();
     let arguments = [&["run", "--study", "./my.toml"], &BRIEF[..]].concat();
-    assert!(with_file(&place, "my.toml", STUDY, 0o644, &arguments).status.success());
+    assert!(
+        with_file(&place, "my.toml", STUDY, 0o644, &arguments)
+            .status
+            .success()
+    );
     succeeds(place.command_as_nobody(&arguments));
     chown(place.path().join("my.toml"), Some(NOBODY), None).unwrap();
     succeeds(place.command_as_nobody(&arguments));
     let refused = place.run(&arguments);
     assert_eq!(refused.status.code(), Some(2));
     let said = stderr(&refused);
-    assert!(said.starts_with("syscost: ./my.toml: it belongs to nobody, and what it holds would run as you"), "{said}");
+    assert!(
+        said.starts_with(
+            "syscost: ./my.toml: it belongs to nobody, and what it holds would run as you"
+        ),
+        "{said}"
+    );
     chown(place.path().join("my.toml"), Some(NOBODY - 1), None).unwrap();
-    assert_eq!(place.command_as_nobody(&arguments).output().unwrap().status.code(), Some(2));
+    assert_eq!(
+        place
+            .command_as_nobody(&arguments)
+            .output()
+            .unwrap()
+            .status
+            .code(),
+        Some(2)
+    );
 }
 
 #[test]
@@ -260,5 +350,8 @@ fn reading_a_study_needs_no_trust() {
         0o666,
         &["compare", "--study", "./my.toml", "none.json", "nor.json"],
     ));
-    assert!(!said.contains("--trust-files") && said.contains("none.json"), "{said}");
+    assert!(
+        !said.contains("--trust-files") && said.contains("none.json"),
+        "{said}"
+    );
 }

@@ -7,38 +7,65 @@ use std::process::Command;
 
 /// The first bytes of a program for each system: ELF, or Mach-O of 64 bits.
 fn looks_like_a_program(target: &str, bytes: &[u8]) -> bool {
-    bytes.starts_with(if target.contains("macos") { b"\xcf\xfa\xed\xfe" } else { b"\x7fELF" })
+    bytes.starts_with(if target.contains("macos") {
+        b"\xcf\xfa\xed\xfe"
+    } else {
+        b"\x7fELF"
+    })
 }
 
 fn assert_links(test: &str, place: &Place, target: &str) {
     let file = place.path().join(target);
     // One cache for all runs: zig builds a C library for each target the first time.
-    let mut command = place.command(&["probe", "build", "--target", target, "-o", &file.display().to_string()]);
+    let mut command = place.command(&[
+        "probe",
+        "build",
+        "--target",
+        target,
+        "-o",
+        &file.display().to_string(),
+    ]);
     let done = command.env_remove("XDG_STATE_HOME").output().unwrap();
     if stderr(&done).contains("no compiler for") {
         return skip(test, &format!("{target}: {}", stderr(&done).trim()));
     }
     assert!(done.status.success(), "{target}: {}", stderr(&done));
-    assert!(looks_like_a_program(target, &fs::read(&file).unwrap()), "{target}");
+    assert!(
+        looks_like_a_program(target, &fs::read(&file).unwrap()),
+        "{target}"
+    );
 }
 
 #[test]
 fn the_probe_links_for_every_target() {
     let test = "the_probe_links_for_every_target";
     let place = Place::new();
-    let static_ones = ["x86_64", "x86", "aarch64", "riscv64"].map(|processor| format!("{processor}-linux-musl"));
-    let linked = "x86_64-macos aarch64-macos x86_64-freebsd aarch64-freebsd x86_64-netbsd x86_64-openbsd";
-    let targets: Vec<&str> = static_ones.iter().map(String::as_str).chain(linked.split(' ')).collect();
+    let static_ones =
+        ["x86_64", "x86", "aarch64", "riscv64"].map(|processor| format!("{processor}-linux-musl"));
+    let linked =
+        "x86_64-macos aarch64-macos x86_64-freebsd aarch64-freebsd x86_64-netbsd x86_64-openbsd";
+    let targets: Vec<&str> = static_ones
+        .iter()
+        .map(String::as_str)
+        .chain(linked.split(' '))
+        .collect();
     std::thread::scope(|scope| {
         targets.chunks(targets.len() / 2).for_each(|some| {
             let place = &place;
-            scope.spawn(move || some.iter().for_each(|target| assert_links(test, place, target)));
+            scope.spawn(move || {
+                some.iter()
+                    .for_each(|target| assert_links(test, place, target))
+            });
         });
     });
     let here = place.path().join("x86_64-linux-musl");
     if cfg!(target_arch = "x86_64") && here.exists() {
         let listed = Command::new(here).arg("--list").output().unwrap();
-        assert!(stdout(&listed).contains("id.getppid\t"), "{}", stdout(&listed));
+        assert!(
+            stdout(&listed).contains("id.getppid\t"),
+            "{}",
+            stdout(&listed)
+        );
     }
 }
 
@@ -49,16 +76,21 @@ fn what_cannot_be_built_is_told_with_what_to_install() {
     let unknown = place.run(&["probe", "build", "--target", "no-such-target", "-o", &file]);
     assert_eq!(unknown.status.code(), Some(2));
     let said = stderr(&unknown);
-    assert!(said.contains("install zig") || said.contains("syscost probe build --help-all"), "{said}");
+    assert!(
+        said.contains("install zig") || said.contains("syscost probe build --help-all"),
+        "{said}"
+    );
     let nowhere = place.run(&["probe", "build", "-o", "/no/such/directory/x"]);
-    assert_eq!(stderr(&nowhere).trim(), "syscost: --out /no/such/directory/x: not a file in an existing directory");
+    assert_eq!(
+        stderr(&nowhere).trim(),
+        "syscost: --out /no/such/directory/x: not a file in an existing directory"
+    );
     // Without any compiler.
     let none = place
         .command(&["probe", "build", "--target", "x86_64-freebsd", "-o", &file])
         .env("PATH", "/nowhere")
         .output()
         .unwrap();
-    let expected =
-        "syscost: no compiler for x86_64-freebsd: install zig ('pip install ziglang' is enough), or x86_64-freebsd-gcc";
+    let expected = "syscost: no compiler for x86_64-freebsd: install zig ('pip install ziglang' is enough), or x86_64-freebsd-gcc";
     assert_eq!(stderr(&none).trim(), expected);
 }

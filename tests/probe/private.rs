@@ -1,7 +1,9 @@
 //! The run's directory: nobody else gets at it, nobody makes the janitor remove what is not the run's, and what a dead
 //! run left is removed by the next one.
 
-use crate::common::{Job, Place, is_traced, objects_of, run_numbers, skip, stderr, stdout, wait_for, write_program};
+use crate::common::{
+    Job, Place, is_traced, objects_of, run_numbers, skip, stderr, stdout, wait_for, write_program,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use std::collections::BTreeSet;
@@ -15,12 +17,22 @@ const NOBODY: u32 = 65534;
 
 /// A run that is soon over, and one that is not.
 const SHORT: [&str; 5] = ["run", "id.getppid", "--no-verify", "--time", "0.1"];
-const LONG: [&str; 7] = ["run", "mem.shmat_shmdt", "--no-verify", "--time", "600", "--precision", "0.0001"];
+const LONG: [&str; 7] = [
+    "run",
+    "mem.shmat_shmdt",
+    "--no-verify",
+    "--time",
+    "600",
+    "--precision",
+    "0.0001",
+];
 
 /// The same command by a shell with another umask.
 fn with_umask(umask: &str, command: &Command) -> Command {
     let mut shell = Command::new("sh");
-    shell.args(["-c", &format!("umask {umask}; exec \"$@\""), "sh"]).arg(command.get_program());
+    shell
+        .args(["-c", &format!("umask {umask}; exec \"$@\""), "sh"])
+        .arg(command.get_program());
     shell.args(command.get_args()).stdin(Stdio::null());
     for (name, value) in command.get_envs() {
         match value {
@@ -33,11 +45,22 @@ fn with_umask(umask: &str, command: &Command) -> Command {
 
 /// Starts a long run; returns when its worker has made its segment, with the run's directory and number.
 fn begin(place: &Place, mut command: Command) -> (Job, PathBuf, u32) {
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
     let job = Job::of(command.spawn().unwrap());
-    let number = wait_for(|| run_numbers(&place.tmp()).into_iter().find(|run| !objects_of(*run).is_empty()));
+    let number = wait_for(|| {
+        run_numbers(&place.tmp())
+            .into_iter()
+            .find(|run| !objects_of(*run).is_empty())
+    });
     let number = number.expect("the run made a segment");
-    (job, place.tmp().join(format!("syscost-run-{number:08x}")), number)
+    (
+        job,
+        place.tmp().join(format!("syscost-run-{number:08x}")),
+        number,
+    )
 }
 
 fn end(job: Job) -> Output {
@@ -47,22 +70,44 @@ fn end(job: Job) -> Output {
 
 /// Its children other than workers: the janitor.
 fn janitor(place: &Place) -> Pid {
-    let found =
-        place.processes().into_iter().find(|process| process.worker.is_none() && is_traced(process.pid).is_some());
+    let found = place
+        .processes()
+        .into_iter()
+        .find(|process| process.worker.is_none() && is_traced(process.pid).is_some());
     Pid::from_raw(found.expect("a janitor").pid)
 }
 
 fn expect_nothing_left(place: &Place, numbers: &[u32]) {
-    let objects = || numbers.iter().flat_map(|run| objects_of(*run)).collect::<BTreeSet<_>>();
-    let clean = || place.processes().is_empty() && place.left_behind().is_empty() && objects().is_empty();
+    let objects = || {
+        numbers
+            .iter()
+            .flat_map(|run| objects_of(*run))
+            .collect::<BTreeSet<_>>()
+    };
+    let clean =
+        || place.processes().is_empty() && place.left_behind().is_empty() && objects().is_empty();
     let gone = wait_for(|| clean().then_some(()));
-    assert!(gone.is_some(), "left: {:?}, {:?}, {:?}", place.processes(), place.left_behind(), objects());
+    assert!(
+        gone.is_some(),
+        "left: {:?}, {:?}, {:?}",
+        place.processes(),
+        place.left_behind(),
+        objects()
+    );
 }
 
 fn everything_below(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     entries
-        .flat_map(|path| if path.is_dir() { [everything_below(&path), vec![path]].concat() } else { vec![path] })
+        .flat_map(|path| {
+            if path.is_dir() {
+                [everything_below(&path), vec![path]].concat()
+            } else {
+                vec![path]
+            }
+        })
         .collect()
 }
 
@@ -72,7 +117,10 @@ fn nobody_else_gets_into_the_directory_whatever_the_umask() {
     let (job, directory, number) = begin(&place, with_umask("000", &place.command(&LONG)));
     assert_eq!(directory.metadata().unwrap().mode() & 0o7777, 0o700);
     let paths = everything_below(&directory);
-    assert!(paths.iter().any(|path| path.ends_with("probe")), "{paths:?}");
+    assert!(
+        paths.iter().any(|path| path.ends_with("probe")),
+        "{paths:?}"
+    );
     for path in paths {
         let mode = path.symlink_metadata().unwrap().mode();
         assert_eq!(mode & 0o077, 0, "{}: {mode:o}", path.display());
@@ -107,22 +155,35 @@ fn foreign_segment(key: u32, user: Option<u32>) -> Option<i32> {
     if let Some(user) = user {
         perl.uid(user).gid(user);
     }
-    String::from_utf8(perl.output().ok()?.stdout).ok()?.parse().ok()
+    String::from_utf8(perl.output().ok()?.stdout)
+        .ok()?
+        .parse()
+        .ok()
 }
 
 fn has_segment(id: i32) -> bool {
     let table = fs::read_to_string("/proc/sysvipc/shm").unwrap();
-    table.lines().any(|line| line.split_whitespace().nth(1) == Some(&id.to_string()))
+    table
+        .lines()
+        .any(|line| line.split_whitespace().nth(1) == Some(&id.to_string()))
 }
 
 fn remove_segment(id: i32) {
-    assert!(Command::new("perl").args(["-e", "shmctl($ARGV[0], 0, 0)", &id.to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("perl")
+            .args(["-e", "shmctl($ARGV[0], 0, 0)", &id.to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 #[test]
 fn what_is_planted_in_the_directory_is_not_believed() {
     let test = "what_is_planted_in_the_directory_is_not_believed";
-    let Some(id) = foreign_segment(0, None) else { return skip(test, "no perl that makes a segment") };
+    let Some(id) = foreign_segment(0, None) else {
+        return skip(test, "no perl that makes a segment");
+    };
     let place = Place::new();
     let (job, directory, number) = begin(&place, place.command(&LONG));
     for planted in [directory.clone(), directory.join("worker-1")] {
@@ -144,12 +205,17 @@ fn anothers_object_is_left_alone_also_under_a_key_of_the_run() {
     let place = Place::new();
     let (job, _, number) = begin(&place, place.command(&LONG));
     let keys = number..number + (1 << 11);
-    let Some(id) = keys.rev().take(8).find_map(|key| foreign_segment(key, Some(NOBODY))) else {
+    let Some(id) = keys
+        .rev()
+        .take(8)
+        .find_map(|key| foreign_segment(key, Some(NOBODY)))
+    else {
         return skip(test, "no perl that makes a segment");
     };
     kill(job.pid(), Signal::SIGKILL).unwrap();
     drop(job.output());
-    let only_theirs = wait_for(|| (objects_of(number) == BTreeSet::from([("shm", id)])).then_some(()));
+    let only_theirs =
+        wait_for(|| (objects_of(number) == BTreeSet::from([("shm", id)])).then_some(()));
     assert!(only_theirs.is_some(), "{:?}", objects_of(number));
     remove_segment(id);
     expect_nothing_left(&place, &[number]);
@@ -161,9 +227,17 @@ fn what_a_dead_run_left_is_removed_by_the_next() {
     let (job, directory, number) = begin(&place, place.command(&LONG));
     fs::create_dir(directory.join("worker-1/closed")).unwrap();
     fs::write(directory.join("worker-1/closed/file"), "").unwrap();
-    fs::set_permissions(directory.join("worker-1/closed"), Permissions::from_mode(0o000)).unwrap();
+    fs::set_permissions(
+        directory.join("worker-1/closed"),
+        Permissions::from_mode(0o000),
+    )
+    .unwrap();
     // A worker that runs would see the end of its input, and remove its segment itself.
-    for worker in place.processes().into_iter().filter(|process| process.worker.is_some()) {
+    for worker in place
+        .processes()
+        .into_iter()
+        .filter(|process| process.worker.is_some())
+    {
         kill(Pid::from_raw(worker.pid), Signal::SIGSTOP).unwrap();
     }
     kill(janitor(&place), Signal::SIGKILL).unwrap();
@@ -190,21 +264,31 @@ fn a_living_run_is_left_alone() {
 #[test]
 fn only_directories_of_ones_own_are_swept() {
     let place = Place::new();
-    let (precious, linked) = (place.path().join("precious"), place.tmp().join("syscost-run-00000800"));
+    let (precious, linked) = (
+        place.path().join("precious"),
+        place.tmp().join("syscost-run-00000800"),
+    );
     fs::create_dir(&precious).unwrap();
     fs::write(precious.join("file"), "").unwrap();
     symlink(&precious, &linked).unwrap();
     let mut kept = vec![precious.join("file"), linked];
     // Names that are not quite a run's, and a file with the name of one.
-    for name in
-        ["syscost-run-00000801", "syscost-run-00000000", "syscost-run-0000080", "syscost-run-deadbe00x", "syscost"]
-    {
+    for name in [
+        "syscost-run-00000801",
+        "syscost-run-00000000",
+        "syscost-run-0000080",
+        "syscost-run-deadbe00x",
+        "syscost",
+    ] {
         fs::create_dir(place.tmp().join(name)).unwrap();
         kept.push(place.tmp().join(name));
     }
     fs::write(place.tmp().join("syscost-run-00001000"), "").unwrap();
     kept.push(place.tmp().join("syscost-run-00001000"));
-    let (dead, others) = (place.tmp().join("syscost-run-00001800"), place.tmp().join("syscost-run-00002000"));
+    let (dead, others) = (
+        place.tmp().join("syscost-run-00001800"),
+        place.tmp().join("syscost-run-00002000"),
+    );
     fs::create_dir_all(dead.join("worker-1")).unwrap();
     symlink(&precious, dead.join("worker-1/link")).unwrap();
     if geteuid().is_root() {
@@ -237,10 +321,20 @@ fn a_snippets_daemon_does_not_outlive_the_run() {
     let place = Place::new();
     let note = place.path().join("pid");
     let daemon = "if (!$pid) { setsid; chdir '/'; POSIX::close($_) for 3, 4; sleep 600; exit }";
-    let tell =
-        format!("open my $f, '>', '{}'; print $f $pid; close $f; select undef, undef, undef, 0.2;", note.display());
+    let tell = format!(
+        "open my $f, '>', '{}'; print $f $pid; close $f; select undef, undef, undef, 0.2;",
+        note.display()
+    );
     let setup = format!("perl:use POSIX 'setsid'; my $pid = fork; {daemon} {tell}");
-    let output = place.run(&["run", "perl:getppid()", "--setup", &setup, "--no-verify", "--time", "0.1"]);
+    let output = place.run(&[
+        "run",
+        "perl:getppid()",
+        "--setup",
+        &setup,
+        "--no-verify",
+        "--time",
+        "0.1",
+    ]);
     let said = stdout(&output);
     if said.contains("not on PATH") {
         return skip(test, "no perl");
@@ -253,7 +347,9 @@ fn a_snippets_daemon_does_not_outlive_the_run() {
 /// Whether there is such a process that is not just waiting to be reaped.
 fn runs(pid: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))
+    status
+        .lines()
+        .any(|line| line.starts_with("State:") && !line.contains('Z'))
 }
 
 /// A run with this TMPDIR fails, says so, and makes nothing in the current directory instead.
@@ -263,8 +359,14 @@ fn expect_refusal(place: &Place, tmpdir: &Path, reason: &str) {
     let output = command.env("TMPDIR", tmpdir).output().unwrap();
     let message = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(message.starts_with(&format!("syscost: TMPDIR {}: ", tmpdir.display())), "{message}");
-    assert!(message.contains(reason) && message.contains("; set TMPDIR to a directory of yours"), "{message}");
+    assert!(
+        message.starts_with(&format!("syscost: TMPDIR {}: ", tmpdir.display())),
+        "{message}"
+    );
+    assert!(
+        message.contains(reason) && message.contains("; set TMPDIR to a directory of yours"),
+        "{message}"
+    );
     assert_eq!(message.trim_end().lines().count(), 1, "{message}");
     assert_eq!(everything_below(&place.path()), before);
 }
@@ -272,7 +374,11 @@ fn expect_refusal(place: &Place, tmpdir: &Path, reason: &str) {
 #[test]
 fn a_tmpdir_that_is_no_good_is_named() {
     let place = Place::new();
-    expect_refusal(&place, &place.path().join("missing"), "No such file or directory");
+    expect_refusal(
+        &place,
+        &place.path().join("missing"),
+        "No such file or directory",
+    );
     let closed = place.path().join("closed");
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, Permissions::from_mode(0o555)).unwrap();
@@ -280,7 +386,11 @@ fn a_tmpdir_that_is_no_good_is_named() {
     let open = place.path().join("open");
     fs::create_dir(&open).unwrap();
     fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
-    expect_refusal(&place, &open, "anybody (mode 777, not sticky) could replace files in ");
+    expect_refusal(
+        &place,
+        &open,
+        "anybody (mode 777, not sticky) could replace files in ",
+    );
     // Nor may anybody exchange a directory on the way.
     fs::create_dir(open.join("below")).unwrap();
     expect_refusal(&place, &open.join("below"), "could replace files in ");
@@ -290,24 +400,44 @@ fn a_tmpdir_that_is_no_good_is_named() {
 fn on_file_system(place: &Place, options: &str) -> Output {
     let script = "mount -t tmpfs -o \"$1\" tmpfs \"$TMPDIR\" || exit 99; shift; exec \"$@\"";
     let mut command = Command::new("unshare");
-    command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh", options]);
-    command.arg(env!("CARGO_BIN_EXE_syscost")).args(SHORT).env("TMPDIR", place.tmp()).current_dir(place.path());
+    command.args([
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        script,
+        "sh",
+        options,
+    ]);
+    command
+        .arg(env!("CARGO_BIN_EXE_syscost"))
+        .args(SHORT)
+        .env("TMPDIR", place.tmp())
+        .current_dir(place.path());
     command.output().unwrap()
 }
 
 #[test]
 fn a_tmpdir_that_is_full_or_noexec_is_named() {
     let test = "a_tmpdir_that_is_full_or_noexec_is_named";
-    for (options, reason) in
-        [("size=32k", "No space left"), ("nr_inodes=1", "No space left"), ("noexec", "cannot be executed")]
-    {
+    for (options, reason) in [
+        ("size=32k", "No space left"),
+        ("nr_inodes=1", "No space left"),
+        ("noexec", "cannot be executed"),
+    ] {
         let place = Place::new();
         let output = on_file_system(&place, options);
         let message = stderr(&output);
         if !message.starts_with("syscost: ") {
-            return skip(test, &format!("no file system of one's own: {}", message.trim()));
+            return skip(
+                test,
+                &format!("no file system of one's own: {}", message.trim()),
+            );
         }
-        assert!(message.starts_with("syscost: TMPDIR ") && message.contains(reason), "{options}: {message}");
+        assert!(
+            message.starts_with("syscost: TMPDIR ") && message.contains(reason),
+            "{options}: {message}"
+        );
         assert!(message.contains("; set TMPDIR to "), "{message}");
         assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
     }
@@ -331,22 +461,34 @@ fn compiler(place: &Place) -> PathBuf {
 
 fn building(place: &Place) -> Command {
     let mut command = place.command(&["probe", "build", "-o", "made"]);
-    command.env("CC", compiler(place)).env("PLACE", place.path());
+    command
+        .env("CC", compiler(place))
+        .env("PLACE", place.path());
     command
 }
 
 #[test]
 fn a_probe_is_built_where_nobody_else_can_change_it() {
     let place = Place::new();
-    let output = with_umask("000", &building(&place)).current_dir(place.path()).output().unwrap();
+    let output = with_umask("000", &building(&place))
+        .current_dir(place.path())
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let told = |name: &str| fs::read_to_string(place.path().join(name)).unwrap();
     let run = place.tmp().join("syscost-run-");
     for name in ["cc-tmp", "cc-cwd"] {
-        assert!(told(name).starts_with(run.to_str().unwrap()), "{name}: {}", told(name));
+        assert!(
+            told(name).starts_with(run.to_str().unwrap()),
+            "{name}: {}",
+            told(name)
+        );
     }
     assert_eq!(told("cc-modes"), "700\n700\n700\n");
-    assert_eq!(place.path().join("made").metadata().unwrap().mode() & 0o7777, 0o755);
+    assert_eq!(
+        place.path().join("made").metadata().unwrap().mode() & 0o7777,
+        0o755
+    );
     expect_nothing_left(&place, &[]);
     fs::set_permissions(place.tmp(), Permissions::from_mode(0o777)).unwrap();
     let refused = building(&place).output().unwrap();
@@ -361,14 +503,27 @@ fn a_probe_is_built_where_nobody_else_can_change_it() {
 #[test]
 fn a_killed_build_leaves_nothing() {
     let place = Place::new();
-    let mut child = building(&place).env("STAY", "1").stderr(Stdio::null()).spawn().unwrap();
-    let pid = wait_for(|| fs::read_to_string(place.path().join("cc-pid")).ok().filter(|text| text.ends_with('\n')));
+    let mut child = building(&place)
+        .env("STAY", "1")
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = wait_for(|| {
+        fs::read_to_string(place.path().join("cc-pid"))
+            .ok()
+            .filter(|text| text.ends_with('\n'))
+    });
     assert!(pid.is_some(), "the compiler was not started");
     assert_ne!(place.left_behind().len(), 0);
     child.kill().unwrap();
     child.wait().unwrap();
     expect_nothing_left(&place, &[]);
-    let ended = wait_for(|| (!Path::new("/proc").join(pid.as_ref().unwrap().trim()).exists()).then_some(()));
+    let ended = wait_for(|| {
+        (!Path::new("/proc")
+            .join(pid.as_ref().unwrap().trim())
+            .exists())
+        .then_some(())
+    });
     assert!(ended.is_some(), "the compiler still runs");
 }
 
@@ -380,9 +535,17 @@ fn a_pipe_in_place_of_state_does_not_stop_a_run() {
     for directory in [place.path().join("state"), state.clone()] {
         fs::set_permissions(directory, Permissions::from_mode(0o700)).unwrap();
     }
-    nix::unistd::mkfifo(&state.join("levels.jsonl"), nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+    nix::unistd::mkfifo(
+        &state.join("levels.jsonl"),
+        nix::sys::stat::Mode::from_bits_truncate(0o600),
+    )
+    .unwrap();
     let job = Job::of(
-        place.command(&["run", "call", "id", "--no-verify", "--time", "0.2"]).stdout(Stdio::null()).spawn().unwrap(),
+        place
+            .command(&["run", "call", "id", "--no-verify", "--time", "0.2"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap(),
     );
     let pid = job.pid();
     let ended = wait_for(|| {
@@ -434,9 +597,16 @@ fn nothing_in_the_users_directory_is_executed() {
     for name in ["ziglang.py", "sitecustomize.py", "os.py"] {
         fs::write(hostile.join(name), &python).unwrap();
     }
-    fs::write(hostile.join("rust-toolchain.toml"), format!("[toolchain]\npath = {hostile:?}\n")).unwrap();
-    fs::write(hostile.join(".git/config"), format!("[core]\n\tfsmonitor = {}\n", hostile.join("git").display()))
-        .unwrap();
+    fs::write(
+        hostile.join("rust-toolchain.toml"),
+        format!("[toolchain]\npath = {hostile:?}\n"),
+    )
+    .unwrap();
+    fs::write(
+        hostile.join(".git/config"),
+        format!("[core]\n\tfsmonitor = {}\n", hostile.join("git").display()),
+    )
+    .unwrap();
     fs::write(
         hostile.join("studies/who-am-i.toml"),
         "title = 'x'\nquestion = 'x'\npatterns = ['perl:system(\"./sh\")']\n",
@@ -456,12 +626,33 @@ fn nothing_in_the_users_directory_is_executed() {
         &["kernel", "list", "--available"],
         &["probe", "build", "--target", "no-such-system", "-o", "made"],
         &["probe", "build", "-o", "made"],
-        &["run", "id.getppid", "c:getppid()", "perl:getppid()", "python:os.getppid()", "--time", "0.1"],
-        &["run", "id.getppid", "--env", "strace", "--env", "bwrap", "--time", "0.1"],
+        &[
+            "run",
+            "id.getppid",
+            "c:getppid()",
+            "perl:getppid()",
+            "python:os.getppid()",
+            "--time",
+            "0.1",
+        ],
+        &[
+            "run",
+            "id.getppid",
+            "--env",
+            "strace",
+            "--env",
+            "bwrap",
+            "--time",
+            "0.1",
+        ],
     ] {
         let mut command = place.command(arguments);
         command.env("APT_CONFIG", place.path().join("apt.conf"));
-        let output = command.env("PATH", &path).current_dir(&hostile).output().unwrap();
+        let output = command
+            .env("PATH", &path)
+            .current_dir(&hostile)
+            .output()
+            .unwrap();
         let executed = fs::read_to_string(&marker).unwrap_or_default();
         assert_eq!(executed, "", "{arguments:?}: {}", stderr(&output));
     }

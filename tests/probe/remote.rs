@@ -45,20 +45,41 @@ fn texts(value: &Value) -> Vec<String> {
 fn a_probe_over_ssh_tells_of_its_own_machine() {
     let test = "a_probe_over_ssh_tells_of_its_own_machine";
     let place = Place::new();
-    let Some(probe) = probe(test, &place) else { return };
+    let Some(probe) = probe(test, &place) else {
+        return;
+    };
     let server = match Server::start(&place) {
         Ok(server) => server,
         Err(reason) => return skip(test, &reason),
     };
     let result = place.path().join("there.json").display().to_string();
-    let done = run(&place, &["id.getppid", "file.lstat", "--via", &server.ssh(), "--probe", &probe, "--out", &result]);
+    let done = run(
+        &place,
+        &[
+            "id.getppid",
+            "file.lstat",
+            "--via",
+            &server.ssh(),
+            "--probe",
+            &probe,
+            "--out",
+            &result,
+        ],
+    );
     assert!(done.status.success(), "{}", stderr(&done));
-    assert!(stdout(&done).contains("ptrace") || stdout(&done).contains("cannot trace it"), "{}", stdout(&done));
+    assert!(
+        stdout(&done).contains("ptrace") || stdout(&done).contains("cannot trace it"),
+        "{}",
+        stdout(&done)
+    );
     let file: Value = serde_json::from_str(&fs::read_to_string(&result).unwrap()).unwrap();
     let host = &file["host"];
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(host["kernel"], release.trim());
-    assert_eq!(host["measuring_cpu_reason"], "the probe pinned itself there");
+    assert_eq!(
+        host["measuring_cpu_reason"],
+        "the probe pinned itself there"
+    );
     // What only this process could know is not told of the other machine.
     for unknown in ["steal_percent", "busy_cpus", "cpus_allowed"] {
         assert!(host[unknown].is_null(), "{unknown}: {host}");
@@ -77,20 +98,48 @@ struct Container(String);
 impl Container {
     fn start(place: &Place) -> Result<Container, String> {
         let name = format!("syscost-test-{}", std::process::id());
-        let fixed =
-            ["--runtime", "runc", "run", "--detach", "-i", "--network", "none", "--log-driver", "none", "--ulimit"];
-        let limits = ["nofile=1024:1024", "--ulimit", "nproc=4096:4096", "--name", &name, "--rootfs"];
+        let fixed = [
+            "--runtime",
+            "runc",
+            "run",
+            "--detach",
+            "-i",
+            "--network",
+            "none",
+            "--log-driver",
+            "none",
+            "--ulimit",
+        ];
+        let limits = [
+            "nofile=1024:1024",
+            "--ulimit",
+            "nproc=4096:4096",
+            "--name",
+            &name,
+            "--rootfs",
+        ];
         let container = Container(name.clone());
         let mut podman = Command::new("podman");
-        podman.args([&fixed[..], &limits[..]].concat()).arg(place.path()).arg("/there");
-        let done = podman.output().map_err(|error| format!("podman: {error}"))?;
-        if done.status.success() { Ok(container) } else { Err(format!("podman: {}", stderr(&done).trim())) }
+        podman
+            .args([&fixed[..], &limits[..]].concat())
+            .arg(place.path())
+            .arg("/there");
+        let done = podman
+            .output()
+            .map_err(|error| format!("podman: {error}"))?;
+        if done.status.success() {
+            Ok(container)
+        } else {
+            Err(format!("podman: {}", stderr(&done).trim()))
+        }
     }
 }
 
 impl Drop for Container {
     fn drop(&mut self) {
-        let _ = Command::new("podman").args(["rm", "--force", "--time", "0", &self.0]).output();
+        let _ = Command::new("podman")
+            .args(["rm", "--force", "--time", "0", &self.0])
+            .output();
     }
 }
 
@@ -107,36 +156,87 @@ fn a_container_is_reached_through_exec() {
         Err(reason) => return skip(test, &reason),
     };
     let exec = format!("podman --runtime runc exec -i {}", container.0);
-    let operations = ["id.getppid", "id.umask", "file.lstat", "io.pread", "--format", "json"];
-    let done = run(&place, &[&operations[..], &["--via", &exec, "--probe", "/there"]].concat());
+    let operations = [
+        "id.getppid",
+        "id.umask",
+        "file.lstat",
+        "io.pread",
+        "--format",
+        "json",
+    ];
+    let done = run(
+        &place,
+        &[&operations[..], &["--via", &exec, "--probe", "/there"]].concat(),
+    );
     assert!(done.status.success(), "{}", stderr(&done));
     for record in records(&json(&done)) {
-        assert!(record["median_ns"].as_f64().is_some_and(|ns| ns > 0.0), "{record}");
+        assert!(
+            record["median_ns"].as_f64().is_some_and(|ns| ns > 0.0),
+            "{record}"
+        );
     }
 }
 
 #[test]
 fn two_machines_are_columns_without_a_ratio() {
     let place = Place::new();
-    let Some(probe) = probe("two_machines_are_columns_without_a_ratio", &place) else { return };
-    let arguments = ["id.getppid", "--via", "away=env", "--probe", &probe, "--env", "native", "--format", "json"];
+    let Some(probe) = probe("two_machines_are_columns_without_a_ratio", &place) else {
+        return;
+    };
+    let arguments = [
+        "id.getppid",
+        "--via",
+        "away=env",
+        "--probe",
+        &probe,
+        "--env",
+        "native",
+        "--format",
+        "json",
+    ];
     let done = run(&place, &arguments);
     assert!(done.status.success(), "{}", stderr(&done));
     let document = json(&done);
-    let environments: Vec<&Value> = records(&document).iter().map(|record| &record["environment"]).collect();
+    let environments: Vec<&Value> = records(&document)
+        .iter()
+        .map(|record| &record["environment"])
+        .collect();
     assert_eq!(environments, ["native", "away"]);
-    assert!(records(&document).iter().all(|record| record["versus"].is_null()), "{document}");
-    assert!(document["environments"][0]["host"]["kernel"].is_string(), "{document}");
-    let said = texts(&document).into_iter().any(|text| text.starts_with("column away is of another machine"));
+    assert!(
+        records(&document)
+            .iter()
+            .all(|record| record["versus"].is_null()),
+        "{document}"
+    );
+    assert!(
+        document["environments"][0]["host"]["kernel"].is_string(),
+        "{document}"
+    );
+    let said = texts(&document)
+        .into_iter()
+        .any(|text| text.starts_with("column away is of another machine"));
     assert!(said, "{document}");
 }
 
 #[test]
 fn what_a_command_prints_before_the_probe_is_left_out() {
     let place = Place::new();
-    let Some(probe) = probe("what_a_command_prints_before_the_probe_is_left_out", &place) else { return };
+    let Some(probe) = probe("what_a_command_prints_before_the_probe_is_left_out", &place) else {
+        return;
+    };
     let banner = "sh -c 'echo Welcome; echo; echo to ready pid=1; exec {program}'";
-    let done = run(&place, &["id.getppid", "--via", banner, "--probe", &probe, "--format", "json"]);
+    let done = run(
+        &place,
+        &[
+            "id.getppid",
+            "--via",
+            banner,
+            "--probe",
+            &probe,
+            "--format",
+            "json",
+        ],
+    );
     assert!(done.status.success(), "{}", stderr(&done));
     assert!(records(&json(&done))[0]["median_ns"].as_f64().unwrap() > 0.0);
 }
@@ -146,20 +246,50 @@ fn what_a_command_prints_before_the_probe_is_left_out() {
 fn commands_that_lead_nowhere_are_errors() {
     let place = Place::new();
     for (command, said) in [
-        ("false", "the command ended without an answer (exit status 1)"),
-        ("sh -c 'echo no such host >&2; exit 255'", "(exit status 255): no such host"),
-        ("sh -c 'echo Welcome; exit 3'", "(exit status 3); the command printed 'Welcome', but no probe answered"),
+        (
+            "false",
+            "the command ended without an answer (exit status 1)",
+        ),
+        (
+            "sh -c 'echo no such host >&2; exit 255'",
+            "(exit status 255): no such host",
+        ),
+        (
+            "sh -c 'echo Welcome; exit 3'",
+            "(exit status 3); the command printed 'Welcome', but no probe answered",
+        ),
         ("sh -c cat", "sends back what it is sent"),
-        ("sh -c 'echo waiting >&2; exec sleep 1000'", "no answer within 1 s: stopped (--timeout allows more): waiting"),
+        (
+            "sh -c 'echo waiting >&2; exec sleep 1000'",
+            "no answer within 1 s: stopped (--timeout allows more): waiting",
+        ),
         ("yes", "more than 64 KiB of other lines"),
         ("sh -c 'cat /dev/zero'", "without a line end"),
-        ("sh -c 'yes >&2; true'", "more than 16 MiB of error messages"),
+        (
+            "sh -c 'yes >&2; true'",
+            "more than 16 MiB of error messages",
+        ),
         ("no-such-command", "cannot start no-such-command"),
         ("''", "cannot start"),
     ] {
         // Only one of them is to be given up.
-        let timeout = if said.starts_with("no answer") { "1" } else { "600" };
-        let done = run(&place, &["id.getppid", "--via", command, "--probe", "/nowhere", "--timeout", timeout]);
+        let timeout = if said.starts_with("no answer") {
+            "1"
+        } else {
+            "600"
+        };
+        let done = run(
+            &place,
+            &[
+                "id.getppid",
+                "--via",
+                command,
+                "--probe",
+                "/nowhere",
+                "--timeout",
+                timeout,
+            ],
+        );
         assert_eq!(done.status.code(), Some(2), "{command}: {}", stderr(&done));
         assert!(stderr(&done).contains(said), "{command}: {}", stderr(&done));
         assert_eq!(stderr(&done).lines().count(), 1, "{}", stderr(&done));
@@ -172,27 +302,69 @@ fn commands_that_lead_nowhere_are_errors() {
 #[test]
 fn an_interrupt_ends_a_command_that_never_answers() {
     let place = Place::new();
-    for command in ["sh -c 'sleep 1000; true'", "sh -c 'while :; do echo waiting >&2; sleep 0.01; done'"] {
-        let job = place.start(&["run", "id.getppid", "--via", command, "--probe", "/nowhere", "--timeout", "1000"]);
+    for command in [
+        "sh -c 'sleep 1000; true'",
+        "sh -c 'while :; do echo waiting >&2; sleep 0.01; done'",
+    ] {
+        let job = place.start(&[
+            "run",
+            "id.getppid",
+            "--via",
+            command,
+            "--probe",
+            "/nowhere",
+            "--timeout",
+            "1000",
+        ]);
         assert!(wait_for(|| (!place.processes().is_empty()).then_some(())).is_some());
         std::thread::sleep(Duration::from_millis(300));
         killpg(job.pid(), Signal::SIGINT).unwrap();
         assert_eq!(job.output().status.code(), Some(130), "{command}");
-        let clean = || (place.left_behind().is_empty() && place.processes().is_empty()).then_some(());
-        assert!(wait_for(clean).is_some(), "{command}: {:?}", place.processes());
+        let clean =
+            || (place.left_behind().is_empty() && place.processes().is_empty()).then_some(());
+        assert!(
+            wait_for(clean).is_some(),
+            "{command}: {:?}",
+            place.processes()
+        );
     }
 }
 
 #[test]
 fn own_commands_are_environments_in_the_same_rounds() {
     let place = Place::new();
-    let commands = ["--env-command", "nice=nice -n 1", "--env-command", "setsid -w"];
-    let arguments = [&["id.getppid", "c:getppid()", "--env", "native", "--format", "json"][..], &commands].concat();
+    let commands = [
+        "--env-command",
+        "nice=nice -n 1",
+        "--env-command",
+        "setsid -w",
+    ];
+    let arguments = [
+        &[
+            "id.getppid",
+            "c:getppid()",
+            "--env",
+            "native",
+            "--format",
+            "json",
+        ][..],
+        &commands,
+    ]
+    .concat();
     let done = run(&place, &arguments);
     assert!(done.status.success(), "{}{}", stderr(&done), stdout(&done));
     let document = json(&done);
-    let of = |name: &str| records(&document).iter().find(|record| record["environment"] == name).unwrap();
-    assert_eq!(of("nice")["entries"], of("native")["entries"], "nice becomes the probe, which can be traced");
+    let of = |name: &str| {
+        records(&document)
+            .iter()
+            .find(|record| record["environment"] == name)
+            .unwrap()
+    };
+    assert_eq!(
+        of("nice")["entries"],
+        of("native")["entries"],
+        "nice becomes the probe, which can be traced"
+    );
     assert!(of("nice")["versus"].is_object(), "{}", of("nice"));
     assert!(of("setsid")["median_ns"].as_f64().unwrap() > 0.0);
     assert_eq!(records(&document).len(), 6);
@@ -203,10 +375,25 @@ fn own_commands_are_environments_in_the_same_rounds() {
 fn a_network_namespace_is_an_environment() {
     let test = "a_network_namespace_is_an_environment";
     let place = Place::new();
-    if !Command::new("unshare").args(["-n", "true"]).status().is_ok_and(|status| status.success()) {
+    if !Command::new("unshare")
+        .args(["-n", "true"])
+        .status()
+        .is_ok_and(|status| status.success())
+    {
         return skip(test, "unshare -n is not permitted");
     }
-    let done = run(&place, &["socket", "--env-command", "net=unshare -n", "--env", "native", "--format", "json"]);
+    let done = run(
+        &place,
+        &[
+            "socket",
+            "--env-command",
+            "net=unshare -n",
+            "--env",
+            "native",
+            "--format",
+            "json",
+        ],
+    );
     let failed: Vec<String> = records(&json(&done))
         .iter()
         .filter(|record| record["error"].is_object())
@@ -221,9 +408,14 @@ fn a_network_namespace_is_an_environment() {
 fn a_directory_made_elsewhere_is_removed() {
     let test = "a_directory_made_elsewhere_is_removed";
     let place = Place::new();
-    let Some(probe) = probe(test, &place) else { return };
+    let Some(probe) = probe(test, &place) else {
+        return;
+    };
     if !geteuid().is_root()
-        || !Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success())
+        || !Command::new("unshare")
+            .args(["-m", "true"])
+            .status()
+            .is_ok_and(|status| status.success())
     {
         return skip(test, "mount namespaces are not permitted");
     }
@@ -235,7 +427,19 @@ fn a_directory_made_elsewhere_is_removed() {
         there.display()
     );
     let left = || fs::read_dir(&there).unwrap().count();
-    let done = run(&place, &["file.lstat", "dir", "--via", &hidden, "--probe", &probe, "--format", "json"]);
+    let done = run(
+        &place,
+        &[
+            "file.lstat",
+            "dir",
+            "--via",
+            &hidden,
+            "--probe",
+            &probe,
+            "--format",
+            "json",
+        ],
+    );
     assert!(done.status.success(), "{}{}", stderr(&done), stdout(&done));
     assert_eq!(left(), 0);
     for signal in [Signal::SIGINT, Signal::SIGKILL] {
@@ -253,11 +457,20 @@ fn a_directory_made_elsewhere_is_removed() {
             "--probe",
             &probe,
         ]);
-        assert!(wait_for(|| (left() > 10).then_some(())).is_some(), "{}", left());
+        assert!(
+            wait_for(|| (left() > 10).then_some(())).is_some(),
+            "{}",
+            left()
+        );
         killpg(job.pid(), signal).unwrap();
         drop(job.output());
         let clean = wait_for(|| (left() == 0 && probes(&probe).is_empty()).then_some(()));
-        assert!(clean.is_some(), "{signal}: {} directories, processes {:?}", left(), probes(&probe));
+        assert!(
+            clean.is_some(),
+            "{signal}: {} directories, processes {:?}",
+            left(),
+            probes(&probe)
+        );
     }
 }
 
@@ -266,7 +479,9 @@ fn a_directory_made_elsewhere_is_removed() {
 fn no_probe_outlives_the_driver_over_ssh() {
     let test = "no_probe_outlives_the_driver_over_ssh";
     let place = Place::new();
-    let Some(probe) = probe(test, &place) else { return };
+    let Some(probe) = probe(test, &place) else {
+        return;
+    };
     let server = match Server::start(&place) {
         Ok(server) => server,
         Err(reason) => return skip(test, &reason),
@@ -298,7 +513,11 @@ fn no_probe_outlives_the_driver_over_ssh() {
 
 /// The processes that run the program at `path`.
 fn probes(path: &str) -> Vec<i32> {
-    let numbered = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let runs = |pid: &i32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.display().to_string() == path);
+    let numbered = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let runs = |pid: &i32| {
+        fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.display().to_string() == path)
+    };
     numbered.filter(runs).collect()
 }

@@ -32,7 +32,11 @@ impl Server {
                 return Err("ssh-keygen made no key".to_string());
             }
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let config = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nAuthorizedKeysFile {at}/user.pub\nStrictModes no\n\
              UsePAM no\nPidFile none\nMaxStartups 200\nPermitRootLogin yes\nPasswordAuthentication no\n"
@@ -48,7 +52,11 @@ impl Server {
             .stderr(log)
             .process_group(0);
         let server = Job::of(command.spawn().map_err(|e| e.to_string())?);
-        let server = Server { _server: server, port, place: at };
+        let server = Server {
+            _server: server,
+            port,
+            place: at,
+        };
         let answers = wait_for(|| TcpStream::connect(("127.0.0.1", port)).ok());
         if answers.is_none() || !server.lets_in() {
             return Err(format!("sshd lets nobody in: {}", server.said()));
@@ -68,7 +76,10 @@ impl Server {
     fn lets_in(&self) -> bool {
         let ssh = self.ssh();
         let mut words = ssh.split(' ');
-        let done = Command::new(words.next().unwrap()).args(words).arg("true").status();
+        let done = Command::new(words.next().unwrap())
+            .args(words)
+            .arg("true")
+            .status();
         done.is_ok_and(|status| status.success())
     }
 

@@ -14,8 +14,15 @@ const NOWHERE: &str = "/nowhere/ld.so";
 /// Runs the system's C compiler in the repository; false if it cannot build this.
 fn compiled(place: &Path, name: &str, words: &str) -> bool {
     let mut command = Command::new("cc");
-    command.args(words.split(' ')).arg("-o").arg(place.join(name)).current_dir(root());
-    command.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    command
+        .args(words.split(' '))
+        .arg("-o")
+        .arg(place.join(name))
+        .current_dir(root());
+    command
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 fn probe_sources() -> String {
@@ -23,7 +30,11 @@ fn probe_sources() -> String {
     for folder in ["probe", "probe/ops"] {
         let entries = fs::read_dir(root().join(folder)).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        files.extend(names.filter(|name| name.ends_with(".c")).map(|name| format!("{folder}/{name}")));
+        files.extend(
+            names
+                .filter(|name| name.ends_with(".c"))
+                .map(|name| format!("{folder}/{name}")),
+        );
     }
     files.join(" ")
 }
@@ -31,20 +42,40 @@ fn probe_sources() -> String {
 /// A static probe as build.rs makes it.
 fn build_static(place: &Path) -> bool {
     let words = "-std=c11 -O1 -static -DSYSCOST_BRINGS_DYNAMIC_PROBE";
-    compiled(place, "probe", &format!("{words} {} probe/extra/cross.c -pthread -lrt", probe_sources()))
+    compiled(
+        place,
+        "probe",
+        &format!(
+            "{words} {} probe/extra/cross.c -pthread -lrt",
+            probe_sources()
+        ),
+    )
 }
 
 /// A program that starts nowhere.
 fn build_without_loader(place: &Path, name: &str) -> bool {
-    compiled(place, name, &format!("probe/extra/tiny.c -Wl,--dynamic-linker={NOWHERE}"))
+    compiled(
+        place,
+        name,
+        &format!("probe/extra/tiny.c -Wl,--dynamic-linker={NOWHERE}"),
+    )
 }
 
 /// What the probe answers to a line and then a request.
 fn answers(place: &Path, line: &str) -> String {
     let mut command = Command::new(place.join("probe"));
-    let mut probe = command.current_dir(place).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut probe = command
+        .current_dir(place)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     // In one write, so that a probe that reads more than its first line loses the request.
-    let _ = probe.stdin.take().unwrap().write_all(format!("{line}\n").as_bytes());
+    let _ = probe
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(format!("{line}\n").as_bytes());
     String::from_utf8(probe.wait_with_output().unwrap().stdout).unwrap()
 }
 
@@ -57,14 +88,23 @@ fn a_static_probe_lets_a_dynamic_one_measure_what_only_that_can() {
     }
     assert!(answers(place.path(), "op id.getppid").starts_with("ready pid="));
     let without = answers(place.path(), "op call.cross_library");
-    assert_eq!(without, "error ENOENT this build has no dynamic probe: No such file or directory\n");
+    assert_eq!(
+        without,
+        "error ENOENT this build has no dynamic probe: No such file or directory\n"
+    );
 
     assert!(build_without_loader(place.path(), "probe-dynamic"));
     let reason = format!("error ENOENT no dynamic loader {NOWHERE}: No such file or directory\n");
-    assert_eq!(answers(place.path(), "op call.cross_library threads=2"), reason);
+    assert_eq!(
+        answers(place.path(), "op call.cross_library threads=2"),
+        reason
+    );
     assert!(answers(place.path(), "op call.direct").starts_with("ready pid="));
 
-    let words = format!("-std=c11 -O1 {} probe/extra/cross.c -pthread -lrt", probe_sources());
+    let words = format!(
+        "-std=c11 -O1 {} probe/extra/cross.c -pthread -lrt",
+        probe_sources()
+    );
     assert!(compiled(place.path(), "probe-dynamic", &words));
     assert!(answers(place.path(), "op call.cross_library").starts_with("ready pid="));
 }
@@ -73,10 +113,21 @@ fn a_static_probe_lets_a_dynamic_one_measure_what_only_that_can() {
 fn an_operation_that_starts_a_dynamic_program_names_the_missing_loader() {
     let place = tempfile::tempdir().unwrap();
     assert!(build_without_loader(place.path(), "tiny-dynamic"));
-    fs::copy(concat!(env!("OUT_DIR"), "/probe"), place.path().join("probe")).unwrap();
-    fs::copy(concat!(env!("OUT_DIR"), "/libsyscost_cross.so"), place.path().join("libsyscost_cross.so")).unwrap();
+    fs::copy(
+        concat!(env!("OUT_DIR"), "/probe"),
+        place.path().join("probe"),
+    )
+    .unwrap();
+    fs::copy(
+        concat!(env!("OUT_DIR"), "/libsyscost_cross.so"),
+        place.path().join("libsyscost_cross.so"),
+    )
+    .unwrap();
     let reason = format!("error ENOENT no dynamic loader {NOWHERE}: No such file or directory\n");
-    assert_eq!(answers(place.path(), "op process.fork_exec_dynamic"), reason);
+    assert_eq!(
+        answers(place.path(), "op process.fork_exec_dynamic"),
+        reason
+    );
 }
 
 #[test]
@@ -85,8 +136,18 @@ fn a_probe_without_its_loader_is_refused_with_the_reason() {
     let probe = place.path().join("bare-probe");
     assert!(build_without_loader(&place.path(), "bare-probe"));
     assert!(fs::metadata(&probe).unwrap().permissions().mode() & 0o111 != 0);
-    let output = place.run(&["run", "id.getppid", "--time", "0.2", "--versus-probe", probe.to_str().unwrap()]);
+    let output = place.run(&[
+        "run",
+        "id.getppid",
+        "--time",
+        "0.2",
+        "--versus-probe",
+        probe.to_str().unwrap(),
+    ]);
     let said = stderr(&output);
-    assert!(said.contains(&format!("its loader {NOWHERE} is not on this system")), "{said}");
+    assert!(
+        said.contains(&format!("its loader {NOWHERE} is not on this system")),
+        "{said}"
+    );
     assert!(!said.contains("noexec"), "{said}");
 }

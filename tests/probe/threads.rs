@@ -19,7 +19,10 @@ fn too_few_cpus(test: &str) -> bool {
 fn records(place: &Place, arguments: &[&str]) -> Vec<Value> {
     let fixed = ["--time", "1", "--quiet", "--format", "json"];
     let output = place.run(&[&["run"], arguments, &fixed].concat());
-    json(&output)["records"].as_array().expect("records").clone()
+    json(&output)["records"]
+        .as_array()
+        .expect("records")
+        .clone()
 }
 
 /// Operations whose objects two could not share: names, descriptors, partners, kernel objects.
@@ -40,9 +43,16 @@ fn processes_have_objects_of_their_own() {
         return;
     }
     let place = Place::new();
-    let both = records(&place, &[&OWN_OBJECTS[..], &["--no-verify", "--threads", "2"]].concat());
+    let both = records(
+        &place,
+        &[&OWN_OBJECTS[..], &["--no-verify", "--threads", "2"]].concat(),
+    );
     let failed: Vec<&Value> = both.iter().filter(|r| !r["error"].is_null()).collect();
-    assert_eq!((both.len(), failed.len()), (OWN_OBJECTS.len(), 0), "{failed:?}");
+    assert_eq!(
+        (both.len(), failed.len()),
+        (OWN_OBJECTS.len(), 0),
+        "{failed:?}"
+    );
     assert!(both.iter().all(|r| r["params"]["threads"] == 2));
     assert_eq!((place.left_behind(), place.processes().len()), (vec![], 0));
 }
@@ -57,7 +67,11 @@ fn threads_share_the_leaders_objects() {
     let of = |operation: &str| records(&place, &[&[operation], &shared[..]].concat()).remove(0);
     let both = of("fd.dup_close");
     assert_eq!(
-        (&both["error"], &both["entries"]["dup"], &both["entries"]["close"]),
+        (
+            &both["error"],
+            &both["entries"]["dup"],
+            &both["entries"]["close"]
+        ),
         (&Value::Null, &1.into(), &1.into())
     );
 }
@@ -66,7 +80,12 @@ fn threads_share_the_leaders_objects() {
 fn answer(run: &RunDirectory, operation: &Operation, params: &str) -> String {
     let place = tempfile::tempdir().unwrap();
     let mut probe = Command::new(run.probe());
-    let mut child = probe.current_dir(&place).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = probe
+        .current_dir(&place)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let n = operation.limit.unwrap_or(7).min(7);
     let requests = format!("op {}{params}\n{n} 2\n{n} 2\n", operation.id);
     // It may have ended before it read all.
@@ -82,11 +101,22 @@ fn threads_get_into_nobodys_way() {
         return;
     }
     let run = RunDirectory::create().unwrap();
-    let answered = |answer: &str| answer.lines().filter(|line| line.starts_with("total ")).count() == 2;
-    for operation in read_catalogue(&run.probe()).unwrap().iter().filter(|operation| operation.available) {
+    let answered = |answer: &str| {
+        answer
+            .lines()
+            .filter(|line| line.starts_with("total "))
+            .count()
+            == 2
+    };
+    for operation in read_catalogue(&run.probe())
+        .unwrap()
+        .iter()
+        .filter(|operation| operation.available)
+    {
         let together = answer(&run, operation, " threads=2 shared=1");
         // Signals between processes are sent to a process and not to a thread.
-        let refused = operation.id == "signal.pause_pingpong" && together.starts_with("error ENOTSUP parameter shared");
+        let refused = operation.id == "signal.pause_pingpong"
+            && together.starts_with("error ENOTSUP parameter shared");
         if !refused && !answered(&together) && answered(&answer(&run, operation, "")) {
             panic!("{}: {together}", operation.id);
         }
@@ -97,12 +127,30 @@ fn threads_get_into_nobodys_way() {
 fn more_threads_than_cpus_and_none_are_refused() {
     let place = Place::new();
     let many = records(&place, &["id.getppid", "--threads", "1024"]).remove(0);
-    let message = many["error"]["message"].as_str().expect("an error").to_string();
-    assert!(message.contains("more threads than CPUs") || message.contains("Resource"), "{message}");
+    let message = many["error"]["message"]
+        .as_str()
+        .expect("an error")
+        .to_string();
+    assert!(
+        message.contains("more threads than CPUs") || message.contains("Resource"),
+        "{message}"
+    );
     let cases: [(&[&str], i32, &str); 3] = [
-        (&["run", "id.getppid", "--threads", "0"], 2, "one thread is the fewest"),
-        (&["run", "perl:1", "--threads", "2"], 2, "none of the chosen cases has it"),
-        (&["explain", "id.getppid", "--param", "threads=2"], 2, "explain follows one thread"),
+        (
+            &["run", "id.getppid", "--threads", "0"],
+            2,
+            "one thread is the fewest",
+        ),
+        (
+            &["run", "perl:1", "--threads", "2"],
+            2,
+            "none of the chosen cases has it",
+        ),
+        (
+            &["explain", "id.getppid", "--param", "threads=2"],
+            2,
+            "explain follows one thread",
+        ),
     ];
     place.refuses(&[], &cases);
 }

@@ -1,6 +1,8 @@
 //! `syscost top`: intervals as JSON and tables, the live screen in tmux, metrics, and what ends badly.
 
-use crate::common::{ControlGroup, PATIENCE, Place, expect_valid, has_bpf, skip, stderr, stdout, wait_for};
+use crate::common::{
+    ControlGroup, PATIENCE, Place, expect_valid, has_bpf, skip, stderr, stdout, wait_for,
+};
 use crate::support::{self, helper};
 use crate::{alone, alone_with_bpf};
 use nix::sys::signal::{Signal, kill};
@@ -18,8 +20,14 @@ struct Busy(Child);
 
 impl Busy {
     fn start(place: &Place) -> Busy {
-        let mut child = Command::new(helper(place)).arg("endless").stdout(Stdio::piped()).spawn().unwrap();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+        let mut child = Command::new(helper(place))
+            .arg("endless")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut String::new())
+            .unwrap();
         Busy(child)
     }
 
@@ -37,16 +45,33 @@ impl Drop for Busy {
 
 fn documents(output: &Output) -> Vec<Value> {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
-    stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    stdout(output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 #[test]
 fn each_interval_is_a_document_of_its_schema() {
-    let Some(_alone) = alone_with_bpf("intervals as JSON") else { return };
+    let Some(_alone) = alone_with_bpf("intervals as JSON") else {
+        return;
+    };
     let place = Place::new();
     let busy = Busy::start(&place);
     let run = |by: &str| {
-        let arguments = ["top", "-p", &busy.pid(), "--interval", "0.2", "--count", "2", "--format", "json", "--by", by];
+        let arguments = [
+            "top",
+            "-p",
+            &busy.pid(),
+            "--interval",
+            "0.2",
+            "--count",
+            "2",
+            "--format",
+            "json",
+            "--by",
+            by,
+        ];
         documents(&place.run(&arguments))
     };
     for by in ["program", "process", "call", "class", "error"] {
@@ -54,51 +79,126 @@ fn each_interval_is_a_document_of_its_schema() {
         assert_eq!(intervals.len(), 2);
         for interval in intervals {
             expect_valid("top-2", &interval);
-            assert_eq!((&interval["schema"], &interval["lost"]), (&"syscost.top/2".into(), &0.into()));
+            assert_eq!(
+                (&interval["schema"], &interval["lost"]),
+                (&"syscost.top/2".into(), &0.into())
+            );
             assert_eq!(interval["scope"], format!("process {}", busy.pid()));
-            assert!(interval["total"]["calls"].as_u64().unwrap() > 0, "{interval:#}");
-            assert!(interval["interval_s"].as_f64().unwrap() >= 0.15, "{interval:#}");
+            assert!(
+                interval["total"]["calls"].as_u64().unwrap() > 0,
+                "{interval:#}"
+            );
+            assert!(
+                interval["interval_s"].as_f64().unwrap() >= 0.15,
+                "{interval:#}"
+            );
         }
     }
     let row = |by: &str| run(by)[1]["rows"][0].clone();
-    assert_eq!([&row("program")["process"], &row("process")["process"]], ["tree", "tree"]);
-    assert_eq!((row("program")["pid"].as_u64(), row("process")["pid"].as_u64()), (None, Some(busy.0.id().into())));
+    assert_eq!(
+        [&row("program")["process"], &row("process")["process"]],
+        ["tree", "tree"]
+    );
+    assert_eq!(
+        (
+            row("program")["pid"].as_u64(),
+            row("process")["pid"].as_u64()
+        ),
+        (None, Some(busy.0.id().into()))
+    );
     let calls = run("call");
-    let called = calls[1]["rows"].as_array().unwrap().iter().find(|row| row["call"] == "getppid").unwrap();
-    assert!(called["p99_ns"].as_f64().unwrap() >= called["p50_ns"].as_f64().unwrap(), "{called:#}");
+    let called = calls[1]["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["call"] == "getppid")
+        .unwrap();
+    assert!(
+        called["p99_ns"].as_f64().unwrap() >= called["p50_ns"].as_f64().unwrap(),
+        "{called:#}"
+    );
 }
 
 #[test]
 fn one_table_says_what_watching_costs() {
-    let Some(_alone) = alone_with_bpf("one table") else { return };
+    let Some(_alone) = alone_with_bpf("one table") else {
+        return;
+    };
     let place = Place::new();
     let busy = Busy::start(&place);
-    let output = place.run(&["top", "-p", &busy.pid(), "--interval", "0.2", "--count", "1", "--by", "call", "--quiet"]);
-    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+    let output = place.run(&[
+        "top",
+        "-p",
+        &busy.pid(),
+        "--interval",
+        "0.2",
+        "--count",
+        "1",
+        "--by",
+        "call",
+        "--quiet",
+    ]);
+    assert_eq!(
+        (output.status.code(), stderr(&output)),
+        (Some(0), String::new())
+    );
     let text = stdout(&output);
     assert!(
-        text.starts_with(&format!("process {}: ", busy.pid())) && text.contains("interval 0.2 s; cost: tracing adds "),
+        text.starts_with(&format!("process {}: ", busy.pid()))
+            && text.contains("interval 0.2 s; cost: tracing adds "),
         "{text}"
     );
-    assert!(text.lines().any(|line| line.starts_with("call ") && line.contains("calls/s")), "{text}");
-    assert!(text.lines().any(|line| line.starts_with("getppid ")), "{text}");
+    assert!(
+        text.lines()
+            .any(|line| line.starts_with("call ") && line.contains("calls/s")),
+        "{text}"
+    );
+    assert!(
+        text.lines().any(|line| line.starts_with("getppid ")),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_command_is_started_without_output_and_ends_with_it() {
-    let Some(_alone) = alone_with_bpf("a command of top") else { return };
+    let Some(_alone) = alone_with_bpf("a command of top") else {
+        return;
+    };
     let place = Place::new();
     let tree = helper(&place);
-    let words =
-        ["top", "--interval", "0.2", "--count", "1", "--format", "json", "--", tree.to_str().unwrap(), "endless"];
+    let words = [
+        "top",
+        "--interval",
+        "0.2",
+        "--count",
+        "1",
+        "--format",
+        "json",
+        "--",
+        tree.to_str().unwrap(),
+        "endless",
+    ];
     let intervals = documents(&place.run(&words));
     assert_eq!(intervals.len(), 1);
     assert_eq!(intervals[0]["scope"], format!("{} endless", tree.display()));
-    assert!(wait_for(|| place.processes().is_empty().then_some(())).is_some(), "{:?}", place.processes());
+    assert!(
+        wait_for(|| place.processes().is_empty().then_some(())).is_some(),
+        "{:?}",
+        place.processes()
+    );
     // One that ends by itself ends the table; its status is not ours.
-    let ended = place.run(&["top", "sh", "-c", "echo out; echo err >&2; sleep 0.2; exit 3"]);
+    let ended = place.run(&[
+        "top",
+        "sh",
+        "-c",
+        "echo out; echo err >&2; sleep 0.2; exit 3",
+    ]);
     assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
-    assert!(stdout(&ended).contains("sleep") && !stdout(&ended).contains("out\n"), "{}", stdout(&ended));
+    assert!(
+        stdout(&ended).contains("sleep") && !stdout(&ended).contains("out\n"),
+        "{}",
+        stdout(&ended)
+    );
     assert!(!stderr(&ended).contains("err"), "{}", stderr(&ended));
     let missing = place.run(&["top", "nosuch"]);
     assert_eq!(missing.status.code(), Some(127), "{}", stderr(&missing));
@@ -106,23 +206,35 @@ fn a_command_is_started_without_output_and_ends_with_it() {
 
 #[test]
 fn a_target_that_ends_ends_the_table() {
-    let Some(_alone) = alone_with_bpf("a target that ends") else { return };
+    let Some(_alone) = alone_with_bpf("a target that ends") else {
+        return;
+    };
     let place = Place::new();
     let mut sleep = Command::new("sleep").arg("1").spawn().unwrap();
     let output = place.run(&["top", "-p", &sleep.id().to_string(), "--interval", "30"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stdout(&output).contains("clock_nanosleep") || stdout(&output).contains("process "), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("clock_nanosleep") || stdout(&output).contains("process "),
+        "{}",
+        stdout(&output)
+    );
     sleep.wait().unwrap();
 }
 
 #[test]
 fn signals_end_it_with_success_and_a_last_table() {
-    let Some(_alone) = alone_with_bpf("signals to top") else { return };
+    let Some(_alone) = alone_with_bpf("signals to top") else {
+        return;
+    };
     let place = Place::new();
     let busy = Busy::start(&place);
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "60"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut introduced = String::new();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         said.read_line(&mut introduced).unwrap();
@@ -137,12 +249,16 @@ fn signals_end_it_with_success_and_a_last_table() {
 
 #[test]
 fn a_reader_that_has_seen_enough_ends_it() {
-    let Some(_alone) = alone_with_bpf("a reader that goes away") else { return };
+    let Some(_alone) = alone_with_bpf("a reader that goes away") else {
+        return;
+    };
     let place = Place::new();
     let busy = Busy::start(&place);
     let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "0.1", "--quiet"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut String::new())
+        .unwrap();
     let ended = wait_for(|| child.try_wait().unwrap());
     assert_eq!(ended.and_then(|status| status.code()), Some(0));
 }
@@ -150,14 +266,21 @@ fn a_reader_that_has_seen_enough_ends_it() {
 /// The calls of getppid by processes of this name.
 fn null_calls(document: &Value, of: &str) -> u64 {
     let rows = document["rows"].as_array().unwrap();
-    rows.iter().filter(|row| row["process"] == of).map(|row| row["calls"].as_u64().unwrap()).sum()
+    rows.iter()
+        .filter(|row| row["process"] == of)
+        .map(|row| row["calls"].as_u64().unwrap())
+        .sum()
 }
 
 #[test]
 fn a_control_group_has_its_own_processes_and_those_that_enter() {
     let test = "a control group";
-    let Some(_alone) = alone_with_bpf(test) else { return };
-    let Some(group) = ControlGroup::new(test) else { return };
+    let Some(_alone) = alone_with_bpf(test) else {
+        return;
+    };
+    let Some(group) = ControlGroup::new(test) else {
+        return;
+    };
     let place = Place::new();
     let tree = helper(&place);
     let outside = Busy::start(&place);
@@ -175,7 +298,12 @@ fn a_control_group_has_its_own_processes_and_those_that_enter() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let shown = crate::common::json(&place.run(&["show", "p.json", "--format", "json"]));
     assert_eq!(shown["scope"], format!("cgroup /{name}"));
-    assert_eq!(support::count(&shown, "getppid"), 500, "{:#}", shown["calls"]);
+    assert_eq!(
+        support::count(&shown, "getppid"),
+        500,
+        "{:#}",
+        shown["calls"]
+    );
     let _ = (first.kill(), first.wait(), second.wait());
     drop(outside);
 }
@@ -183,14 +311,29 @@ fn a_control_group_has_its_own_processes_and_those_that_enter() {
 #[test]
 fn the_whole_system_has_what_starts_later() {
     let test = "the whole system";
-    let Some(_alone) = alone_with_bpf(test) else { return };
+    let Some(_alone) = alone_with_bpf(test) else {
+        return;
+    };
     let place = Place::new();
     let tree = helper(&place);
     let name = format!("t{}", std::process::id());
     let copy = place.tmp().join(&name);
     fs::copy(&tree, &copy).unwrap();
-    let mut command = place.command(&["top", "--all", "--interval", "2", "--count", "1", "--format", "json"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut command = place.command(&[
+        "top",
+        "--all",
+        "--interval",
+        "2",
+        "--count",
+        "1",
+        "--format",
+        "json",
+    ]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     said.read_line(&mut String::new()).unwrap();
     std::thread::sleep(Duration::from_millis(800));
@@ -204,23 +347,53 @@ fn the_whole_system_has_what_starts_later() {
 
 /// The IDs of the BPF programs that a process holds file descriptors of.
 fn programs_of(pid: u32) -> Vec<u32> {
-    let entries = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
+    let entries = fs::read_dir(format!("/proc/{pid}/fdinfo"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let texts = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok());
-    let number = |text: String| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok());
-    texts.filter_map(number).collect::<std::collections::BTreeSet<u32>>().into_iter().collect()
+    let number = |text: String| {
+        text.lines()
+            .find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok())
+    };
+    texts
+        .filter_map(number)
+        .collect::<std::collections::BTreeSet<u32>>()
+        .into_iter()
+        .collect()
 }
 
 #[test]
 fn a_kill_leaves_no_program() {
-    let Some(_alone) = alone_with_bpf("top and kill -9") else { return };
+    let Some(_alone) = alone_with_bpf("top and kill -9") else {
+        return;
+    };
     let place = Place::new();
     let busy = Busy::start(&place);
-    let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "0.1", "--format", "json"]);
+    let mut command = place.command(&[
+        "top",
+        "-p",
+        &busy.pid(),
+        "--interval",
+        "0.1",
+        "--format",
+        "json",
+    ]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut String::new())
+        .unwrap();
     let programs = programs_of(child.id());
-    let loaded = || programs.iter().filter(|id| syscost::kernel::bpf::is_loaded(**id)).count();
-    assert!(!programs.is_empty() && loaded() == programs.len(), "{programs:?}");
+    let loaded = || {
+        programs
+            .iter()
+            .filter(|id| syscost::kernel::bpf::is_loaded(**id))
+            .count()
+    };
+    assert!(
+        !programs.is_empty() && loaded() == programs.len(),
+        "{programs:?}"
+    );
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(wait_for(|| (loaded() == 0).then_some(())).is_some());
@@ -229,36 +402,70 @@ fn a_kill_leaves_no_program() {
 
 #[test]
 fn metrics_are_served() {
-    let Some(_alone) = alone_with_bpf("metrics") else { return };
+    let Some(_alone) = alone_with_bpf("metrics") else {
+        return;
+    };
     let place = Place::new();
     let busy = Busy::start(&place);
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let arguments = ["top", "-p", &busy.pid(), "--interval", "0.2", "-q", "--listen", &port.to_string()];
-    let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let arguments = [
+        "top",
+        "-p",
+        &busy.pid(),
+        "--interval",
+        "0.2",
+        "-q",
+        "--listen",
+        &port.to_string(),
+    ];
+    let mut child = place
+        .command(&arguments)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let get = |path: &str| -> Option<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
         let mut text = String::new();
-        stream.read_to_string(&mut text).expect("an answer, whoever else is silent");
+        stream
+            .read_to_string(&mut text)
+            .expect("an answer, whoever else is silent");
         Some(text)
     };
     let counted = |text: &String| text.contains("syscost_calls_total{call=\"getppid\"} ");
     let served = wait_for(|| get("/metrics").filter(counted)).expect("metrics");
-    assert!(served.starts_with("HTTP/1.1 200 OK\r\n") && served.ends_with("# EOF\n"), "{served}");
+    assert!(
+        served.starts_with("HTTP/1.1 200 OK\r\n") && served.ends_with("# EOF\n"),
+        "{served}"
+    );
     assert!(get("/other").unwrap().starts_with("HTTP/1.1 404 "));
     // A client that says nothing, or nonsense, does not keep others from their answer.
     let silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    TcpStream::connect(("127.0.0.1", port)).unwrap().write_all(b"\r\n\r\n").unwrap();
+    TcpStream::connect(("127.0.0.1", port))
+        .unwrap()
+        .write_all(b"\r\n\r\n")
+        .unwrap();
     assert!(get("/metrics").is_some_and(|text| counted(&text)));
     drop(silent);
     // Nor do many, who also do not delay the end.
-    let idle: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    let idle: Vec<TcpStream> = (0..40)
+        .map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap())
+        .collect();
     assert!(get("/metrics").is_some_and(|text| counted(&text)));
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
     let mut printed = String::new();
     let status = wait_for(|| child.try_wait().unwrap()).expect("it ends beside forty idle clients");
-    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut printed)
+        .unwrap();
     assert_eq!((status.code(), printed.as_str()), (Some(0), ""));
     drop(idle);
 }
@@ -272,14 +479,28 @@ fn what_makes_no_sense_is_told() {
         (&["--all", "-p", "1"], 2, "cannot be used with"),
         (&["--all", "--interval", "0.01"], 2, "at least 0.1 seconds"),
         (&["--all", "--count", "0"], 2, "--count"),
-        (&["--all", "--listen", "nowhere"], 2, "it takes [ADDRESS:]PORT"),
-        (&["--for", "1", "true"], 2, "--for applies to what already runs"),
+        (
+            &["--all", "--listen", "nowhere"],
+            2,
+            "it takes [ADDRESS:]PORT",
+        ),
+        (
+            &["--for", "1", "true"],
+            2,
+            "--for applies to what already runs",
+        ),
     ];
     place.refuses(&["top"], &cases);
     let busy = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = busy.local_addr().unwrap().port().to_string();
     let output = place.run(&["top", "--all", "--listen", &port]);
-    assert_eq!((output.status.code(), stderr(&output).contains(&format!("--listen {port}: "))), (Some(1), true));
+    assert_eq!(
+        (
+            output.status.code(),
+            stderr(&output).contains(&format!("--listen {port}: "))
+        ),
+        (Some(1), true)
+    );
 }
 
 /// A terminal of tmux, with a server of its own.
@@ -291,8 +512,17 @@ impl Tmux<'_> {
     /// A shell of 100 x 20.
     fn open<'a>(test: &str, place: &'a Place) -> Option<Tmux<'a>> {
         let tmux = Tmux { place };
-        let opened =
-            tmux.command(&["-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "20", "env PS1='$ ' sh"]);
+        let opened = tmux.command(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "100",
+            "-y",
+            "20",
+            "env PS1='$ ' sh",
+        ]);
         if opened.is_none() {
             skip(test, "tmux cannot be used here");
         }
@@ -302,13 +532,22 @@ impl Tmux<'_> {
     fn command(&self, words: &[&str]) -> Option<String> {
         let socket = self.place.tmp().join("tmux");
         let mut command = Command::new("tmux");
-        command.arg("-S").arg(socket).args(words).env_remove("TMUX").current_dir(self.place.path());
-        let output = command.output().ok().filter(|output| output.status.success())?;
+        command
+            .arg("-S")
+            .arg(socket)
+            .args(words)
+            .env_remove("TMUX")
+            .current_dir(self.place.path());
+        let output = command
+            .output()
+            .ok()
+            .filter(|output| output.status.success())?;
         Some(stdout(&output))
     }
 
     fn keys(&self, keys: &[&str]) {
-        self.command(&[&["send-keys", "-t", "0"], keys].concat()).unwrap();
+        self.command(&[&["send-keys", "-t", "0"], keys].concat())
+            .unwrap();
     }
 
     fn screen(&self) -> String {
@@ -317,13 +556,18 @@ impl Tmux<'_> {
 
     /// Waits for a screen with all of `wanted`.
     fn shows(&self, wanted: &[&str]) -> String {
-        let screen = || Some(self.screen()).filter(|screen| wanted.iter().all(|text| screen.contains(text)));
+        let screen =
+            || Some(self.screen()).filter(|screen| wanted.iter().all(|text| screen.contains(text)));
         wait_for(screen).unwrap_or_else(|| panic!("{wanted:?} is not in\n{}", self.screen()))
     }
 
     fn run(&self, words: &[&str]) {
         self.keys(&[
-            &format!("{} {}; echo status=$?; stty -a", env!("CARGO_BIN_EXE_syscost"), words.join(" ")),
+            &format!(
+                "{} {}; echo status=$?; stty -a",
+                env!("CARGO_BIN_EXE_syscost"),
+                words.join(" ")
+            ),
             "Enter",
         ]);
     }
@@ -333,7 +577,14 @@ impl Tmux<'_> {
         let screen = self.shows(&["status=0", " icanon ", " echo "]);
         assert!(!screen.contains("F10 quit"), "{screen}");
         assert_eq!(
-            self.command(&["display-message", "-t", "0", "-p", "#{alternate_on} #{cursor_flag}"]).unwrap(),
+            self.command(&[
+                "display-message",
+                "-t",
+                "0",
+                "-p",
+                "#{alternate_on} #{cursor_flag}"
+            ])
+            .unwrap(),
             "0 1\n"
         );
     }
@@ -350,10 +601,18 @@ fn keys_lead_through_the_live_table() {
     let _alone = alone();
     let test = "the live table";
     let place = Place::new();
-    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else { return };
+    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else {
+        return;
+    };
     let busy = Busy::start(&place);
     tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
-    tmux.shows(&["program  ", "calls/s v", "tree", "interval 0.3 s; cost: tracing adds", "F4 filter"]);
+    tmux.shows(&[
+        "program  ",
+        "calls/s v",
+        "tree",
+        "interval 0.3 s; cost: tracing adds",
+        "F4 filter",
+    ]);
     tmux.keys(&["Enter"]);
     tmux.shows(&["tree: ", "p99 us", "getppid"]);
     tmux.keys(&["Enter"]);
@@ -391,7 +650,9 @@ fn however_it_ends_the_terminal_is_as_it_was() {
     let _alone = alone();
     let test = "the terminal after the end";
     let place = Place::new();
-    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else { return };
+    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else {
+        return;
+    };
     let busy = Busy::start(&place);
     // By ^C, by each signal that can be caught, and by one that cannot.
     for signal in ["C-c", "TERM", "HUP", "INT", "QUIT", "KILL"] {
@@ -400,9 +661,12 @@ fn however_it_ends_the_terminal_is_as_it_was() {
         match signal {
             "C-c" => tmux.keys(&[signal]),
             signal => {
-                let pane = tmux.command(&["display-message", "-t", "0", "-p", "#{pane_pid}"]).unwrap();
-                let killed =
-                    Command::new("pkill").args(["-x", &format!("-{signal}"), "-P", pane.trim(), "syscost"]).status();
+                let pane = tmux
+                    .command(&["display-message", "-t", "0", "-p", "#{pane_pid}"])
+                    .unwrap();
+                let killed = Command::new("pkill")
+                    .args(["-x", &format!("-{signal}"), "-P", pane.trim(), "syscost"])
+                    .status();
                 assert!(killed.unwrap().success());
             }
         }
@@ -428,12 +692,19 @@ fn it_ends_with_its_terminal() {
     let _alone = alone();
     let test = "a terminal that goes away";
     let place = Place::new();
-    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else { return };
+    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else {
+        return;
+    };
     let busy = Busy::start(&place);
     tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
     tmux.shows(&["F10 quit"]);
-    let pane = tmux.command(&["display-message", "-t", "0", "-p", "#{pane_pid}"]).unwrap();
-    let found = Command::new("pgrep").args(["-x", "-P", pane.trim(), "syscost"]).output().unwrap();
+    let pane = tmux
+        .command(&["display-message", "-t", "0", "-p", "#{pane_pid}"])
+        .unwrap();
+    let found = Command::new("pgrep")
+        .args(["-x", "-P", pane.trim(), "syscost"])
+        .output()
+        .unwrap();
     let ours = Path::new("/proc").join(stdout(&found).trim());
     assert!(ours.join("stat").exists());
     tmux.command(&["kill-server"]);

@@ -26,20 +26,49 @@ fn traced(arguments: &[&str]) -> Option<Traced> {
     let place = Place::new();
     let program = place.tmp().join("waits");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/waiting/waits.c");
-    assert!(Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).status().unwrap().success());
-    let words = ["trace", "--tracer", "bpf", "-o", "p.json", "--report", "/dev/null", "--", program.to_str().unwrap()];
+    assert!(
+        Command::new("cc")
+            .args(["-O1", "-pthread", "-o"])
+            .arg(&program)
+            .arg(source)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let words = [
+        "trace",
+        "--tracer",
+        "bpf",
+        "-o",
+        "p.json",
+        "--report",
+        "/dev/null",
+        "--",
+        program.to_str().unwrap(),
+    ];
     let ran = place.run(&[&words[..], arguments].concat());
     assert!(ran.status.success(), "{}", stderr(&ran));
-    let accounting: Vec<f64> = stdout(&ran).split_whitespace().map(|word| word.parse().unwrap()).collect();
+    let accounting: Vec<f64> = stdout(&ran)
+        .split_whitespace()
+        .map(|word| word.parse().unwrap())
+        .collect();
     let summary = json(&place.run(&["show", "p.json", "--format", "json"]));
     let profile = serde_json::from_slice(&fs::read(place.path().join("p.json")).unwrap()).unwrap();
-    Some(Traced { place, summary, profile, run_delay_s: accounting[1] / 1e9 })
+    Some(Traced {
+        place,
+        summary,
+        profile,
+        run_delay_s: accounting[1] / 1e9,
+    })
 }
 
 impl Traced {
     fn call(&self, name: &str) -> &Value {
         let calls = self.summary["calls"].as_array().unwrap();
-        calls.iter().find(|call| call["name"] == name).unwrap_or_else(|| panic!("no {name}: {calls:#?}"))
+        calls
+            .iter()
+            .find(|call| call["name"] == name)
+            .unwrap_or_else(|| panic!("no {name}: {calls:#?}"))
     }
 
     fn seconds(&self, call: &str, field: &str) -> f64 {
@@ -49,14 +78,21 @@ impl Traced {
     /// Wall time in which all threads were blocked, and in which one was runnable and none on a CPU.
     fn wall_s(&self) -> (f64, f64) {
         let states = &self.summary["usage"]["concurrency"];
-        (states["blocked_ns"].as_f64().unwrap() / 1e9, states["waiting_ns"].as_f64().unwrap() / 1e9)
+        (
+            states["blocked_ns"].as_f64().unwrap() / 1e9,
+            states["waiting_ns"].as_f64().unwrap() / 1e9,
+        )
     }
 
     /// What every profile has to fulfil: the parts of each call add up, and those of the file keep their meaning.
     fn is_consistent(&self) {
         for call in self.summary["calls"].as_array().unwrap() {
             let ns = |field: &str| call[field].as_u64().unwrap();
-            assert_eq!(ns("elapsed_ns"), ns("on_cpu_ns") + ns("runnable_ns") + ns("blocked_ns"), "{call:#}");
+            assert_eq!(
+                ns("elapsed_ns"),
+                ns("on_cpu_ns") + ns("runnable_ns") + ns("blocked_ns"),
+                "{call:#}"
+            );
         }
         let sum = |field: &str| -> u64 {
             let calls = self.profile["calls"].as_array().unwrap().iter();
@@ -71,7 +107,11 @@ impl Traced {
     fn path_s(&self, kind: &str) -> f64 {
         let found = json(&self.place.run(&["why", "p.json", "--format", "json"]));
         let parts = found["time"]["parts"].as_array().unwrap().clone();
-        parts.iter().filter(|part| part["kind"] == kind).map(|part| part["wall_s"].as_f64().unwrap()).sum()
+        parts
+            .iter()
+            .filter(|part| part["kind"] == kind)
+            .map(|part| part["wall_s"].as_f64().unwrap())
+            .sum()
     }
 }
 
@@ -99,59 +139,112 @@ fn a_sleep_is_blocked_for_as_long_as_was_asked_and_no_longer_until_it_runs() {
             assert!(traced.seconds("clock_nanosleep", "runnable_ns") <= waiting + waking);
         }
         let runnable = traced.seconds("clock_nanosleep", "runnable_ns");
-        assert!(runnable <= traced.run_delay_s + waking, "{runnable} {}", traced.run_delay_s);
+        assert!(
+            runnable <= traced.run_delay_s + waking,
+            "{runnable} {}",
+            traced.run_delay_s
+        );
     }
 }
 
 #[test]
 fn a_call_that_computes_beside_two_others_is_runnable_and_never_blocked() {
     let _alone = alone();
-    let Some(traced) = traced(&["spin-beside-hogs"]) else { return };
+    let Some(traced) = traced(&["spin-beside-hogs"]) else {
+        return;
+    };
     traced.is_consistent();
     let of = |field| traced.seconds("read", field);
     assert!(of("on_cpu_ns") > 0.2, "{:#}", traced.call("read"));
     // Two others want the CPU all the time.
     assert!(of("runnable_ns") > 0.01, "{:#}", traced.call("read"));
-    assert!(of("blocked_ns") < 0.05 * of("runnable_ns"), "{:#}", traced.call("read"));
-    assert!(of("runnable_ns") <= traced.run_delay_s + 0.002, "{} {:#}", traced.run_delay_s, traced.call("read"));
+    assert!(
+        of("blocked_ns") < 0.05 * of("runnable_ns"),
+        "{:#}",
+        traced.call("read")
+    );
+    assert!(
+        of("runnable_ns") <= traced.run_delay_s + 0.002,
+        "{} {:#}",
+        traced.run_delay_s,
+        traced.call("read")
+    );
 }
 
 #[test]
 fn what_waits_for_a_disk_has_one_name_in_tables_and_bars() {
     let _alone = alone();
-    let file = std::env::current_dir().unwrap().join(format!("target-waits-{}", std::process::id()));
-    let Some(traced) = traced(&["disk", file.to_str().unwrap()]) else { return };
+    let file = std::env::current_dir()
+        .unwrap()
+        .join(format!("target-waits-{}", std::process::id()));
+    let Some(traced) = traced(&["disk", file.to_str().unwrap()]) else {
+        return;
+    };
     traced.is_consistent();
     let (all_blocked, waiting) = traced.wall_s();
     let total = &traced.summary["total"];
-    assert!(about(total["blocked_ns"].as_f64().unwrap() / 1e9, all_blocked), "{all_blocked} {total:#}");
-    assert!(total["runnable_ns"].as_f64().unwrap() / 1e9 <= waiting + 0.002, "{waiting} {total:#}");
-    assert!(about(traced.path_s("waiting_for_cpu"), waiting) && about(traced.path_s("blocked"), all_blocked));
-    let texts = [&["show", "p.json"][..], &["why", "p.json"], &["report", "p.json", "-o", "p.html"]];
-    let texts: Vec<String> = texts.iter().map(|words| stdout(&traced.place.run(words))).collect();
+    assert!(
+        about(total["blocked_ns"].as_f64().unwrap() / 1e9, all_blocked),
+        "{all_blocked} {total:#}"
+    );
+    assert!(
+        total["runnable_ns"].as_f64().unwrap() / 1e9 <= waiting + 0.002,
+        "{waiting} {total:#}"
+    );
+    assert!(
+        about(traced.path_s("waiting_for_cpu"), waiting)
+            && about(traced.path_s("blocked"), all_blocked)
+    );
+    let texts = [
+        &["show", "p.json"][..],
+        &["why", "p.json"],
+        &["report", "p.json", "-o", "p.html"],
+    ];
+    let texts: Vec<String> = texts
+        .iter()
+        .map(|words| stdout(&traced.place.run(words)))
+        .collect();
     // Sentences and bars have its long name, with the word of tables and fields.
-    const BOTH: [&str; 2] = ["waiting for a CPU (runnable)", "runnable (waiting for a CPU)"];
+    const BOTH: [&str; 2] = [
+        "waiting for a CPU (runnable)",
+        "runnable (waiting for a CPU)",
+    ];
     for text in &texts {
         let both: usize = BOTH.iter().map(|name| text.matches(name).count()).sum();
         assert_eq!(text.matches("waiting for a CPU").count(), both, "{text}");
     }
     let page = fs::read_to_string(traced.place.path().join("p.html")).unwrap();
     assert!(page.contains(BOTH[0]), "{page}");
-    assert!(texts.iter().chain([&page]).all(|text| !text.contains("preempted")), "{texts:?} {page}");
+    assert!(
+        texts
+            .iter()
+            .chain([&page])
+            .all(|text| !text.contains("preempted")),
+        "{texts:?} {page}"
+    );
 }
 
 #[test]
 fn partners_are_blocked_in_turn_and_runnable_where_they_share_a_cpu() {
     let _alone = alone();
     for words in ["partner", "partner-on-one-cpu"] {
-        let Some(traced) = traced(&[words]) else { return };
+        let Some(traced) = traced(&[words]) else {
+            return;
+        };
         traced.is_consistent();
         let of = |field| traced.seconds("read", field);
-        assert!(of("blocked_ns") > 0.0 && of("runnable_ns") > 0.0, "{:#}", traced.call("read"));
+        assert!(
+            of("blocked_ns") > 0.0 && of("runnable_ns") > 0.0,
+            "{:#}",
+            traced.call("read")
+        );
         // Each reads while the other one has the byte: neither the writer's time nor its way to a CPU is time in which all
         // were blocked.
         let (all_blocked, _) = traced.wall_s();
         let stalled = traced.seconds("read", "stalled_ns");
-        assert!(stalled <= all_blocked + 0.002 && stalled <= of("blocked_ns"), "{stalled} {all_blocked}");
+        assert!(
+            stalled <= all_blocked + 0.002 && stalled <= of("blocked_ns"),
+            "{stalled} {all_blocked}"
+        );
     }
 }

@@ -13,7 +13,13 @@ use syscost::model::*;
 /// So many calls, which took this many microseconds on a CPU.
 fn call(name: &str, calls: u64, on_cpu_us: u64) -> CallCount {
     let (on_cpu_ns, blocked_ns) = (Some(on_cpu_us * 1000), Some(0));
-    CallCount { call: name.into(), calls, on_cpu_ns, blocked_ns, ..CallCount::default() }
+    CallCount {
+        call: name.into(),
+        calls,
+        on_cpu_ns,
+        blocked_ns,
+        ..CallCount::default()
+    }
 }
 
 fn class(of: impl FnOnce(&mut Class), count: CallCount) -> CallCount {
@@ -23,7 +29,10 @@ fn class(of: impl FnOnce(&mut Class), count: CallCount) -> CallCount {
 }
 
 fn sized(kind: DescriptorKind, size: u64, count: CallCount) -> CallCount {
-    class(|class| (class.descriptor, class.size) = (Some(kind), Some(size)), count)
+    class(
+        |class| (class.descriptor, class.size) = (Some(kind), Some(size)),
+        count,
+    )
 }
 
 fn operation(name: &str, count: CallCount) -> CallCount {
@@ -31,16 +40,26 @@ fn operation(name: &str, count: CallCount) -> CallCount {
 }
 
 fn failing(errno: &str, failures: u64, count: CallCount) -> CallCount {
-    CallCount { errors: [(errno.to_string(), failures)].into(), ..count }
+    CallCount {
+        errors: [(errno.to_string(), failures)].into(),
+        ..count
+    }
 }
 
 fn blocked(us: u64, count: CallCount) -> CallCount {
-    CallCount { blocked_ns: Some(us * 1000), ..count }
+    CallCount {
+        blocked_ns: Some(us * 1000),
+        ..count
+    }
 }
 
 /// A second of one process, `worker`, beside another that does little.
 fn profile(calls: Vec<CallCount>) -> Profile {
-    let group = |name: &str, calls| ProcessGroup { name: name.into(), calls, ..ProcessGroup::default() };
+    let group = |name: &str, calls| ProcessGroup {
+        name: name.into(),
+        calls,
+        ..ProcessGroup::default()
+    };
     let usage = Usage {
         wall_ns: Some(1_000_000_000),
         minor_faults: Some(50_000),
@@ -49,7 +68,12 @@ fn profile(calls: Vec<CallCount>) -> Profile {
         ..Usage::default()
     };
     let other = vec![call("read", 3, 1), call("getpid", 1, 1)];
-    Profile { usage, complete: true, groups: vec![group("worker", calls), group("sh", other)], ..Profile::default() }
+    Profile {
+        usage,
+        complete: true,
+        groups: vec![group("worker", calls), group("sh", other)],
+        ..Profile::default()
+    }
 }
 
 fn found(profile: &Profile) -> Vec<Advice> {
@@ -61,7 +85,10 @@ fn only(profile: &Profile) -> Advice {
     let all = found(profile);
     let [one] = &all[..] else { panic!("{all:#?}") };
     let saved = one.saved;
-    assert!(0.0 <= saved.low && saved.low <= saved.value && saved.value <= saved.high, "{one:#?}");
+    assert!(
+        0.0 <= saved.low && saved.low <= saved.value && saved.value <= saved.high,
+        "{one:#?}"
+    );
     one.clone()
 }
 
@@ -85,7 +112,16 @@ fn many(name: &str, operation: &str, calls: u64, us: u64) -> CallCount {
 #[test]
 fn what_is_repeated_is_a_fault_unless_there_is_a_reason() {
     let n = 100_000;
-    let sized = |name, kind, size, count: CallCount| sized(kind, size, CallCount { call: String::from(name), ..count });
+    let sized = |name, kind, size, count: CallCount| {
+        sized(
+            kind,
+            size,
+            CallCount {
+                call: String::from(name),
+                ..count
+            },
+        )
+    };
     let reads = |kind, size| sized("read", kind, size, call("", n, 100_000));
     let writes = |kind| sized("write", kind, 64, call("", n, 100_000));
     let eagain = || failing("EAGAIN", n / 2, reads(Socket, 0));
@@ -94,45 +130,94 @@ fn what_is_repeated_is_a_fault_unless_there_is_a_reason() {
     type Case = (&'static str, Vec<CallCount>, Vec<Vec<CallCount>>);
     let cases: Vec<Case> = vec![
         // One read of a file's head each, after an open or a seek.
-        ("small-transfers", vec![reads(File, 8)], vec![vec![calls("openat")]]),
+        (
+            "small-transfers",
+            vec![reads(File, 8)],
+            vec![vec![calls("openat")]],
+        ),
         // A file each, an answer to each request, a line for it in a log; what must be there at once.
         (
             "small-transfers",
             vec![writes(File)],
-            vec![vec![calls("openat")], vec![sized("recvfrom", Socket, 64, blocked(900_000, calls("")))]],
+            vec![
+                vec![calls("openat")],
+                vec![sized("recvfrom", Socket, 64, blocked(900_000, calls("")))],
+            ],
         ),
-        ("small-transfers", vec![writes(Pipe)], vec![vec![sized("read", Pipe, 64, blocked(900_000, calls("")))]]),
+        (
+            "small-transfers",
+            vec![writes(Pipe)],
+            vec![vec![sized("read", Pipe, 64, blocked(900_000, calls("")))]],
+        ),
         // One for each poll is how a loop learns that there is no more.
-        ("empty-reads", vec![eagain()], vec![vec![blocked(900_000, call("epoll_wait", n / 2, 900))]]),
-        ("empty-polls", vec![set(1, calls("poll"))], vec![vec![sized("read", Pipe, 64, call("", n, 900))]]),
+        (
+            "empty-reads",
+            vec![eagain()],
+            vec![vec![blocked(900_000, call("epoll_wait", n / 2, 900))]],
+        ),
+        (
+            "empty-polls",
+            vec![set(1, calls("poll"))],
+            vec![vec![sized("read", Pipe, 64, call("", n, 900))]],
+        ),
         ("same-answer", vec![calls("getpid")], vec![]),
         (
             "same-answer",
             vec![many("fcntl", "getfl", n, 90_000), call("openat", 1, 1)],
             vec![vec![call("openat", n, 900)]],
         ),
-        ("real-clock-calls", vec![many("clock_gettime", "monotonic", n, 90_000)], vec![]),
+        (
+            "real-clock-calls",
+            vec![many("clock_gettime", "monotonic", n, 90_000)],
+            vec![],
+        ),
         ("spin", vec![calls("sched_yield")], vec![]),
-        ("spin", vec![calls("wait4"), call("fork", 1, 1)], vec![vec![call("fork", n, 900)]]),
-        ("descriptor-sweep", vec![failing("EBADF", n, calls("close"))], vec![]),
-        ("descriptor-sweep", vec![failing("EBADF", n, many("fcntl", "dupfd", n, 90_000))], vec![]),
-        ("failures", vec![failing("EXDEV", n, calls("copy_file_range"))], vec![]),
+        (
+            "spin",
+            vec![calls("wait4"), call("fork", 1, 1)],
+            vec![vec![call("fork", n, 900)]],
+        ),
+        (
+            "descriptor-sweep",
+            vec![failing("EBADF", n, calls("close"))],
+            vec![],
+        ),
+        (
+            "descriptor-sweep",
+            vec![failing("EBADF", n, many("fcntl", "dupfd", n, 90_000))],
+            vec![],
+        ),
+        (
+            "failures",
+            vec![failing("EXDEV", n, calls("copy_file_range"))],
+            vec![],
+        ),
         ("locks", vec![many("fcntl", "setlk", n, 90_000)], vec![]),
         (
             "wakes-of-nobody",
             vec![many("futex", "wake", n, 90_000)],
             vec![vec![class(
                 |class| class.operation = Some("wait".into()),
-                CallCount { calls: n, ..blocked(900, call("futex", n, 9)) },
+                CallCount {
+                    calls: n,
+                    ..blocked(900, call("futex", n, 9))
+                },
             )]],
         ),
     ];
     for (rule, fault, reasons) in cases {
         let one = only(&profile(fault.clone()));
-        assert_eq!((one.rule, one.process.as_str()), (rule, "worker"), "{one:#?}");
+        assert_eq!(
+            (one.rule, one.process.as_str()),
+            (rule, "worker"),
+            "{one:#?}"
+        );
         for reason in reasons {
             let found = found(&profile([fault.clone(), reason].concat()));
-            assert!(found.iter().all(|one| one.rule != rule), "{rule:?}: {found:#?}");
+            assert!(
+                found.iter().all(|one| one.rule != rule),
+                "{rule:?}: {found:#?}"
+            );
         }
     }
 }
@@ -142,14 +227,25 @@ fn what_waits_or_has_another_reason_is_no_fault() {
     let n = 100_000;
     silent(vec![sized(File, 4096, call("read", n, 100_000))]);
     // Who waits for messages takes them as they come.
-    silent(vec![sized(Pipe, 1, blocked(900_000, call("read", n, 100_000)))]);
-    silent(vec![CallCount { call: "accept4".into(), ..failing("EAGAIN", n, sized(Socket, 0, call("", n, 100_000))) }]);
+    silent(vec![sized(
+        Pipe,
+        1,
+        blocked(900_000, call("read", n, 100_000)),
+    )]);
+    silent(vec![CallCount {
+        call: "accept4".into(),
+        ..failing("EAGAIN", n, sized(Socket, 0, call("", n, 100_000)))
+    }]);
     // Of CPU time no vDSO knows; of a clock that is not known, nobody.
     silent(vec![many("clock_gettime", "thread_cputime_id", n, 90_000)]);
     // A child's end.
     silent(vec![blocked(900_000, call("wait4", n, 90_000))]);
     // Locks that others want.
-    silent(vec![failing("EAGAIN", 1, blocked(900_000, many("fcntl", "setlkw", n, 90_000)))]);
+    silent(vec![failing(
+        "EAGAIN",
+        1,
+        blocked(900_000, many("fcntl", "setlkw", n, 90_000)),
+    )]);
     let mut both = profile(vec![many("fcntl", "setlk", n, 90_000)]);
     both.groups[1].calls.push(many("fcntl", "setlk", 5, 9));
     assert_eq!(found(&both), []);
@@ -157,13 +253,30 @@ fn what_waits_or_has_another_reason_is_no_fault() {
 
 /// Calls with a path, of which so many failed.
 fn on_path(name: &str, call: &str, calls: u64, absent: u64) -> ObjectCount {
-    let count = CallCount { call: call.into(), calls, ..CallCount::default() };
-    let count = if absent > 0 { failing("ENOENT", absent, count) } else { count };
-    ObjectCount { kind: ObjectKind::Path, name: name.into(), process: "worker".into(), directory: None, count }
+    let count = CallCount {
+        call: call.into(),
+        calls,
+        ..CallCount::default()
+    };
+    let count = if absent > 0 {
+        failing("ENOENT", absent, count)
+    } else {
+        count
+    };
+    ObjectCount {
+        kind: ObjectKind::Path,
+        name: name.into(),
+        process: "worker".into(),
+        directory: None,
+        count,
+    }
 }
 
 fn with_paths(calls: Vec<CallCount>, objects: Vec<ObjectCount>) -> Profile {
-    Profile { objects, ..profile(calls) }
+    Profile {
+        objects,
+        ..profile(calls)
+    }
 }
 
 /// `calls` calls on a path, which took 1 us each.
@@ -175,17 +288,39 @@ fn timed(name: &str, call: &str, calls: u64) -> ObjectCount {
 
 #[test]
 fn files_are_opened_again_unless_they_change() {
-    let close = || class(|class| class.descriptor = Some(File), call("close", 40_000, 60_000));
+    let close = || {
+        class(
+            |class| class.descriptor = Some(File),
+            call("close", 40_000, 60_000),
+        )
+    };
     let opens = || vec![call("openat", 40_000, 40_000), close()];
     let one = only(&with_paths(opens(), vec![timed("/data", "openat", 40_000)]));
     assert_eq!((one.rule, one.calls, one.items), ("open-again", 39_999, 1));
     near(one.saved.value, (0.040 + 0.060) * 39_999.0 / 40_000.0);
     assert_eq!(one.paths[0].path, "/data");
     let quiet = |calls, objects| assert_eq!(found(&with_paths(calls, objects)), []);
-    quiet(opens(), (0..20_000).map(|n| timed(&format!("/{n}"), "openat", 2)).collect());
+    quiet(
+        opens(),
+        (0..20_000)
+            .map(|n| timed(&format!("/{n}"), "openat", 2))
+            .collect(),
+    );
     // A lock file; one that is replaced; one that is locked while it is open; relative to what is not known.
-    quiet(opens(), vec![timed("/lock", "openat", 40_000), timed("/lock", "unlink", 40_000)]);
-    quiet(opens(), vec![timed("/new", "openat", 40_000), timed("/new", "rename", 40_000)]);
+    quiet(
+        opens(),
+        vec![
+            timed("/lock", "openat", 40_000),
+            timed("/lock", "unlink", 40_000),
+        ],
+    );
+    quiet(
+        opens(),
+        vec![
+            timed("/new", "openat", 40_000),
+            timed("/new", "rename", 40_000),
+        ],
+    );
     let shared = || [opens(), vec![blocked(9_000, call("flock", 40_000, 4_000))]].concat();
     quiet(shared(), vec![timed("/lock", "openat", 40_000)]);
     quiet(opens(), vec![timed("data", "openat", 40_000)]);
@@ -193,17 +328,50 @@ fn files_are_opened_again_unless_they_change() {
 
 #[test]
 fn paths_are_looked_up_again() {
-    let stat = || vec![class(|class| class.depth = Some(1), call("newfstatat", 100_000, 100_000))];
-    let one = only(&with_paths(stat(), vec![timed("/a.h", "newfstatat", 60_000), timed("/b.h", "newfstatat", 40_000)]));
-    assert_eq!((one.rule, one.items, one.calls), ("look-up-again", 2, 99_998));
-    let few = (0..20_000).map(|n| timed(&format!("/{n}.h"), "newfstatat", 5)).collect();
-    assert_eq!(found(&with_paths(stat(), few)), [], "each a few times, to see whether it changed");
-    assert_eq!(found(&profile(stat())), [], "nobody knows whether they are the same");
+    let stat = || {
+        vec![class(
+            |class| class.depth = Some(1),
+            call("newfstatat", 100_000, 100_000),
+        )]
+    };
+    let one = only(&with_paths(
+        stat(),
+        vec![
+            timed("/a.h", "newfstatat", 60_000),
+            timed("/b.h", "newfstatat", 40_000),
+        ],
+    ));
+    assert_eq!(
+        (one.rule, one.items, one.calls),
+        ("look-up-again", 2, 99_998)
+    );
+    let few = (0..20_000)
+        .map(|n| timed(&format!("/{n}.h"), "newfstatat", 5))
+        .collect();
+    assert_eq!(
+        found(&with_paths(stat(), few)),
+        [],
+        "each a few times, to see whether it changed"
+    );
+    assert_eq!(
+        found(&profile(stat())),
+        [],
+        "nobody knows whether they are the same"
+    );
     // A journal that is absent while locks are taken.
     let missing = |calls| failing("ENOENT", calls, call("access", calls, 90_000));
-    let absent = || ObjectCount { count: missing(50_000), ..on_path("/d/x.db-journal", "access", 0, 0) };
-    assert_eq!(only(&with_paths(vec![missing(50_000)], vec![absent()])).rule, "look-up-again");
-    let locked = vec![missing(50_000), blocked(90_000, many("fcntl", "setlk", 50_000, 9_000))];
+    let absent = || ObjectCount {
+        count: missing(50_000),
+        ..on_path("/d/x.db-journal", "access", 0, 0)
+    };
+    assert_eq!(
+        only(&with_paths(vec![missing(50_000)], vec![absent()])).rule,
+        "look-up-again"
+    );
+    let locked = vec![
+        missing(50_000),
+        blocked(90_000, many("fcntl", "setlk", 50_000, 9_000)),
+    ];
     assert_eq!(found(&with_paths(locked, vec![absent()])), []);
 }
 
@@ -215,25 +383,53 @@ fn what_is_searched_for_is_missing_in_two_places_and_found_in_another() {
     };
     let hit = || on_path("/c/x.h", "openat", 40_000, 0);
     let calls = || vec![failing("ENOENT", 80_000, call("openat", 80_000, 80_000))];
-    let one = found(&with_paths(calls(), vec![miss("/a/x.h"), miss("/b/x.h"), hit()])).remove(0);
+    let one = found(&with_paths(
+        calls(),
+        vec![miss("/a/x.h"), miss("/b/x.h"), hit()],
+    ))
+    .remove(0);
     assert_eq!((one.rule, one.calls, one.items), ("search", 80_000, 40_000));
     near(one.saved.value, 0.080);
     // Files that are nowhere, a file that is checked for in one place.
-    for objects in [vec![miss("/a/.rc"), miss("/b/.rc")], vec![miss("/a/x.h"), hit()]] {
-        assert!(found(&with_paths(calls(), objects)).iter().all(|one| one.rule != "search"));
+    for objects in [
+        vec![miss("/a/.rc"), miss("/b/.rc")],
+        vec![miss("/a/x.h"), hit()],
+    ] {
+        assert!(
+            found(&with_paths(calls(), objects))
+                .iter()
+                .all(|one| one.rule != "search")
+        );
     }
 }
 
 #[test]
 fn temporary_files_hold_data_and_locks_do_not() {
     let create = || operation("create", call("openat", 10_000, 90_000));
-    let write = |bytes| CallCount { bytes: Some(bytes), ..sized(File, 512, call("pwrite64", 10_000, 900)) };
-    let journal = || vec![timed("/t/journal", "openat", 10_000), timed("/t/journal", "unlink", 10_000)];
+    let write = |bytes| CallCount {
+        bytes: Some(bytes),
+        ..sized(File, 512, call("pwrite64", 10_000, 900))
+    };
+    let journal = || {
+        vec![
+            timed("/t/journal", "openat", 10_000),
+            timed("/t/journal", "unlink", 10_000),
+        ]
+    };
     let work = |bytes| vec![create(), call("unlink", 10_000, 80_000), write(bytes)];
     let one = only(&with_paths(work(5_120_000), journal()));
     assert_eq!((one.rule, one.items), ("temporary-files", 10_000));
-    assert_eq!(found(&with_paths(work(50_000), journal())), [], "a process id in a lock file");
-    let and = |more: CallCount| found(&with_paths([work(5_120_000), vec![more]].concat(), journal()));
+    assert_eq!(
+        found(&with_paths(work(50_000), journal())),
+        [],
+        "a process id in a lock file"
+    );
+    let and = |more: CallCount| {
+        found(&with_paths(
+            [work(5_120_000), vec![more]].concat(),
+            journal(),
+        ))
+    };
     assert_eq!(and(call("rename", 10_000, 9)), [], "they are published");
 }
 
@@ -241,7 +437,10 @@ fn temporary_files_hold_data_and_locks_do_not() {
 fn a_sync_for_each_record_is_told_with_its_waiting() {
     let sync = |calls| blocked(90_000, call("fdatasync", calls, 10_000));
     let one = only(&profile(vec![sync(50), call("write", 60, 100)]));
-    assert_eq!((one.rule, one.time, one.items), ("sync-per-record", Time::Elapsed, 60));
+    assert_eq!(
+        (one.rule, one.time, one.items),
+        ("sync-per-record", Time::Elapsed, 60)
+    );
     assert_eq!(one.measured_s, Some(0.1));
     near(one.saved.value, 0.09);
     silent(vec![sync(50), call("write", 5_000, 100)]);
@@ -249,10 +448,24 @@ fn a_sync_for_each_record_is_told_with_its_waiting() {
     // A file each; or a transaction that somebody waits for.
     let created = || operation("create", call("openat", 30, 100));
     silent(vec![sync(50), call("write", 60, 100), created()]);
-    silent(vec![sync(50), call("write", 60, 100), sized(Socket, 64, call("recvfrom", 50, 100))]);
+    silent(vec![
+        sync(50),
+        call("write", 60, 100),
+        sized(Socket, 64, call("recvfrom", 50, 100)),
+    ]);
     // A journal that comes and goes is one file.
-    let journal = vec![timed("/x-journal", "openat", 30), timed("/x-journal", "unlink", 30)];
-    assert_eq!(only(&with_paths(vec![sync(50), call("write", 60, 100), created()], journal)).rule, "sync-per-record");
+    let journal = vec![
+        timed("/x-journal", "openat", 30),
+        timed("/x-journal", "unlink", 30),
+    ];
+    assert_eq!(
+        only(&with_paths(
+            vec![sync(50), call("write", 60, 100), created()],
+            journal
+        ))
+        .rule,
+        "sync-per-record"
+    );
 }
 
 #[test]
@@ -272,7 +485,10 @@ fn memory_that_comes_and_goes_is_told_with_its_page_faults() {
 
 /// `parent` starts `processes` of `child`, which take 1 ms each, half of it to start.
 fn family(parents: &[&str], child: &str, processes: u64) -> Profile {
-    let calls = vec![call("execve", processes, processes * 500), call("exit_group", processes, processes)];
+    let calls = vec![
+        call("execve", processes, processes * 500),
+        call("exit_group", processes, processes),
+    ];
     let group = |name: &str, calls| ProcessGroup {
         name: name.into(),
         system_ns: Some(processes * 1_000_000),
@@ -285,18 +501,28 @@ fn family(parents: &[&str], child: &str, processes: u64) -> Profile {
         processes,
         calls: 9,
     };
-    let groups = vec![group(parents[0], vec![call("vfork", processes, processes)]), group(child, calls)];
+    let groups = vec![
+        group(parents[0], vec![call("vfork", processes, processes)]),
+        group(child, calls),
+    ];
     let mut tree = vec![path(&parents[..1], 1)];
     tree.extend((2..=parents.len()).map(|depth| path(&parents[..depth], processes)));
     tree.push(path(&[parents, &[child]].concat(), processes));
-    Profile { groups, tree, ..profile(Vec::new()) }
+    Profile {
+        groups,
+        tree,
+        ..profile(Vec::new())
+    }
 }
 
 #[test]
 fn a_process_for_each_item_is_told() {
     for parents in [&["find"][..], &["python3", "sh"]] {
         let one = only(&family(parents, "true", 300));
-        assert_eq!((one.rule, one.process.as_str(), one.of.as_deref()), ("process-per-item", parents[0], Some("true")));
+        assert_eq!(
+            (one.rule, one.process.as_str(), one.of.as_deref()),
+            ("process-per-item", parents[0], Some("true"))
+        );
         assert_eq!(one.items, 300);
     }
     assert_eq!(found(&family(&["find"], "true", 15)), []);
@@ -316,7 +542,10 @@ fn forks_of_large_processes_copy_page_tables_and_vforks_do_not() {
     assert_eq!((one.rule, one.items), ("fork-for-exec", 50));
     silent(vec![clone(5_000), execs()]);
     silent(vec![blocked(900_000, clone(100_000)), execs()]);
-    silent(vec![operation("thread", call("clone", 50, 100_000)), execs()]);
+    silent(vec![
+        operation("thread", call("clone", 50, 100_000)),
+        execs(),
+    ]);
     silent(vec![clone(100_000), call("execve", 1, 100)]);
 }
 
@@ -329,16 +558,30 @@ fn an_idle_process_that_wakes_up_for_nothing_is_told() {
         found(&idle)
     };
     let all = idle(vec![sleeps(1000)]);
-    assert_eq!(all.iter().map(|one| (one.rule, one.items)).collect::<Vec<_>>(), [("wake-ups", 1000)]);
+    assert_eq!(
+        all.iter()
+            .map(|one| (one.rule, one.items))
+            .collect::<Vec<_>>(),
+        [("wake-ups", 1000)]
+    );
     assert_eq!(idle(vec![sleeps(10)]), []);
-    assert_eq!(idle(vec![sleeps(1000), sized(File, 64, call("pread64", 1500, 9))]), [], "it works each time");
+    assert_eq!(
+        idle(vec![
+            sleeps(1000),
+            sized(File, 64, call("pread64", 1500, 9))
+        ]),
+        [],
+        "it works each time"
+    );
 }
 
 #[test]
 fn waits_of_forty_milliseconds_behind_small_sends_are_delayed_acknowledgements() {
     let waits = |ms: u64| {
-        let received =
-            CallCount { call: "recvfrom".into(), ..sized(Socket, 4, blocked(15_000 * ms, call("", 15, 900))) };
+        let received = CallCount {
+            call: "recvfrom".into(),
+            ..sized(Socket, 4, blocked(15_000 * ms, call("", 15, 900)))
+        };
         let mut profile = profile(vec![received, sized(Socket, 4, call("sendto", 30, 900))]);
         let mut durations = Histogram::with_resolution(32);
         (0..15).for_each(|_| durations.record(ms * 1_000_000));
@@ -346,24 +589,42 @@ fn waits_of_forty_milliseconds_behind_small_sends_are_delayed_acknowledgements()
         found(&profile)
     };
     let all = waits(43);
-    assert_eq!(all.iter().map(|one| (one.rule, one.items)).collect::<Vec<_>>(), [("delayed-acks", 15)]);
+    assert_eq!(
+        all.iter()
+            .map(|one| (one.rule, one.items))
+            .collect::<Vec<_>>(),
+        [("delayed-acks", 15)]
+    );
     near(all[0].saved.value, 0.645);
     assert_eq!([waits(33), waits(60)], [[], []], "a beat, or a slow server");
 }
 
 #[test]
 fn what_does_not_matter_is_left_out_and_the_largest_groups_are_named() {
-    let mut long = profile(vec![call("getpid", 100_000, 90_000), call("fsync", 3, 1_000)]);
+    let mut long = profile(vec![
+        call("getpid", 100_000, 90_000),
+        call("fsync", 3, 1_000),
+    ]);
     long.usage.wall_ns = Some(60_000_000_000);
     assert_eq!(found(&long), []);
     let (groups, share) = largest(&long, 2);
     assert_eq!(
-        groups.iter().map(|group| (group.items, group.calls)).collect::<Vec<_>>(),
+        groups
+            .iter()
+            .map(|group| (group.items, group.calls))
+            .collect::<Vec<_>>(),
         [("questions about itself", 100_001), ("syncs", 3)]
     );
     assert!(share.is_some_and(|share| share < 0.01));
-    long.usage.concurrency = Some(Concurrency { waiting_ns: 59_000_000_000, ..Concurrency::default() });
-    assert_eq!(only(&long).rule, "same-answer", "the machine ran other programs");
+    long.usage.concurrency = Some(Concurrency {
+        waiting_ns: 59_000_000_000,
+        ..Concurrency::default()
+    });
+    assert_eq!(
+        only(&long).rule,
+        "same-answer",
+        "the machine ran other programs"
+    );
 }
 
 /// The programs with faults, built once.
@@ -373,7 +634,11 @@ fn faults() -> &'static Path {
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults");
         let source = crate::common::root().join("tests/advice/faults.c");
         let mut compiler = Command::new("cc");
-        compiler.args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).stderr(Stdio::null());
+        compiler
+            .args(["-O1", "-pthread", "-o"])
+            .arg(&program)
+            .arg(source)
+            .stderr(Stdio::null());
         assert!(compiler.status().unwrap().success());
         program
     })
@@ -383,9 +648,24 @@ fn faults() -> &'static Path {
 fn traced(fault: &str, variant: &str, count: &str) -> Vec<Value> {
     let place = Place::new();
     let program = faults().to_str().unwrap();
-    let words = ["--paths", "-o", "p.json", "--report", "/dev/null", "--", program, fault, variant, count];
+    let words = [
+        "--paths",
+        "-o",
+        "p.json",
+        "--report",
+        "/dev/null",
+        "--",
+        program,
+        fault,
+        variant,
+        count,
+    ];
     let output = place.run(&[&["trace"], &words[..]].concat());
-    assert!(output.status.success(), "{fault} {variant}: {}", stderr(&output));
+    assert!(
+        output.status.success(),
+        "{fault} {variant}: {}",
+        stderr(&output)
+    );
     let document = json(&place.run(&["why", "p.json", "--format", "json"]));
     document["advice"].as_array().unwrap().clone()
 }
@@ -396,7 +676,10 @@ fn tells((fault, rule, name): (&str, &str, &str), count: &str) {
     let faulty = traced(fault, "faulty", count);
     let one = of_rule(faulty.clone()).unwrap_or_else(|| panic!("{fault}: {faulty:#?}"));
     assert_eq!(one["process"], "faults", "{one:#}");
-    assert!(one["names"].as_array().unwrap().contains(&name.into()), "{one:#}");
+    assert!(
+        one["names"].as_array().unwrap().contains(&name.into()),
+        "{one:#}"
+    );
     let fixed = of_rule(traced(fault, "fixed", count));
     assert_eq!(fixed, None, "{fault} fixed");
 }
@@ -431,5 +714,9 @@ fn real_programs_are_told_what_is_wrong_with_them() {
     ] {
         tells(fault, count);
     }
-    assert_eq!(traced("lock-files", "faulty", "300"), [] as [Value; 0], "a lock file holds a process id");
+    assert_eq!(
+        traced("lock-files", "faulty", "300"),
+        [] as [Value; 0],
+        "a lock file holds a process id"
+    );
 }

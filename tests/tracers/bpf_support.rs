@@ -11,7 +11,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use syscost::kernel::bpf;
 use syscost::model::{CallCount, Profile};
-use syscost::trace::{Command as Traced, Detail, More, Root, Running, Target, TraceOptions, Tracer, Until};
+use syscost::trace::{
+    Command as Traced, Detail, More, Root, Running, Target, TraceOptions, Tracer, Until,
+};
 
 /// The workloads, built once; `None` where they cannot be traced here, which is said.
 pub fn workload() -> Option<&'static Path> {
@@ -47,20 +49,36 @@ pub fn compile(program: &Path, flags: &[&str]) -> bool {
 /// A command that waits before its execve: a shell that reads a line first. Its output is dropped.
 pub fn held(command: &[&str]) -> Child {
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", "read go; exec \"$@\"", "sh"]).args(command);
-    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    shell
+        .args(["-c", "read go; exec \"$@\"", "sh"])
+        .args(command);
+    shell
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 pub fn open(detail: Detail, held: bool) -> Box<dyn Tracer> {
     let target = match held {
         true => Target::Command(Traced::default()),
-        false => Target::Running { what: Running::Processes(Vec::new()), time: None },
+        false => Target::Running {
+            what: Running::Processes(Vec::new()),
+            time: None,
+        },
     };
     open_for(target, detail, More::default())
 }
 
 pub fn open_for(target: Target, detail: Detail, more: More) -> Box<dyn Tracer> {
-    syscost::trace::bpf::open(&TraceOptions { target, tracer: None, detail, more }).unwrap()
+    syscost::trace::bpf::open(&TraceOptions {
+        target,
+        tracer: None,
+        detail,
+        more,
+    })
+    .unwrap()
 }
 
 pub fn traced(command: &[&str], detail: Detail) -> Profile {
@@ -75,7 +93,12 @@ pub fn traced_by(mut tracer: Box<dyn Tracer>, command: &[&str]) -> Profile {
     tracer.attach(Root::Held(child.id())).unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     // Long enough for all of them: what hangs is to fail here.
-    tracer.follow(&Until { after: Some(PATIENCE), ..Until::default() }).unwrap();
+    tracer
+        .follow(&Until {
+            after: Some(PATIENCE),
+            ..Until::default()
+        })
+        .unwrap();
     let collected = tracer.collect().unwrap();
     assert!(child.wait().is_err(), "the tracer reaps the command");
     assert_eq!(collected.tracer.lost, 0, "{:?}", collected.warnings);
@@ -83,7 +106,11 @@ pub fn traced_by(mut tracer: Box<dyn Tracer>, command: &[&str]) -> Profile {
 }
 
 pub fn rows<'a>(collected: &'a Profile, call: &'a str) -> impl Iterator<Item = &'a CallCount> {
-    collected.groups.iter().flat_map(|group| &group.calls).filter(move |row| row.call == call)
+    collected
+        .groups
+        .iter()
+        .flat_map(|group| &group.calls)
+        .filter(move |row| row.call == call)
 }
 
 pub fn count(collected: &Profile, call: &str) -> u64 {
@@ -91,7 +118,9 @@ pub fn count(collected: &Profile, call: &str) -> u64 {
 }
 
 pub fn errors(collected: &Profile, call: &str, error: &str) -> u64 {
-    rows(collected, call).map(|row| row.errors.get(error).copied().unwrap_or(0)).sum()
+    rows(collected, call)
+        .map(|row| row.errors.get(error).copied().unwrap_or(0))
+        .sum()
 }
 
 /// Runs the workload `arguments`.
@@ -103,7 +132,11 @@ pub fn run(arguments: &[&str], detail: Detail) -> Option<Profile> {
 /// Runs the workload `arguments`, and records details.
 pub fn run_with(arguments: &[&str], detail: Detail, more: More) -> Option<Profile> {
     let program = workload()?.to_str().unwrap();
-    Some(run_command_with(&[&[program], arguments].concat(), detail, more))
+    Some(run_command_with(
+        &[&[program], arguments].concat(),
+        detail,
+        more,
+    ))
 }
 
 /// Runs a command, and records details.

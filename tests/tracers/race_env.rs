@@ -14,7 +14,8 @@ const CALLS: &str = "dd if=/dev/zero of=/dev/null bs=64 count=4000";
 
 /// Those of `wanted` that can be used here; the others are skipped loudly.
 pub fn ready<'a>(test: &str, wanted: &[&'a str]) -> Vec<&'a str> {
-    static LIST: LazyLock<Value> = LazyLock::new(|| json(&Place::new().run(&["list", "--envs", "--format", "json"])));
+    static LIST: LazyLock<Value> =
+        LazyLock::new(|| json(&Place::new().run(&["list", "--envs", "--format", "json"])));
     let all = LIST["environments"].as_array().unwrap();
     let status = |name: &str| all.iter().find(|own| own["name"] == name).unwrap()["status"].clone();
     let is_ready = |name: &&str| {
@@ -28,7 +29,12 @@ pub fn ready<'a>(test: &str, wanted: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|number| number.as_f64().unwrap())
+        .collect()
 }
 
 #[test]
@@ -36,33 +42,59 @@ fn the_start_up_of_each_round_is_subtracted() {
     let test = "the_start_up_of_each_round_is_subtracted";
     let place = Place::new();
     let names = ready(test, &["seccomp-docker", "strace"]).join(",");
-    let words: Vec<&str> = ["race", "--env", &names, "--runs", "7", "--format", "json", "--"].into_iter().collect();
+    let words: Vec<&str> = [
+        "race", "--env", &names, "--runs", "7", "--format", "json", "--",
+    ]
+    .into_iter()
+    .collect();
     let raced = place.run(&[words, CALLS.split(' ').collect()].concat());
     assert!(raced.status.success(), "{}", stderr(&raced));
     expect_valid("race-1", &json(&raced).to_string());
     let found = json(&raced);
     let results = found["results"].as_array().unwrap();
-    assert_eq!((&results[0]["environment"], &results[0]["command"]), (&"native".into(), &CALLS.into()));
-    assert!(results[0]["system_calls"].as_u64() > Some(8000), "{found:#}");
+    assert_eq!(
+        (&results[0]["environment"], &results[0]["command"]),
+        (&"native".into(), &CALLS.into())
+    );
+    assert!(
+        results[0]["system_calls"].as_u64() > Some(8000),
+        "{found:#}"
+    );
     let native = numbers(&results[0]["empty_times"]);
     for own in results {
         let (times, empty) = (numbers(&own["times"]), numbers(&own["empty_times"]));
-        let net = times.iter().zip(&empty).zip(&native).map(|((time, empty), native)| time - (empty - native));
+        let net = times
+            .iter()
+            .zip(&empty)
+            .zip(&native)
+            .map(|((time, empty), native)| time - (empty - native));
         let net: Vec<f64> = net.collect();
         let ends = [f64::INFINITY, -f64::INFINITY];
-        let [least, most] = net.iter().fold(ends, |[least, most], net| [least.min(*net), most.max(*net)]);
+        let [least, most] = net
+            .iter()
+            .fold(ends, |[least, most], net| [least.min(*net), most.max(*net)]);
         let shown = numbers(&own["net"])[0];
         assert!(net.len() == 7 && least <= shown && shown <= most, "{own:#}");
     }
     if names.contains("strace") {
         let versus = found["versus"].as_array().unwrap().last().unwrap();
-        assert_eq!((&versus["wall"]["verdict"], &versus["base"]), (&"slower".into(), &0.into()), "{versus:#}");
+        assert_eq!(
+            (&versus["wall"]["verdict"], &versus["base"]),
+            (&"slower".into(), &0.into()),
+            "{versus:#}"
+        );
     }
     let native = results[0]["system_calls"].as_u64().unwrap();
     for own in results {
         match own["system_calls"].as_u64() {
-            Some(calls) => assert!(calls.abs_diff(native) < 10, "those of what starts it are not counted: {own:#}"),
-            None => assert!(own["not_counted"].as_str().unwrap().contains("eBPF"), "{own:#}"),
+            Some(calls) => assert!(
+                calls.abs_diff(native) < 10,
+                "those of what starts it are not counted: {own:#}"
+            ),
+            None => assert!(
+                own["not_counted"].as_str().unwrap().contains("eBPF"),
+                "{own:#}"
+            ),
         }
     }
 }
@@ -73,9 +105,24 @@ fn a_command_is_not_slower_by_what_its_environment_takes_to_start() {
     let test = "a_command_is_not_slower_by_what_its_environment_takes_to_start";
     let place = Place::new();
     for name in ready(test, &["bwrap"]) {
-        let words = ["race", "--env", name, "--runs", "9", "--threshold", "50%", "--fail-over", "50%"];
+        let words = [
+            "race",
+            "--env",
+            name,
+            "--runs",
+            "9",
+            "--threshold",
+            "50%",
+            "--fail-over",
+            "50%",
+        ];
         let raced = place.run(&[&words[..], &["--format", "csv", "sleep 0.01"]].concat());
-        assert!(raced.status.success() && !stdout(&raced).contains("slower"), "{}{}", stdout(&raced), stderr(&raced));
+        assert!(
+            raced.status.success() && !stdout(&raced).contains("slower"),
+            "{}{}",
+            stdout(&raced),
+            stderr(&raced)
+        );
     }
 }
 
@@ -83,34 +130,88 @@ fn a_command_is_not_slower_by_what_its_environment_takes_to_start() {
 fn what_cannot_start_a_command_is_refused_before_anything_runs() {
     let place = Place::new();
     for (arguments, told) in [
-        (&["--env", "m32", "touch made"][..], "environment m32: it builds the probe otherwise"),
-        (&["--env", "musl", "touch made"], "environment musl: it builds the probe otherwise"),
-        (&["--env", "native,uml", "touch made"], "environment uml: a command in a machine of its own"),
-        (&["--env", "native,linux-6.1", "touch made"], "emulated kernels count instructions"),
-        (&["--env", "linux-6.1", "--runs", "5", "touch made"], "leave out --runs"),
-        (&["--env", "seccomp,seccomp", "touch made"], "seccomp is there twice"),
+        (
+            &["--env", "m32", "touch made"][..],
+            "environment m32: it builds the probe otherwise",
+        ),
+        (
+            &["--env", "musl", "touch made"],
+            "environment musl: it builds the probe otherwise",
+        ),
+        (
+            &["--env", "native,uml", "touch made"],
+            "environment uml: a command in a machine of its own",
+        ),
+        (
+            &["--env", "native,linux-6.1", "touch made"],
+            "emulated kernels count instructions",
+        ),
+        (
+            &["--env", "linux-6.1", "--runs", "5", "touch made"],
+            "leave out --runs",
+        ),
+        (
+            &["--env", "seccomp,seccomp", "touch made"],
+            "seccomp is there twice",
+        ),
         (&["--env", "nonesuch", "touch made"], "nonesuch"),
-        (&["--env", "seccomp", "touch made", "--versus", "true"], "--versus"),
-        (&["--env", "seccomp", "--shell", "--", "touch", "made"], "give the code as one argument"),
+        (
+            &["--env", "seccomp", "touch made", "--versus", "true"],
+            "--versus",
+        ),
+        (
+            &["--env", "seccomp", "--shell", "--", "touch", "made"],
+            "give the code as one argument",
+        ),
         (&["--fresh-copy", "touch made"], "--env"),
-        (&["--env", "seccomp", "--fresh-copy", "touch made"], "set TMPDIR"),
+        (
+            &["--env", "seccomp", "--fresh-copy", "touch made"],
+            "set TMPDIR",
+        ),
     ] {
         let output = place.run(&[&["race"], arguments].concat());
         assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}");
-        assert!(stderr(&output).contains(told), "{arguments:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains(told),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
         assert!(!place.path().join("made").exists() && place.left_behind().is_empty());
     }
-    let fails = place.run(&["race", "--env", "seccomp,native", "--no-counts", "--", "false"]);
-    assert!(stderr(&fails).contains("'false' failed with status 1 in seccomp"), "{}", stderr(&fails));
+    let fails = place.run(&[
+        "race",
+        "--env",
+        "seccomp,native",
+        "--no-counts",
+        "--",
+        "false",
+    ]);
+    assert!(
+        stderr(&fails).contains("'false' failed with status 1 in seccomp"),
+        "{}",
+        stderr(&fails)
+    );
 }
 
 /// The command succeeds only where the file is as it was.
 const CHANGES: &str = "test $(wc -c < file) = 4 && echo more >> file";
 
 fn in_fresh_copies(place: &Place, names: &str) -> Output {
-    let words = ["race", "--env", names, "--fresh-copy", "--shell", "--runs", "2", CHANGES];
+    let words = [
+        "race",
+        "--env",
+        names,
+        "--fresh-copy",
+        "--shell",
+        "--runs",
+        "2",
+        CHANGES,
+    ];
     let mut command = place.command_without_rights(&words);
-    command.current_dir(place.path().join("work")).output().unwrap()
+    command
+        .current_dir(place.path().join("work"))
+        .output()
+        .unwrap()
 }
 
 #[test]
@@ -127,7 +228,11 @@ fn an_ordinary_user_gets_a_fresh_copy_each_time() {
             continue;
         }
         assert!(raced.status.success(), "{names}: {}", stderr(&raced));
-        assert!(stdout(&raced).contains("fresh copy of the working directory"), "{}", stdout(&raced));
+        assert!(
+            stdout(&raced).contains("fresh copy of the working directory"),
+            "{}",
+            stdout(&raced)
+        );
         assert_eq!(fs::read_to_string(work.join("file")).unwrap(), "old\n");
         assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     }
@@ -137,16 +242,27 @@ fn an_ordinary_user_gets_a_fresh_copy_each_time() {
 fn mounts(place: &Place) -> Vec<String> {
     let tmp = place.tmp().display().to_string();
     let entries = fs::read_dir("/proc").unwrap().flatten();
-    let tables = entries.filter_map(|entry| fs::read_to_string(entry.path().join("mountinfo")).ok());
-    let own = |table: String| table.lines().filter(|line| line.contains(&tmp)).map(String::from).collect::<Vec<_>>();
+    let tables =
+        entries.filter_map(|entry| fs::read_to_string(entry.path().join("mountinfo")).ok());
+    let own = |table: String| {
+        table
+            .lines()
+            .filter(|line| line.contains(&tmp))
+            .map(String::from)
+            .collect::<Vec<_>>()
+    };
     tables.flat_map(own).collect()
 }
 
 fn containers(place: &Place) -> String {
     let label = format!("{}/", place.tmp().display());
-    let listed = Command::new("podman").args(["ps", "--all", "--format", "{{.Labels.syscost}}"]).output();
+    let listed = Command::new("podman")
+        .args(["ps", "--all", "--format", "{{.Labels.syscost}}"])
+        .output();
     let text = listed.map(|listed| stdout(&listed)).unwrap_or_default();
-    text.lines().filter(|line| line.starts_with(&label)).collect()
+    text.lines()
+        .filter(|line| line.starts_with(&label))
+        .collect()
 }
 
 #[test]
@@ -156,15 +272,33 @@ fn a_kill_leaves_nothing() {
     let work = place.path().join("work");
     fs::create_dir(&work).unwrap();
     let mut wanted = vec!["namespaces", "strace"];
-    wanted.extend(if geteuid().is_root() { &["overlay", "podman"][..] } else { &[] });
+    wanted.extend(if geteuid().is_root() {
+        &["overlay", "podman"][..]
+    } else {
+        &[]
+    });
     let begin = |(index, name): (usize, &str)| -> (Job, String) {
         let sleep = format!("sleep 7777.{}{index}", std::process::id());
         // The first environment is the first to run.
-        let mut command = place.command(&["race", "--env", &format!("{name},native"), "--no-counts", &sleep]);
-        command.current_dir(&work).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        let mut command = place.command(&[
+            "race",
+            "--env",
+            &format!("{name},native"),
+            "--no-counts",
+            &sleep,
+        ]);
+        command
+            .current_dir(&work)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .process_group(0);
         (Job::of(command.spawn().unwrap()), sleep)
     };
-    let jobs: Vec<(Job, String)> = ready(test, &wanted).into_iter().enumerate().map(begin).collect();
+    let jobs: Vec<(Job, String)> = ready(test, &wanted)
+        .into_iter()
+        .enumerate()
+        .map(begin)
+        .collect();
     let mut sleeps = Vec::new();
     for (job, sleep) in jobs {
         let has_begun = wait_for(|| runs(&sleep).then_some(())).is_some();

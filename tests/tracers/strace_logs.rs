@@ -48,10 +48,15 @@ fn programs(place: &Place) -> Vec<Program> {
     let tree = build(place, "tree", &[small]).expect("cc builds tests/trace/tree.c");
     let of = |program: &Path, words: &[&str], calls| {
         let words = words.iter().map(|word| (*word).to_string());
-        ([program.to_str().unwrap().to_string()].into_iter().chain(words).collect(), calls)
+        (
+            [program.to_str().unwrap().to_string()]
+                .into_iter()
+                .chain(words)
+                .collect(),
+            calls,
+        )
     };
-    let prints =
-        "echo 'read(3) = 5'; printf 'no end'; ls -d / /nosuch; echo 'an error (x) = 7' >&2; printf '<unfinished ...>'";
+    let prints = "echo 'read(3) = 5'; printf 'no end'; ls -d / /nosuch; echo 'an error (x) = 7' >&2; printf '<unfinished ...>'";
     let mut programs = vec![
         of(&tree, &[], Some(100)),
         of(&tree, &["forks", "12"], Some(12)),
@@ -90,7 +95,9 @@ fn returned(profile: &Profile) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for total in profile.totals(By::Call) {
         let count = total.count;
-        *counts.entry(count.call.trim_end_matches("(i386)").to_string()).or_insert(0) += count.calls - count.unfinished;
+        *counts
+            .entry(count.call.trim_end_matches("(i386)").to_string())
+            .or_insert(0) += count.calls - count.unfinished;
     }
     counts.retain(|_, calls| *calls > 0);
     counts
@@ -112,8 +119,14 @@ fn compared(place: &Place, log: &Path, what: &str) -> Profile {
     assert_eq!(whole.tracer.kind, "strace", "{what}: {:?}", whole.warnings);
     let (mut shown, mut counted) = (returned(&whole), returned(&read(place, &bytes[table..])));
     // strace counts some of the calls whose thread an execve of another one replaced as they returned.
-    for line in String::from_utf8_lossy(&bytes).lines().filter(|line| line.ends_with("= ? <unavailable>")) {
-        let name = line.split_once("<... ").and_then(|(_, call)| call.split(' ').next()).unwrap_or_default();
+    for line in String::from_utf8_lossy(&bytes)
+        .lines()
+        .filter(|line| line.ends_with("= ? <unavailable>"))
+    {
+        let name = line
+            .split_once("<... ")
+            .and_then(|(_, call)| call.split(' ').next())
+            .unwrap_or_default();
         shown.remove(name);
         counted.remove(name);
     }
@@ -128,12 +141,19 @@ fn kept(log: &Path) -> String {
 }
 
 fn works(place: &Place) -> bool {
-    strace("", &place.path().join("try"), true).arg("true").status().is_ok_and(|status| status.success())
+    strace("", &place.path().join("try"), true)
+        .arg("true")
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 fn calls_of(profile: &Profile, name: &str) -> u64 {
     let totals = profile.totals(By::Call);
-    totals.iter().filter(|total| total.count.call == name).map(|total| total.count.calls).sum()
+    totals
+        .iter()
+        .filter(|total| total.count.call == name)
+        .map(|total| total.count.calls)
+        .sum()
 }
 
 #[test]
@@ -145,11 +165,24 @@ fn every_option_and_program_has_the_counts_of_the_table() {
     let log = place.path().join("log");
     let mut logs = 0;
     for (words, calls) in programs(&place) {
-        for (options, is_alone) in OPTIONS.iter().flat_map(|options| [(*options, true), (*options, false)]) {
-            let what = format!("strace {options} {}{words:?}", if is_alone { "-o log " } else { "" });
-            strace(options, &log, is_alone).args(&words).status().unwrap();
+        for (options, is_alone) in OPTIONS
+            .iter()
+            .flat_map(|options| [(*options, true), (*options, false)])
+        {
+            let what = format!(
+                "strace {options} {}{words:?}",
+                if is_alone { "-o log " } else { "" }
+            );
+            strace(options, &log, is_alone)
+                .args(&words)
+                .status()
+                .unwrap();
             let profile = compared(&place, &log, &what);
-            assert!(calls.is_none_or(|calls| calls_of(&profile, "getppid") == calls), "{what}: {}", kept(&log));
+            assert!(
+                calls.is_none_or(|calls| calls_of(&profile, "getppid") == calls),
+                "{what}: {}",
+                kept(&log)
+            );
             logs += 1;
         }
     }
@@ -160,7 +193,10 @@ fn every_option_and_program_has_the_counts_of_the_table() {
 fn added_lines_and_filters_change_no_count() {
     let place = Place::new();
     if !works(&place) {
-        return skip("logs of strace with other lines", "strace cannot be used here");
+        return skip(
+            "logs of strace with other lines",
+            "strace cannot be used here",
+        );
     }
     let log = place.path().join("log");
     let words = ["sh", "-c", "echo out; ls -d / /nosuch; cat /dev/null"];
@@ -172,15 +208,31 @@ fn added_lines_and_filters_change_no_count() {
         "-e inject=getuid:error=EPERM",
         "-P /dev/null",
     ];
-    for (options, is_alone) in added.iter().flat_map(|options| [(*options, true), (*options, false)]) {
-        strace(options, &log, is_alone).args(words).status().unwrap();
+    for (options, is_alone) in added
+        .iter()
+        .flat_map(|options| [(*options, true), (*options, false)])
+    {
+        strace(options, &log, is_alone)
+            .args(words)
+            .status()
+            .unwrap();
         compared(&place, &log, options);
     }
     for (options, is_alone) in [("-z", true), ("-Z", true), ("-Z", false)] {
-        strace(options, &log, is_alone).args(words).status().unwrap();
+        strace(options, &log, is_alone)
+            .args(words)
+            .status()
+            .unwrap();
         let profile = read(&place, &fs::read(&log).unwrap());
         assert_eq!(profile.tracer.kind, "strace -c");
-        assert!(profile.warnings.iter().any(|warning| warning.contains("leave out -z, -Z")), "{:?}", profile.warnings);
+        assert!(
+            profile
+                .warnings
+                .iter()
+                .any(|warning| warning.contains("leave out -z, -Z")),
+            "{:?}",
+            profile.warnings
+        );
     }
 }
 
@@ -192,13 +244,30 @@ fn a_log_for_each_process_and_all_together_are_the_same() {
     }
     let (words, calls) = programs(&place).remove(0);
     let mut command = Command::new("strace");
-    command.args(["-ff", "-ttt", "-o"]).arg(place.path().join("part")).args(&words).status().unwrap();
-    let files = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().path());
-    let parts: Vec<PathBuf> = files.filter(|path| path.to_string_lossy().contains("part.")).collect();
-    let together: Vec<u8> = parts.iter().flat_map(|part| fs::read(part).unwrap()).collect();
+    command
+        .args(["-ff", "-ttt", "-o"])
+        .arg(place.path().join("part"))
+        .args(&words)
+        .status()
+        .unwrap();
+    let files = fs::read_dir(place.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let parts: Vec<PathBuf> = files
+        .filter(|path| path.to_string_lossy().contains("part."))
+        .collect();
+    let together: Vec<u8> = parts
+        .iter()
+        .flat_map(|part| fs::read(part).unwrap())
+        .collect();
     let profile = read(&place, &together);
-    assert_eq!((Some(calls_of(&profile, "getppid")), profile.usage.processes), (calls, None));
-    let each = parts.iter().map(|part| calls_of(&store::read_profile(part).unwrap(), "getppid"));
+    assert_eq!(
+        (Some(calls_of(&profile, "getppid")), profile.usage.processes),
+        (calls, None)
+    );
+    let each = parts
+        .iter()
+        .map(|part| calls_of(&store::read_profile(part).unwrap(), "getppid"));
     assert_eq!(Some(each.sum::<u64>()), calls);
 }
 
@@ -209,10 +278,15 @@ fn a_process_that_strace_attaches_to_and_leaves() {
         return skip("logs of strace -p", "strace cannot be used here");
     }
     let tree = build(&place, "tree", &["-DEACH=10"]).unwrap();
-    let mut endless = Command::new(tree).arg("endless").stdout(Stdio::null()).spawn().unwrap();
+    let mut endless = Command::new(tree)
+        .arg("endless")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     let log = place.path().join("log");
-    for (options, is_alone) in
-        ["", "-T -ttt", "-Y -n", "-c", "-c -w"].iter().flat_map(|options| [(*options, true), (*options, false)])
+    for (options, is_alone) in ["", "-T -ttt", "-Y -n", "-c", "-c -w"]
+        .iter()
+        .flat_map(|options| [(*options, true), (*options, false)])
     {
         let options = format!("{options} -p {}", endless.id());
         let mut child = strace(&options, &log, is_alone).spawn().unwrap();
@@ -220,7 +294,10 @@ fn a_process_that_strace_attaches_to_and_leaves() {
         kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
         child.wait().unwrap();
         if options.contains("-c") {
-            assert!(calls_of(&read(&place, &fs::read(&log).unwrap()), "getppid") > 0, "{options}");
+            assert!(
+                calls_of(&read(&place, &fs::read(&log).unwrap()), "getppid") > 0,
+                "{options}"
+            );
         } else {
             let profile = compared(&place, &log, &options);
             assert!(calls_of(&profile, "getppid") > 0, "{options}");
@@ -234,7 +311,10 @@ fn a_process_that_strace_attaches_to_and_leaves() {
 fn logs_have_the_counts_of_our_own_tracer() {
     let place = Place::new();
     if !works(&place) {
-        return skip("logs of strace beside our tracer", "strace cannot be used here");
+        return skip(
+            "logs of strace beside our tracer",
+            "strace cannot be used here",
+        );
     }
     let log = place.path().join("log");
     for (words, _) in programs(&place) {
@@ -243,8 +323,21 @@ fn logs_have_the_counts_of_our_own_tracer() {
         let profile = read(&place, &fs::read(&log).unwrap());
         let (_, own) = trace(&place, TRACERS[1], &words);
         // Others depend on who comes first: a signal makes a clone start again.
-        for name in ["getppid", "execve", "exit_group", "exit", "openat", "access", "write", "kill"] {
-            assert_eq!(calls_of(&profile, name), count(&own, name), "{name} of {words:?}");
+        for name in [
+            "getppid",
+            "execve",
+            "exit_group",
+            "exit",
+            "openat",
+            "access",
+            "write",
+            "kill",
+        ] {
+            assert_eq!(
+                calls_of(&profile, name),
+                count(&own, name),
+                "{name} of {words:?}"
+            );
         }
     }
 }

@@ -16,9 +16,17 @@ pub fn helper(place: &Place) -> PathBuf {
 }
 
 pub fn build(place: &Place, name: &str, flags: &[&str]) -> Option<PathBuf> {
-    let (program, source) = (place.tmp().join(name), concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/tree.c"));
+    let (program, source) = (
+        place.tmp().join(name),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trace/tree.c"),
+    );
     let mut command = Command::new("cc");
-    command.args(flags).args(["-O1", "-w", "-pthread", "-o"]).arg(&program).arg(source).stderr(Stdio::null());
+    command
+        .args(flags)
+        .args(["-O1", "-w", "-pthread", "-o"])
+        .arg(&program)
+        .arg(source)
+        .stderr(Stdio::null());
     command.status().unwrap().success().then_some(program)
 }
 
@@ -28,19 +36,28 @@ pub fn trace(place: &Place, options: &[&str], words: &[&str]) -> (Output, Value)
     let arguments = arguments(options, &report, words);
     let output = place.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     let text = fs::read(&report).unwrap_or_default();
-    let document = serde_json::from_slice(&text).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+    let document =
+        serde_json::from_slice(&text).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
     (output, document)
 }
 
 pub fn arguments(options: &[&str], report: &Path, words: &[&str]) -> Vec<String> {
     let report = ["--format", "json", "--report", report.to_str().unwrap()];
-    let all = ["trace"].iter().chain(options).chain(&report).chain(&["--"]).chain(words);
+    let all = ["trace"]
+        .iter()
+        .chain(options)
+        .chain(&report)
+        .chain(&["--"])
+        .chain(words);
     all.map(|word| (*word).to_string()).collect()
 }
 
 pub fn call<'a>(document: &'a Value, name: &str) -> &'a Value {
     let calls = document["calls"].as_array().unwrap();
-    calls.iter().find(|call| call["name"] == name).unwrap_or(&Value::Null)
+    calls
+        .iter()
+        .find(|call| call["name"] == name)
+        .unwrap_or(&Value::Null)
 }
 
 pub fn count(document: &Value, name: &str) -> u64 {

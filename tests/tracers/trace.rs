@@ -13,12 +13,25 @@ use support::{TRACERS, build, call, count, helper, trace};
 fn every_call_is_counted() {
     let place = Place::new();
     let tree = helper(&place);
-    let all: [(&[&str], u64, u32); 3] = [(&[], 20_000, 10), (&["forks", "10000"], 10_000, 1), (&["signals"], 10, 1)];
+    let all: [(&[&str], u64, u32); 3] = [
+        (&[], 20_000, 10),
+        (&["forks", "10000"], 10_000, 1),
+        (&["signals"], 10, 1),
+    ];
     for options in TRACERS {
         for (words, calls, times) in all {
             for _ in 0..times {
-                let (output, document) = trace(&place, options, &[&[tree.to_str().unwrap()], words].concat());
-                assert_eq!(output.status.code(), Some(0), "{options:?} {words:?}: {}", stderr(&output));
+                let (output, document) = trace(
+                    &place,
+                    options,
+                    &[&[tree.to_str().unwrap()], words].concat(),
+                );
+                assert_eq!(
+                    output.status.code(),
+                    Some(0),
+                    "{options:?} {words:?}: {}",
+                    stderr(&output)
+                );
                 assert_eq!(count(&document, "getppid"), calls, "{options:?} {words:?}");
             }
         }
@@ -44,19 +57,35 @@ fn calls_have_classes_and_errors() {
     let (_, document) = trace(&place, TRACERS[0], &[tree.to_str().unwrap(), "classes"]);
     let of = |name: &str, key: &str, value: Value| -> u64 {
         let classes = call(&document, name)["classes"].as_array().unwrap();
-        let matching = classes.iter().filter(|class| class[key] == value && class["size"] != 512);
+        let matching = classes
+            .iter()
+            .filter(|class| class[key] == value && class["size"] != 512);
         matching.map(|class| class["calls"].as_u64().unwrap()).sum()
     };
     let kinds = ["pipe", "device", "none"].map(|kind| of("read", "descriptor", kind.into()));
     assert_eq!(kinds, [10, 10, 7], "{document:#}");
     assert_eq!(of("access", "depth", 3.into()), 5, "{document:#}");
     assert_eq!(call(&document, "read")["errors"]["EBADF"], 7);
-    assert_eq!(call(&document, "access")["errors"]["ENOENT"].as_u64().unwrap() % 6, 0);
+    assert_eq!(
+        call(&document, "access")["errors"]["ENOENT"]
+            .as_u64()
+            .unwrap()
+            % 6,
+        0
+    );
     let sleep = call(&document, "clock_nanosleep");
-    assert!(sleep["blocked_ns"].as_u64().unwrap() >= 40_000_000, "{sleep:#}");
+    assert!(
+        sleep["blocked_ns"].as_u64().unwrap() >= 40_000_000,
+        "{sleep:#}"
+    );
     // Time on a CPU and latencies are those of the stops as much as of the calls.
     let calls = document["calls"].as_array().unwrap();
-    assert!(calls.iter().all(|call| call["on_cpu_ns"].is_null() && call["p50_ns"].is_null()), "{document:#}");
+    assert!(
+        calls
+            .iter()
+            .all(|call| call["on_cpu_ns"].is_null() && call["p50_ns"].is_null()),
+        "{document:#}"
+    );
 }
 
 #[test]
@@ -64,12 +93,18 @@ fn counts_are_those_of_strace() {
     let place = Place::new();
     let log = place.path().join("strace.txt");
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-c", "-o"]).arg(&log).args(["ls", "-lR", "/usr/include/linux"]).stdin(Stdio::null());
+    strace
+        .args(["-f", "-c", "-o"])
+        .arg(&log)
+        .args(["ls", "-lR", "/usr/include/linux"])
+        .stdin(Stdio::null());
     if !strace.output().is_ok_and(|output| output.status.success()) {
         return skip("counts are those of strace", "strace cannot be used here");
     }
     let (_, document) = trace(&place, TRACERS[0], &["ls", "-lR", "/usr/include/linux"]);
-    let theirs = syscost::store::read_profile(&log).unwrap().totals(syscost::model::By::Call);
+    let theirs = syscost::store::read_profile(&log)
+        .unwrap()
+        .totals(syscost::model::By::Call);
     assert!(theirs.len() > 10);
     for row in theirs.iter().map(|row| &row.count) {
         assert_eq!(count(&document, &row.call), row.calls, "{}", row.call);
@@ -80,12 +115,18 @@ fn counts_are_those_of_strace() {
 fn standard_input_and_output_are_the_commands() {
     let place = Place::new();
     let mut command = place.command(&["trace", "--tracer", "ptrace", "cat"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     child.stdin.take().unwrap().write_all(b"through\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(stdout(&output), "through\n");
     assert!(
-        stderr(&output).contains("getrandom") && stderr(&output).contains("syscost: tracer: ptrace"),
+        stderr(&output).contains("getrandom")
+            && stderr(&output).contains("syscost: tracer: ptrace"),
         "{}",
         stderr(&output)
     );
@@ -107,15 +148,26 @@ fn the_exit_status_is_the_commands() {
 fn the_peak_memory_is_that_of_the_command_alone() {
     let place = Place::new();
     let Some(program) = build(&place, "tree-static", &["-static"]) else {
-        return skip("the_peak_memory_is_that_of_the_command_alone", "cc builds no static program");
+        return skip(
+            "the_peak_memory_is_that_of_the_command_alone",
+            "cc builds no static program",
+        );
     };
     let words = [program.to_str().unwrap(), "leaf", "5"];
-    let bpf: &[&[&str]] = if has_bpf("the peak memory by bpf") { &[&["--tracer", "bpf"]] } else { &[] };
+    let bpf: &[&[&str]] = if has_bpf("the peak memory by bpf") {
+        &[&["--tracer", "bpf"]]
+    } else {
+        &[]
+    };
     for options in TRACERS.iter().chain(bpf) {
         let (output, document) = trace(&place, options, &words);
         let kib = document["usage"]["peak_rss_kib"].as_u64().unwrap_or(0);
         // The program takes about 600; a fork of syscost, some thousands.
-        assert!((1..1500).contains(&kib), "{options:?}: {kib} KiB, {}", stderr(&output));
+        assert!(
+            (1..1500).contains(&kib),
+            "{options:?}: {kib} KiB, {}",
+            stderr(&output)
+        );
     }
 }
 
@@ -126,9 +178,14 @@ fn programs_of_another_architecture_have_its_names() {
         return skip("a 32-bit program", "cc builds none");
     };
     for options in &TRACERS[..2] {
-        let (output, document) = trace(&place, options, &[program.to_str().unwrap(), "leaf", "500"]);
+        let (output, document) =
+            trace(&place, options, &[program.to_str().unwrap(), "leaf", "500"]);
         assert_eq!(count(&document, "getppid"), 500, "{}", stderr(&output));
-        assert!(stderr(&output).contains("is a program for i386"), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("is a program for i386"),
+            "{}",
+            stderr(&output)
+        );
     }
 }
 
@@ -141,6 +198,9 @@ fn the_accounting_has_those_that_nobody_waited_for() {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let ns = |mode: &str| document["usage"][mode].as_u64().unwrap();
         let cpu_ms = (ns("user_ns") + ns("system_ns")) / 1_000_000;
-        assert!((290..600).contains(&cpu_ms), "{options:?}: {cpu_ms} ms of 300");
+        assert!(
+            (290..600).contains(&cpu_ms),
+            "{options:?}: {cpu_ms} ms of 300"
+        );
     }
 }

@@ -17,10 +17,16 @@ use syscost::trace::{Detail, Root, Running, Until};
 #[test]
 fn a_tree_is_counted_exactly_every_time() {
     for repeat in 0..9 {
-        let Some(collected) = run(&["tree"], Detail::Times) else { return };
+        let Some(collected) = run(&["tree"], Detail::Times) else {
+            return;
+        };
         assert_eq!(count(&collected, "getppid"), 20_000, "repeat {repeat}");
         // The first, 2 forks, exec, threads, 2 of the orphan, setsid, exec of a thread, vfork, 2 of the last orphan.
-        assert_eq!((collected.usage.processes, collected.usage.threads), (Some(12), Some(9)), "repeat {repeat}");
+        assert_eq!(
+            (collected.usage.processes, collected.usage.threads),
+            (Some(12), Some(9)),
+            "repeat {repeat}"
+        );
         assert_eq!(count(&collected, "execve"), 4, "repeat {repeat}");
         assert_eq!(collected.ending, Some(Ending::Exited(0)));
     }
@@ -28,7 +34,9 @@ fn a_tree_is_counted_exactly_every_time() {
 
 #[test]
 fn counts_alone_are_exact_too() {
-    let Some(collected) = run(&["tree"], Detail::Counts) else { return };
+    let Some(collected) = run(&["tree"], Detail::Counts) else {
+        return;
+    };
     assert_eq!(count(&collected, "getppid"), 20_000);
     assert!(collected.latencies.is_empty());
     assert!(rows(&collected, "getppid").all(|row| row.on_cpu_ns.is_none()));
@@ -36,16 +44,26 @@ fn counts_alone_are_exact_too() {
 
 #[test]
 fn every_call_has_a_duration() {
-    let Some(collected) = run(&["tree"], Detail::Times) else { return };
-    let finished: u64 = rows(&collected, "getppid").map(|row| row.calls - row.unfinished).sum();
+    let Some(collected) = run(&["tree"], Detail::Times) else {
+        return;
+    };
+    let finished: u64 = rows(&collected, "getppid")
+        .map(|row| row.calls - row.unfinished)
+        .sum();
     assert_eq!(collected.latencies["getppid"].count(), finished);
     assert!(rows(&collected, "exit_group").all(|row| row.unfinished == row.calls));
 }
 
 #[test]
 fn errors_are_counted_by_name() {
-    let Some(collected) = run(&["errors"], Detail::Times) else { return };
-    let open = if count(&collected, "open") > 0 { "open" } else { "openat" };
+    let Some(collected) = run(&["errors"], Detail::Times) else {
+        return;
+    };
+    let open = if count(&collected, "open") > 0 {
+        "open"
+    } else {
+        "openat"
+    };
     let missing: u64 = rows(&collected, open)
         .filter(|row| row.class.depth == Some(3))
         .map(|row| row.errors.get("ENOENT").copied().unwrap_or(0))
@@ -58,80 +76,162 @@ fn errors_are_counted_by_name() {
 
 /// Calls of a class.
 fn classed(collected: &Profile, call: &str, test: impl Fn(&CallCount) -> bool) -> u64 {
-    rows(collected, call).filter(|row| test(row)).map(|row| row.calls).sum()
+    rows(collected, call)
+        .filter(|row| test(row))
+        .map(|row| row.calls)
+        .sum()
 }
 
 #[test]
 fn bytes_and_descriptors_are_classes() {
-    let Some(collected) = run(&["classes"], Detail::Times) else { return };
+    let Some(collected) = run(&["classes"], Detail::Times) else {
+        return;
+    };
     let of = |call: &str, kind: DescriptorKind, size: u64| {
-        classed(&collected, call, |row| row.class.descriptor == Some(kind) && row.class.size == Some(size))
+        classed(&collected, call, |row| {
+            row.class.descriptor == Some(kind) && row.class.size == Some(size)
+        })
     };
     assert_eq!(of("read", DescriptorKind::Device, 4096), 3);
     assert_eq!(of("write", DescriptorKind::Device, 1), 4);
-    assert_eq!((of("write", DescriptorKind::Pipe, 64), of("read", DescriptorKind::Pipe, 64)), (1, 1));
-    assert_eq!((of("write", DescriptorKind::Socket, 64), of("read", DescriptorKind::Socket, 64)), (1, 1));
-    assert_eq!((of("write", DescriptorKind::Event, 8), of("read", DescriptorKind::File, 16)), (1, 1));
+    assert_eq!(
+        (
+            of("write", DescriptorKind::Pipe, 64),
+            of("read", DescriptorKind::Pipe, 64)
+        ),
+        (1, 1)
+    );
+    assert_eq!(
+        (
+            of("write", DescriptorKind::Socket, 64),
+            of("read", DescriptorKind::Socket, 64)
+        ),
+        (1, 1)
+    );
+    assert_eq!(
+        (
+            of("write", DescriptorKind::Event, 8),
+            of("read", DescriptorKind::File, 16)
+        ),
+        (1, 1)
+    );
     assert_eq!(of("write", DescriptorKind::Terminal, 0), 1);
-    let kind = |kind| classed(&collected, "fsync", |row| row.class.descriptor == Some(kind));
-    assert_eq!((kind(DescriptorKind::Directory), kind(DescriptorKind::None)), (1, 1));
-    let zeros = rows(&collected, "read").filter(|row| row.class.descriptor == Some(DescriptorKind::Device));
+    let kind = |kind| {
+        classed(&collected, "fsync", |row| {
+            row.class.descriptor == Some(kind)
+        })
+    };
+    assert_eq!(
+        (kind(DescriptorKind::Directory), kind(DescriptorKind::None)),
+        (1, 1)
+    );
+    let zeros =
+        rows(&collected, "read").filter(|row| row.class.descriptor == Some(DescriptorKind::Device));
     assert_eq!(zeros.map(|row| row.bytes.unwrap()).sum::<u64>(), 15_000);
 }
 
 #[test]
 fn paths_lengths_and_sets_are_classes() {
-    let Some(collected) = run(&["classes"], Detail::Times) else { return };
+    let Some(collected) = run(&["classes"], Detail::Times) else {
+        return;
+    };
     let size = |call, size| classed(&collected, call, |row| row.class.size == Some(size));
     assert!(size("mmap", 32768) >= 1 && size("munmap", 32768) >= 1);
-    let with = |call, operation| classed(&collected, call, |row| row.class.operation.as_deref() == Some(operation));
+    let with = |call, operation| {
+        classed(&collected, call, |row| {
+            row.class.operation.as_deref() == Some(operation)
+        })
+    };
     assert!(with("mmap", "anonymous") >= 1 && with("mmap", "file") >= 1);
     assert_eq!((with("futex", "wake"), with("openat", "create")), (6, 0));
     assert_eq!(collected.latencies["read"].per_octave(), 32);
-    assert_eq!(classed(&collected, "poll", |row| row.class.set == Some(8)), 1);
+    assert_eq!(
+        classed(&collected, "poll", |row| row.class.set == Some(8)),
+        1
+    );
     let own = |depth: Option<u64>, error: &str| {
         let rows = rows(&collected, "access").filter(|row| row.class.depth == depth);
-        rows.map(|row| row.errors.get(error).copied().unwrap_or(0)).sum::<u64>()
+        rows.map(|row| row.errors.get(error).copied().unwrap_or(0))
+            .sum::<u64>()
     };
-    assert_eq!([own(Some(0), "ENOENT"), own(Some(1), "ENOENT"), own(None, "EFAULT")], [1, 1, 1]);
+    assert_eq!(
+        [
+            own(Some(0), "ENOENT"),
+            own(Some(1), "ENOENT"),
+            own(None, "EFAULT")
+        ],
+        [1, 1, 1]
+    );
     // The dynamic loader asks for /etc/ld.so.preload: two names.
     assert_eq!((own(Some(3), "ENOENT"), own(Some(126), "ENOENT")), (1, 1));
 }
 
 #[test]
 fn waiting_is_no_time_on_a_processor() {
-    let Some(collected) = run(&["blocked"], Detail::Times) else { return };
-    let sleep = if count(&collected, "nanosleep") > 0 { "nanosleep" } else { "clock_nanosleep" };
-    let sum = |field: fn(&CallCount) -> Option<u64>| rows(&collected, sleep).filter_map(field).sum::<u64>();
+    let Some(collected) = run(&["blocked"], Detail::Times) else {
+        return;
+    };
+    let sleep = if count(&collected, "nanosleep") > 0 {
+        "nanosleep"
+    } else {
+        "clock_nanosleep"
+    };
+    let sum = |field: fn(&CallCount) -> Option<u64>| {
+        rows(&collected, sleep).filter_map(field).sum::<u64>()
+    };
     assert_eq!(count(&collected, sleep), 40);
     let (on_cpu, blocked) = (sum(|row| row.on_cpu_ns), sum(|row| row.blocked_ns));
-    assert!(blocked >= 200_000_000 && on_cpu < blocked / 4, "{on_cpu} on, {blocked} blocked");
+    assert!(
+        blocked >= 200_000_000 && on_cpu < blocked / 4,
+        "{on_cpu} on, {blocked} blocked"
+    );
     let usage = &collected.usage;
     // How the kernel's ticks divide it is chance; that it is more than these calls took is not.
-    assert!(usage.user_ns.unwrap() + usage.system_ns.unwrap() > on_cpu, "{usage:?}");
-    assert!(usage.voluntary_switches.unwrap() >= 40 && usage.minor_faults.unwrap() > 10, "{usage:?}");
+    assert!(
+        usage.user_ns.unwrap() + usage.system_ns.unwrap() > on_cpu,
+        "{usage:?}"
+    );
+    assert!(
+        usage.voluntary_switches.unwrap() >= 40 && usage.minor_faults.unwrap() > 10,
+        "{usage:?}"
+    );
 }
 
 #[test]
 fn a_call_within_which_the_process_is_killed_is_unfinished() {
-    let Some(collected) = run(&["killed"], Detail::Times) else { return };
+    let Some(collected) = run(&["killed"], Detail::Times) else {
+        return;
+    };
     let pause: Vec<&CallCount> = rows(&collected, "pause").collect();
-    assert_eq!((pause.len(), pause[0].calls, pause[0].unfinished), (1, 1, 1));
+    assert_eq!(
+        (pause.len(), pause[0].calls, pause[0].unfinished),
+        (1, 1, 1)
+    );
     assert!(pause[0].blocked_ns.unwrap() > 20_000_000);
     assert_eq!(count(&collected, "getppid"), 5);
 }
 
 #[test]
 fn a_signal_that_ends_the_command_is_its_ending() {
-    let Some(collected) = run(&["signal"], Detail::Times) else { return };
+    let Some(collected) = run(&["signal"], Detail::Times) else {
+        return;
+    };
     assert_eq!(collected.ending, Some(Ending::Signalled(15)));
 }
 
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn calls_by_the_32_bit_gate_are_named_so() {
-    let Some(collected) = run(&["gates"], Detail::Times) else { return };
-    assert_eq!((count(&collected, "getppid(i386)"), count(&collected, "getppid")), (30, 10));
+    let Some(collected) = run(&["gates"], Detail::Times) else {
+        return;
+    };
+    assert_eq!(
+        (
+            count(&collected, "getppid(i386)"),
+            count(&collected, "getppid")
+        ),
+        (30, 10)
+    );
 }
 
 /// The workload as a program of 64 bits and of 32.
@@ -141,7 +241,10 @@ fn both_widths(test: &str) -> Option<[String; 2]> {
     let wide = workload()?;
     let narrow = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-bpf-32");
     let library = narrow.with_extension("so").display().to_string();
-    let works = Command::new("cc").args(["-m32", "-shared", "-o", &library, "-x", "c", "/dev/null"]).output().unwrap();
+    let works = Command::new("cc")
+        .args(["-m32", "-shared", "-o", &library, "-x", "c", "/dev/null"])
+        .output()
+        .unwrap();
     if !works.status.success() {
         skip(test, "cc -m32 does not work here");
         return None;
@@ -154,24 +257,51 @@ fn both_widths(test: &str) -> Option<[String; 2]> {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn calls_around_a_change_of_width_have_their_names() {
-    let Some([wide, narrow]) = both_widths("calls_around_a_change_of_width_have_their_names") else { return };
+    let Some([wide, narrow]) = both_widths("calls_around_a_change_of_width_have_their_names")
+    else {
+        return;
+    };
     for (from, to) in [(&wide, &narrow), (&narrow, &wide), (&narrow, &narrow)] {
         let details = [Detail::Times, Detail::Counts];
-        for (detail, by_directory) in details.into_iter().flat_map(|detail| [(detail, false), (detail, true)]) {
+        for (detail, by_directory) in details
+            .into_iter()
+            .flat_map(|detail| [(detail, false), (detail, true)])
+        {
             let directory = by_directory.then_some("directory");
-            let command: Vec<&str> = [from, "replaced", to].into_iter().chain(directory).collect();
+            let command: Vec<&str> = [from, "replaced", to]
+                .into_iter()
+                .chain(directory)
+                .collect();
             let collected = traced(&command, detail);
-            let of = |call| (count(&collected, call), count(&collected, &format!("{call}(i386)")));
+            let of = |call| {
+                (
+                    count(&collected, call),
+                    count(&collected, &format!("{call}(i386)")),
+                )
+            };
             let (plain, at) = if by_directory { (1, 1) } else { (2, 0) };
             let case = format!("{command:?} {detail:?}");
-            assert_eq!((of("execve"), of("execveat")), ((plain, 0), (at, 0)), "{case}");
+            assert_eq!(
+                (of("execve"), of("execveat")),
+                ((plain, 0), (at, 0)),
+                "{case}"
+            );
             let odd = ["oldolduname", "chmod", "fork", "bind", "mount_setattr"].map(of);
             assert_eq!(odd, [(0, 0); 5], "{case}");
             // Without programs at entries, both returns from handlers have one name.
-            let returns = ["sigreturn", "rt_sigreturn"].map(|call| count(&collected, call)).into_iter().sum::<u64>();
+            let returns = ["sigreturn", "rt_sigreturn"]
+                .map(|call| count(&collected, call))
+                .into_iter()
+                .sum::<u64>();
             assert_eq!((returns, count(&collected, "getppid")), (8, 10), "{case}");
-            let paused = rows(&collected, "pause").map(|row| (row.calls, row.unfinished)).collect::<Vec<_>>();
-            assert_eq!(paused, [(1, 1)], "{case}: the thread that waits is ended by the execve");
+            let paused = rows(&collected, "pause")
+                .map(|row| (row.calls, row.unfinished))
+                .collect::<Vec<_>>();
+            assert_eq!(
+                paused,
+                [(1, 1)],
+                "{case}: the thread that waits is ended by the execve"
+            );
         }
     }
 }
@@ -179,45 +309,92 @@ fn calls_around_a_change_of_width_have_their_names() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_32_bit_program_has_plain_names_and_a_warning() {
-    let Some([_, program]) = both_widths("a_32_bit_program_has_plain_names_and_a_warning") else { return };
+    let Some([_, program]) = both_widths("a_32_bit_program_has_plain_names_and_a_warning") else {
+        return;
+    };
     let collected = traced(&[&program, "tree"], Detail::Times);
     assert_eq!(count(&collected, "getppid"), 20_000);
-    assert!(collected.warnings.iter().any(|warning| warning.contains("i386")), "{:?}", collected.warnings);
+    assert!(
+        collected
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("i386")),
+        "{:?}",
+        collected.warnings
+    );
 }
 
 #[test]
 fn calls_that_a_filter_refuses_are_counted() {
-    let Some(collected) = run(&["refused"], Detail::Times) else { return };
-    assert_eq!((count(&collected, "getppid"), errors(&collected, "getppid", "EPERM")), (25, 25));
+    let Some(collected) = run(&["refused"], Detail::Times) else {
+        return;
+    };
+    assert_eq!(
+        (
+            count(&collected, "getppid"),
+            errors(&collected, "getppid", "EPERM")
+        ),
+        (25, 25)
+    );
 }
 
 #[test]
 fn ten_thousand_forks_leave_nothing_out() {
-    let Some(collected) = run(&["forks", "10000"], Detail::Times) else { return };
-    assert_eq!((count(&collected, "getppid"), collected.usage.processes), (10_000, Some(10_001)));
-    let group = collected.groups.iter().find(|group| group.name == "trace-bpf-workl").unwrap();
+    let Some(collected) = run(&["forks", "10000"], Detail::Times) else {
+        return;
+    };
+    assert_eq!(
+        (count(&collected, "getppid"), collected.usage.processes),
+        (10_000, Some(10_001))
+    );
+    let group = collected
+        .groups
+        .iter()
+        .find(|group| group.name == "trace-bpf-workl")
+        .unwrap();
     assert!(group.system_ns.unwrap() > 0 && group.calls.len() < 100);
 }
 
 #[test]
 fn names_are_told_apart_until_there_are_too_many() {
-    let Some(few) = run(&["names", "3000"], Detail::Times) else { return };
-    let of = |name: &str| few.groups.iter().find(|group| group.name == name).map(|group| group.calls.len());
-    assert_eq!((count(&few, "getppid"), of("name-0"), of("name-2999")), (6_000, Some(2), Some(3)));
+    let Some(few) = run(&["names", "3000"], Detail::Times) else {
+        return;
+    };
+    let of = |name: &str| {
+        few.groups
+            .iter()
+            .find(|group| group.name == name)
+            .map(|group| group.calls.len())
+    };
+    assert_eq!(
+        (count(&few, "getppid"), of("name-0"), of("name-2999")),
+        (6_000, Some(2), Some(3))
+    );
     let many = run(&["names", "9000"], Detail::Times).unwrap();
     assert_eq!(count(&many, "getppid"), 18_000);
-    assert!(many.warnings.iter().any(|warning| warning.contains("(others)")), "{:?}", many.warnings);
+    assert!(
+        many.warnings
+            .iter()
+            .any(|warning| warning.contains("(others)")),
+        "{:?}",
+        many.warnings
+    );
 }
 
 #[test]
 fn more_keys_than_the_caches_hold_are_counted_exactly() {
-    let Some(collected) = run(&["wide", "300"], Detail::Times) else { return };
+    let Some(collected) = run(&["wide", "300"], Detail::Times) else {
+        return;
+    };
     for log in 0..=20 {
         let kind = Some(DescriptorKind::Device);
         let of = |row: &CallCount| row.class.size == Some(1 << log) && row.class.descriptor == kind;
         assert_eq!(classed(&collected, "write", of), 300, "2^{log}");
     }
-    assert_eq!((count(&collected, "futex"), count(&collected, "write")), (300 * 200, 300 * 21));
+    assert_eq!(
+        (count(&collected, "futex"), count(&collected, "write")),
+        (300 * 200, 300 * 21)
+    );
     assert_eq!(collected.latencies["futex"].count(), 300 * 200);
 }
 
@@ -227,8 +404,13 @@ fn a_running_process_is_followed_and_left() {
     let mut child = Command::new(program).arg("forever").spawn().unwrap();
     std::thread::sleep(Duration::from_millis(50));
     let mut tracer = open(Detail::Times, false);
-    tracer.attach(Root::Running(Running::Processes(vec![child.id()]))).unwrap();
-    let until = Until { after: Some(Duration::from_millis(300)), ..Until::default() };
+    tracer
+        .attach(Root::Running(Running::Processes(vec![child.id()])))
+        .unwrap();
+    let until = Until {
+        after: Some(Duration::from_millis(300)),
+        ..Until::default()
+    };
     tracer.follow(&until).unwrap();
     let collected = tracer.collect().unwrap();
     assert!(child.try_wait().unwrap().is_none());
@@ -237,7 +419,10 @@ fn a_running_process_is_followed_and_left() {
     let calls = count(&collected, "getppid");
     // Two threads, ten calls each time. What a thread was in the middle of is counted from its next call on.
     assert!(calls >= 200, "{calls}");
-    assert_eq!((collected.usage.processes, collected.usage.threads), (Some(1), Some(1)));
+    assert_eq!(
+        (collected.usage.processes, collected.usage.threads),
+        (Some(1), Some(1))
+    );
     assert!(collected.ending.is_none() && collected.usage.peak_rss_kib.unwrap() > 100);
 }
 
@@ -247,7 +432,9 @@ fn a_running_process_that_ends_ends_the_trace() {
     let mut child = Command::new(program).arg("forever").spawn().unwrap();
     std::thread::sleep(Duration::from_millis(50));
     let mut tracer = open(Detail::Times, false);
-    tracer.attach(Root::Running(Running::Processes(vec![child.id()]))).unwrap();
+    tracer
+        .attach(Root::Running(Running::Processes(vec![child.id()])))
+        .unwrap();
     std::thread::sleep(Duration::from_millis(50));
     child.kill().unwrap();
     child.wait().unwrap();
@@ -283,13 +470,25 @@ fn a_raised_flag_ends_following() {
 fn strace(command: &[&str]) -> Option<BTreeMap<String, u64>> {
     let output = std::env::temp_dir().join(format!("syscost-strace-{}", std::process::id()));
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-c", "-U", "calls,name", "-o"]).arg(&output).args(command);
-    let done = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    strace
+        .args(["-f", "-c", "-U", "calls,name", "-o"])
+        .arg(&output)
+        .args(command);
+    let done = strace
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     let profile = syscost::store::read_profile(&output);
     let _ = std::fs::remove_file(&output);
     done.ok()?;
     let totals = profile.ok()?.totals(syscost::model::By::Call);
-    Some(totals.into_iter().map(|row| (row.count.call, row.count.calls)).collect())
+    Some(
+        totals
+            .into_iter()
+            .map(|row| (row.count.call, row.count.calls))
+            .collect(),
+    )
 }
 
 #[test]
@@ -301,8 +500,20 @@ fn counts_are_those_of_strace() {
         &["ls", "-lR", "/etc"],
         &["find", "/usr/include", "-name", "*.h", "-size", "+1k"],
         // Alone: how often threads that share work wait for each other is another number each time.
-        &["git", "-c", "core.preloadIndex=false", "-C", env!("CARGO_MANIFEST_DIR"), "--no-optional-locks", "status"],
-        &["sh", "-c", "ls / | wc -l | cat; (echo a; echo b) | sort | uniq"],
+        &[
+            "git",
+            "-c",
+            "core.preloadIndex=false",
+            "-C",
+            env!("CARGO_MANIFEST_DIR"),
+            "--no-optional-locks",
+            "status",
+        ],
+        &[
+            "sh",
+            "-c",
+            "ls / | wc -l | cat; (echo a; echo b) | sort | uniq",
+        ],
     ];
     for command in commands {
         let Some(theirs) = strace(command) else {

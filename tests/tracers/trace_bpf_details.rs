@@ -7,7 +7,10 @@ use support::run_with;
 use syscost::model::{ObjectCount, ObjectKind, Profile};
 use syscost::trace::{Command as Traced, Detail, More, Target, TraceOptions};
 
-const PATHS: More = More { paths: true, ..NOTHING };
+const PATHS: More = More {
+    paths: true,
+    ..NOTHING
+};
 const NOTHING: More = More {
     grouping: syscost::trace::Grouping::Name,
     stacks: false,
@@ -21,41 +24,83 @@ const NOTHING: More = More {
 };
 
 fn objects(collected: &Profile, kind: ObjectKind, name: &str) -> Vec<ObjectCount> {
-    collected.objects.iter().filter(|row| row.kind == kind && row.name == name).cloned().collect()
+    collected
+        .objects
+        .iter()
+        .filter(|row| row.kind == kind && row.name == name)
+        .cloned()
+        .collect()
 }
 
 #[test]
 fn nothing_is_recorded_that_was_not_asked_for() {
-    let Some(collected) = run_with(&["details"], Detail::Times, NOTHING) else { return };
-    assert!(collected.objects.is_empty() && collected.slowest.is_empty() && collected.stacks.is_empty());
+    let Some(collected) = run_with(&["details"], Detail::Times, NOTHING) else {
+        return;
+    };
+    assert!(
+        collected.objects.is_empty() && collected.slowest.is_empty() && collected.stacks.is_empty()
+    );
     assert_eq!(collected.objects_dropped, None);
 }
 
 #[test]
 fn calls_are_counted_by_path() {
     for detail in [Detail::Times, Detail::Counts] {
-        let Some(collected) = run_with(&["details"], detail, PATHS) else { return };
+        let Some(collected) = run_with(&["details"], detail, PATHS) else {
+            return;
+        };
         let missing = objects(&collected, ObjectKind::Path, "/nowhere/missing");
-        assert_eq!((missing.len(), missing[0].count.call.as_str(), missing[0].count.calls), (1, "access", 500));
+        assert_eq!(
+            (
+                missing.len(),
+                missing[0].count.call.as_str(),
+                missing[0].count.calls
+            ),
+            (1, "access", 500)
+        );
         assert_eq!(missing[0].count.errors.get("ENOENT"), Some(&500));
-        assert_eq!(missing[0].count.on_cpu_ns.is_some_and(|ns| ns > 0), detail == Detail::Times);
+        assert_eq!(
+            missing[0].count.on_cpu_ns.is_some_and(|ns| ns > 0),
+            detail == Detail::Times
+        );
         assert_eq!(missing[0].process, "trace-bpf-workl");
         let known = objects(&collected, ObjectKind::Path, "/etc/");
-        assert_eq!((known.len(), known[0].count.calls, known[0].count.errors.len()), (1, 300, 0));
+        assert_eq!(
+            (
+                known.len(),
+                known[0].count.calls,
+                known[0].count.errors.len()
+            ),
+            (1, 300, 0)
+        );
         // Of 600 bytes, 511 fit.
-        let long = collected.objects.iter().find(|row| row.name.ends_with("x...")).expect("the long path");
+        let long = collected
+            .objects
+            .iter()
+            .find(|row| row.name.ends_with("x..."))
+            .expect("the long path");
         assert_eq!((long.name.len(), long.count.calls), (511 + 3, 7));
         let program = support::workload().unwrap().to_str().unwrap();
         let exec = objects(&collected, ObjectKind::Path, program);
-        assert_eq!((exec.len(), exec[0].count.call.as_str(), exec[0].count.calls), (1, "execve", 1));
+        assert_eq!(
+            (exec.len(), exec[0].count.call.as_str(), exec[0].count.calls),
+            (1, "execve", 1)
+        );
         assert_eq!(collected.objects_dropped, Some(0));
-        assert!(collected.objects.is_sorted_by(|a, b| a.count.calls >= b.count.calls));
+        assert!(
+            collected
+                .objects
+                .is_sorted_by(|a, b| a.count.calls >= b.count.calls)
+        );
     }
 }
 
 /// Directories a, b and c with a file x each, in one of this name.
 fn three_directories(name: &str) -> PathBuf {
-    let top = Path::new(env!("CARGO_TARGET_TMPDIR")).canonicalize().unwrap().join(name);
+    let top = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .canonicalize()
+        .unwrap()
+        .join(name);
     for directory in ["a", "b", "c"] {
         std::fs::create_dir_all(top.join(directory)).unwrap();
         std::fs::write(top.join(directory).join("x"), "").unwrap();
@@ -65,65 +110,131 @@ fn three_directories(name: &str) -> PathBuf {
 
 #[test]
 fn a_relative_path_is_another_object_in_each_directory() {
-    const BOTH: More = More { descriptors: true, ..PATHS };
+    const BOTH: More = More {
+        descriptors: true,
+        ..PATHS
+    };
     let top = three_directories("trace-paths");
     let top = top.to_str().unwrap();
     // Deep directories are dots; an absolute path is shown as it was passed.
     let is = |name: &str, of: &str| {
-        name.strip_prefix("...")
-            .map_or_else(|| name == format!("{top}/{of}"), |end| format!("{top}/{of}").ends_with(end))
+        name.strip_prefix("...").map_or_else(
+            || name == format!("{top}/{of}"),
+            |end| format!("{top}/{of}").ends_with(end),
+        )
     };
-    for (more, detail) in [(PATHS, Detail::Times), (PATHS, Detail::Counts), (BOTH, Detail::Times)] {
-        let Some(collected) = run_with(&["directories", top], detail, more) else { return };
+    for (more, detail) in [
+        (PATHS, Detail::Times),
+        (PATHS, Detail::Counts),
+        (BOTH, Detail::Times),
+    ] {
+        let Some(collected) = run_with(&["directories", top], detail, more) else {
+            return;
+        };
         let rows = |kind, call: &str, of: &str, directory: Option<&str>| -> Vec<u64> {
-            let all = collected.objects.iter().filter(|row| row.kind == kind && row.count.call == call);
+            let all = collected
+                .objects
+                .iter()
+                .filter(|row| row.kind == kind && row.count.call == call);
             let named = all.filter(|row| is(&row.name, of));
             let same = |known: &str| directory.is_some_and(|directory| is(known, directory));
-            let whole = named.filter(|row| row.directory.as_deref().map_or(directory.is_none(), same));
+            let whole =
+                named.filter(|row| row.directory.as_deref().map_or(directory.is_none(), same));
             whole.map(|row| row.count.calls).collect()
         };
         let path = |of, directory| rows(ObjectKind::Path, "newfstatat", of, directory);
         assert_eq!(path("a/x", Some("a")), [3], "{:?}", collected.objects);
-        assert_eq!(path("b/x", Some("b")), [5], "relative to the working directory and to a descriptor");
+        assert_eq!(
+            path("b/x", Some("b")),
+            [5],
+            "relative to the working directory and to a descriptor"
+        );
         assert_eq!([path("c/x", Some("c")), path("c/x", None)], [[6], [7]]);
         // The loader's own stats are of other directories.
-        let ours = |row: &&ObjectCount| row.count.call == "newfstatat" && row.kind == ObjectKind::Path;
-        let ours = collected.objects.iter().filter(ours).filter(|row| row.name.ends_with("/x"));
+        let ours =
+            |row: &&ObjectCount| row.count.call == "newfstatat" && row.kind == ObjectKind::Path;
+        let ours = collected
+            .objects
+            .iter()
+            .filter(ours)
+            .filter(|row| row.name.ends_with("/x"));
         assert_eq!(
             ours.map(|row| row.count.calls).sum::<u64>(),
             3 + 5 + 6 + 7,
             "no path of a descriptor that is not open"
         );
-        assert!(collected.objects.iter().all(|row| !row.name.is_empty() && !row.name.contains('"')));
-        assert_eq!(rows(ObjectKind::Path, "chdir", "a", Some("a")), [1], "where it led to");
-        assert!(collected.objects.iter().all(ObjectCount::is_one_object), "{:?}", collected.objects);
+        assert!(
+            collected
+                .objects
+                .iter()
+                .all(|row| !row.name.is_empty() && !row.name.contains('"'))
+        );
+        assert_eq!(
+            rows(ObjectKind::Path, "chdir", "a", Some("a")),
+            [1],
+            "where it led to"
+        );
+        assert!(
+            collected.objects.iter().all(ObjectCount::is_one_object),
+            "{:?}",
+            collected.objects
+        );
         let empty = rows(ObjectKind::Descriptor, "newfstatat", "c", None);
-        assert_eq!(empty, if more.descriptors { vec![8] } else { vec![] }, "an empty path is a call on the descriptor");
+        assert_eq!(
+            empty,
+            if more.descriptors { vec![8] } else { vec![] },
+            "an empty path is a call on the descriptor"
+        );
         assert_eq!(collected.objects_dropped, Some(0));
     }
 }
 
 #[test]
 fn calls_on_more_paths_than_fit_are_counted_as_dropped() {
-    let Some(collected) = run_with(&["paths"], Detail::Times, PATHS) else { return };
-    let named: u64 = collected.objects.iter().filter(|row| row.count.call == "access").map(|row| row.count.calls).sum();
+    let Some(collected) = run_with(&["paths"], Detail::Times, PATHS) else {
+        return;
+    };
+    let named: u64 = collected
+        .objects
+        .iter()
+        .filter(|row| row.count.call == "access")
+        .map(|row| row.count.calls)
+        .sum();
     let dropped = collected.objects_dropped.unwrap();
-    assert!(dropped > 0 && named > 60_000, "{named} named, {dropped} dropped");
+    assert!(
+        dropped > 0 && named > 60_000,
+        "{named} named, {dropped} dropped"
+    );
     // The loader's own calls came first.
     assert_eq!(support::count(&collected, "access"), named + dropped);
 }
 
 #[test]
 fn calls_are_counted_by_what_descriptors_refer_to() {
-    const DESCRIPTORS: More = More { descriptors: true, ..NOTHING };
+    const DESCRIPTORS: More = More {
+        descriptors: true,
+        ..NOTHING
+    };
     for detail in [Detail::Times, Detail::Counts] {
-        let Some(collected) = run_with(&["descriptors"], detail, DESCRIPTORS) else { return };
+        let Some(collected) = run_with(&["descriptors"], detail, DESCRIPTORS) else {
+            return;
+        };
         let program = support::workload().unwrap().to_str().unwrap();
         let calls = |call: &str, is: &dyn Fn(&str) -> bool| -> u64 {
-            let all = collected.objects.iter().filter(|row| row.kind == ObjectKind::Descriptor);
-            all.filter(|row| row.count.call == call && is(&row.name)).map(|row| row.count.calls).sum()
+            let all = collected
+                .objects
+                .iter()
+                .filter(|row| row.kind == ObjectKind::Descriptor);
+            all.filter(|row| row.count.call == call && is(&row.name))
+                .map(|row| row.count.calls)
+                .sum()
         };
-        assert_eq!(calls("read", &|name| name == "/dev/zero"), 200, "{:?}", collected.objects);
+        assert_eq!(
+            calls("read", &|name| name == "/dev/zero"),
+            200,
+            "{:?}",
+            collected.objects
+        );
         // Deep directories are dots.
         let own = |name: &str| name == program || program.ends_with(name.trim_start_matches("..."));
         assert_eq!(calls("read", &own), 70, "{:?}", collected.objects);
@@ -131,26 +242,61 @@ fn calls_are_counted_by_what_descriptors_refer_to() {
         assert_eq!(calls("write", &|name| name == "anon_inode:[eventfd]"), 90);
         assert_eq!(calls("write", &|name| name.starts_with("socket:[")), 80);
         // What a descriptor referred to is known only from before the call.
-        assert_eq!(calls("close", &|name| name == "/dev/zero"), u64::from(detail == Detail::Times));
-        assert!(collected.objects.iter().all(|row| row.kind == ObjectKind::Descriptor));
+        assert_eq!(
+            calls("close", &|name| name == "/dev/zero"),
+            u64::from(detail == Detail::Times)
+        );
+        assert!(
+            collected
+                .objects
+                .iter()
+                .all(|row| row.kind == ObjectKind::Descriptor)
+        );
         assert_eq!(collected.objects_dropped, Some(0));
     }
 }
 
 #[test]
 fn the_slowest_calls_are_kept_one_by_one() {
-    let Some(collected) = run_with(&["slow"], Detail::Times, More { slowest: 64, ..NOTHING }) else { return };
+    let Some(collected) = run_with(
+        &["slow"],
+        Detail::Times,
+        More {
+            slowest: 64,
+            ..NOTHING
+        },
+    ) else {
+        return;
+    };
     let mut calls = collected.slowest;
     assert_eq!(calls.len(), 64);
     assert!(calls.is_sorted_by(|a, b| a.elapsed_ns >= b.elapsed_ns));
-    assert!(calls.iter().all(|call| call.blocked_ns.unwrap() <= call.elapsed_ns && call.pid.is_some()));
+    assert!(
+        calls
+            .iter()
+            .all(|call| call.blocked_ns.unwrap() <= call.elapsed_ns && call.pid.is_some())
+    );
     let sleeps = calls.iter().filter(|call| call.call.ends_with("nanosleep"));
-    let ms: Vec<u64> = sleeps.map(|call| call.elapsed_ns / 1_000_000).take(5).collect();
+    let ms: Vec<u64> = sleeps
+        .map(|call| call.elapsed_ns / 1_000_000)
+        .take(5)
+        .collect();
     // They may be longer, but not shorter.
-    assert!(ms.len() == 5 && ms.iter().zip([60, 50, 40, 30, 20]).all(|(ms, least)| *ms >= least), "{ms:?}");
+    assert!(
+        ms.len() == 5
+            && ms
+                .iter()
+                .zip([60, 50, 40, 30, 20])
+                .all(|(ms, least)| *ms >= least),
+        "{ms:?}"
+    );
     // One thread is in one call at a time.
     calls.sort_by_key(|call| call.at_ns);
-    assert!(calls.windows(2).all(|pair| pair[0].at_ns + pair[0].elapsed_ns <= pair[1].at_ns));
+    assert!(
+        calls
+            .windows(2)
+            .all(|pair| pair[0].at_ns + pair[0].elapsed_ns <= pair[1].at_ns)
+    );
 }
 
 #[test]
@@ -161,27 +307,77 @@ fn what_cannot_be_kept_is_refused() {
     let refused = |detail, slowest| {
         let target = Target::Command(Traced::default());
         let more = More { slowest, ..NOTHING };
-        let options = TraceOptions { target, tracer: None, detail, more };
-        syscost::trace::bpf::open(&options).err().map(|error| error.to_string())
+        let options = TraceOptions {
+            target,
+            tracer: None,
+            detail,
+            more,
+        };
+        syscost::trace::bpf::open(&options)
+            .err()
+            .map(|error| error.to_string())
     };
-    assert_eq!(refused(Detail::Times, 65).unwrap(), "--slowest 65: at most 64 calls are kept");
-    assert_eq!(refused(Detail::Counts, 1).unwrap(), "--slowest needs times: leave out --counts");
+    assert_eq!(
+        refused(Detail::Times, 65).unwrap(),
+        "--slowest 65: at most 64 calls are kept"
+    );
+    assert_eq!(
+        refused(Detail::Counts, 1).unwrap(),
+        "--slowest needs times: leave out --counts"
+    );
     assert_eq!(refused(Detail::Times, 64), None);
 }
 
 #[test]
 fn calls_are_counted_by_user_stack() {
-    const STACKS: More = More { stacks: true, slowest: 3, ..NOTHING };
-    let Some(collected) = run_with(&["stacks"], Detail::Times, STACKS) else { return };
-    let is_named = |frames: &[String]| frames.iter().any(|frame| frame == "caller_with_a_name" || frame == "main");
-    let rows: Vec<_> = collected.stacks.iter().filter(|row| row.call == "getppid").collect();
+    const STACKS: More = More {
+        stacks: true,
+        slowest: 3,
+        ..NOTHING
+    };
+    let Some(collected) = run_with(&["stacks"], Detail::Times, STACKS) else {
+        return;
+    };
+    let is_named = |frames: &[String]| {
+        frames
+            .iter()
+            .any(|frame| frame == "caller_with_a_name" || frame == "main")
+    };
+    let rows: Vec<_> = collected
+        .stacks
+        .iter()
+        .filter(|row| row.call == "getppid")
+        .collect();
     assert_eq!(rows.iter().map(|row| row.calls).sum::<u64>(), 300);
-    let named: u64 = rows.iter().filter(|row| is_named(&row.frames)).map(|row| row.calls).sum();
+    let named: u64 = rows
+        .iter()
+        .filter(|row| is_named(&row.frames))
+        .map(|row| row.calls)
+        .sum();
     assert_eq!(named, 300, "{rows:?}");
     // The innermost frame comes last.
-    assert!(rows.iter().all(|row| row.frames.last().is_some_and(|frame| frame.contains("syscall"))), "{rows:?}");
-    assert!(rows.iter().all(|row| row.on_cpu_ns.is_some() && row.process == "trace-bpf-workl"));
+    assert!(
+        rows.iter().all(|row| row
+            .frames
+            .last()
+            .is_some_and(|frame| frame.contains("syscall"))),
+        "{rows:?}"
+    );
+    assert!(
+        rows.iter()
+            .all(|row| row.on_cpu_ns.is_some() && row.process == "trace-bpf-workl")
+    );
     assert!(collected.slowest.iter().all(|call| !call.frames.is_empty()));
-    let all: u64 = collected.groups.iter().flat_map(|group| &group.calls).map(|row| row.calls - row.unfinished).sum();
-    assert_eq!(collected.stacks.iter().map(|row| row.calls).sum::<u64>(), all, "{:?}", collected.warnings);
+    let all: u64 = collected
+        .groups
+        .iter()
+        .flat_map(|group| &group.calls)
+        .map(|row| row.calls - row.unfinished)
+        .sum();
+    assert_eq!(
+        collected.stacks.iter().map(|row| row.calls).sum::<u64>(),
+        all,
+        "{:?}",
+        collected.warnings
+    );
 }

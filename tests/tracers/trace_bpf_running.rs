@@ -30,14 +30,29 @@ impl Drop for Process {
 }
 
 fn attached(what: &Running, detail: Detail, grouping: Grouping) -> Box<dyn Tracer> {
-    let target = Target::Running { what: what.clone(), time: None };
-    let mut tracer = open_for(target, detail, More { grouping, ..More::default() });
+    let target = Target::Running {
+        what: what.clone(),
+        time: None,
+    };
+    let mut tracer = open_for(
+        target,
+        detail,
+        More {
+            grouping,
+            ..More::default()
+        },
+    );
     tracer.attach(Root::Running(what.clone())).unwrap();
     tracer
 }
 
 fn follow(tracer: &mut dyn Tracer, ms: u64) {
-    tracer.follow(&Until { after: Some(Duration::from_millis(ms)), ..Until::default() }).unwrap();
+    tracer
+        .follow(&Until {
+            after: Some(Duration::from_millis(ms)),
+            ..Until::default()
+        })
+        .unwrap();
 }
 
 fn traced_for(what: &Running, detail: Detail, grouping: Grouping, ms: u64) -> Profile {
@@ -55,9 +70,15 @@ fn a_call_in_progress_is_blocked_since_tracing_began() {
     let what = Running::Processes(vec![sleeper.0.id()]);
     let collected = traced_for(&what, Detail::Times, Grouping::Name, 300);
     let sleeps: Vec<&CallCount> = rows(&collected, "clock_nanosleep").collect();
-    assert_eq!((sleeps.len(), sleeps[0].calls, sleeps[0].unfinished), (1, 1, 1));
+    assert_eq!(
+        (sleeps.len(), sleeps[0].calls, sleeps[0].unfinished),
+        (1, 1, 1)
+    );
     let (blocked, on_cpu) = (sleeps[0].blocked_ns.unwrap(), sleeps[0].on_cpu_ns.unwrap());
-    assert!(blocked >= 300_000_000 && on_cpu < blocked / 10, "{blocked} blocked, {on_cpu} on");
+    assert!(
+        blocked >= 300_000_000 && on_cpu < blocked / 10,
+        "{blocked} blocked, {on_cpu} on"
+    );
     let concurrency = collected.usage.concurrency;
     assert!(concurrency.is_none_or(|parts| parts.blocked_ns >= 290_000_000));
     let counts = traced_for(&what, Detail::Counts, Grouping::Name, 100);
@@ -73,13 +94,34 @@ fn several_processes_are_followed_and_told_apart() {
         Process::start(program, &["forever"]),
     );
     let pids = vec![one.0.id(), two.0.id()];
-    let collected = traced_for(&Running::Processes(pids.clone()), Detail::Times, Grouping::Process, 300);
-    let mut groups: Vec<u32> = collected.groups.iter().map(|group| group.pid.unwrap()).collect();
+    let collected = traced_for(
+        &Running::Processes(pids.clone()),
+        Detail::Times,
+        Grouping::Process,
+        300,
+    );
+    let mut groups: Vec<u32> = collected
+        .groups
+        .iter()
+        .map(|group| group.pid.unwrap())
+        .collect();
     groups.sort_unstable();
-    assert!(groups.len() == 2 && !groups.contains(&other.0.id()), "{groups:?}, not {}", other.0.id());
-    assert_eq!((collected.usage.processes, collected.usage.threads), (Some(2), Some(2)));
+    assert!(
+        groups.len() == 2 && !groups.contains(&other.0.id()),
+        "{groups:?}, not {}",
+        other.0.id()
+    );
+    assert_eq!(
+        (collected.usage.processes, collected.usage.threads),
+        (Some(2), Some(2))
+    );
     for group in &collected.groups {
-        let calls: u64 = group.calls.iter().filter(|row| row.call == "getppid").map(|row| row.calls).sum();
+        let calls: u64 = group
+            .calls
+            .iter()
+            .filter(|row| row.call == "getppid")
+            .map(|row| row.calls)
+            .sum();
         assert!(calls >= 200, "{calls}");
     }
 }
@@ -91,26 +133,56 @@ fn the_whole_system_is_traced_but_not_we() {
     for detail in [Detail::Times, Detail::Counts] {
         let collected = traced_for(&Running::System, detail, Grouping::Name, 300);
         assert_eq!(collected.tracer.lost, 0, "{:?}", collected.warnings);
-        let group = collected.groups.iter().find(|group| group.name == "trace-bpf-workl").unwrap();
-        let calls: u64 = group.calls.iter().filter(|row| row.call == "getppid").map(|row| row.calls).sum();
+        let group = collected
+            .groups
+            .iter()
+            .find(|group| group.name == "trace-bpf-workl")
+            .unwrap();
+        let calls: u64 = group
+            .calls
+            .iter()
+            .filter(|row| row.call == "getppid")
+            .map(|row| row.calls)
+            .sum();
         assert!(calls >= 200, "{calls}");
         // What reads the counts would count itself. (Children that other tests calibrate by have the name, and do not read.)
-        let own = collected.groups.iter().filter(|group| group.name.starts_with("trace_bpf_runni"));
-        assert_eq!(own.flat_map(|group| &group.calls).filter(|row| row.call == "bpf").count(), 0);
+        let own = collected
+            .groups
+            .iter()
+            .filter(|group| group.name.starts_with("trace_bpf_runni"));
+        assert_eq!(
+            own.flat_map(|group| &group.calls)
+                .filter(|row| row.call == "bpf")
+                .count(),
+            0
+        );
     }
 }
 
 #[test]
 fn a_control_group_is_traced_with_those_below_it() {
     let Some(program) = workload() else { return };
-    let Some(group) = ControlGroup::new("a_control_group_is_traced_with_those_below_it") else { return };
+    let Some(group) = ControlGroup::new("a_control_group_is_traced_with_those_below_it") else {
+        return;
+    };
     let below = ControlGroup(group.0.join("below"));
     std::fs::create_dir(&below.0).unwrap();
-    let (inside, _outside) = (Process::start(program, &["forever"]), Process::start(program, &["forever"]));
+    let (inside, _outside) = (
+        Process::start(program, &["forever"]),
+        Process::start(program, &["forever"]),
+    );
     std::fs::write(below.0.join("cgroup.procs"), inside.0.id().to_string()).unwrap();
-    let collected = traced_for(&Running::Cgroup(group.0.clone()), Detail::Times, Grouping::Cgroup, 300);
-    let groups: Vec<(&str, Option<&str>)> =
-        collected.groups.iter().map(|group| (group.name.as_str(), group.cgroup.as_deref())).collect();
+    let collected = traced_for(
+        &Running::Cgroup(group.0.clone()),
+        Detail::Times,
+        Grouping::Cgroup,
+        300,
+    );
+    let groups: Vec<(&str, Option<&str>)> = collected
+        .groups
+        .iter()
+        .map(|group| (group.name.as_str(), group.cgroup.as_deref()))
+        .collect();
     let path = format!("/{}/below", group.0.file_name().unwrap().to_str().unwrap());
     assert_eq!(groups, [("trace-bpf-workl", Some(path.as_str()))]);
     assert!(count(&collected, "getppid") >= 200);
@@ -137,14 +209,28 @@ fn counts_are_read_while_they_grow() {
 
 #[test]
 fn wall_time_is_divided_by_what_the_threads_did() {
-    let Some(collected) = run(&["blocked"], Detail::Times) else { return };
+    let Some(collected) = run(&["blocked"], Detail::Times) else {
+        return;
+    };
     let parts = collected.usage.concurrency.clone().unwrap();
     assert!(parts.blocked_ns >= 200_000_000, "{parts:?}");
     assert_eq!(parts.on_cpu_ns.len(), 1, "one thread: {parts:?}");
     let slept = |row: &&CallCount| row.call.ends_with("nanosleep");
-    let stalled: u64 =
-        collected.groups.iter().flat_map(|group| &group.calls).filter(slept).filter_map(|row| row.stalled_ns).sum();
-    assert!(stalled >= 200_000_000 && stalled <= parts.blocked_ns, "{stalled} of {parts:?}");
+    let stalled: u64 = collected
+        .groups
+        .iter()
+        .flat_map(|group| &group.calls)
+        .filter(slept)
+        .filter_map(|row| row.stalled_ns)
+        .sum();
+    assert!(
+        stalled >= 200_000_000 && stalled <= parts.blocked_ns,
+        "{stalled} of {parts:?}"
+    );
     let tree = run(&["tree"], Detail::Times).unwrap();
-    assert!(tree.usage.peak_concurrency.unwrap() >= 2, "{:?}", tree.usage);
+    assert!(
+        tree.usage.peak_concurrency.unwrap() >= 2,
+        "{:?}",
+        tree.usage
+    );
 }

@@ -3,7 +3,9 @@
 
 use crate::support;
 
-use crate::common::{Job, Place, has_bpf, is_traced, json, skip, stderr, stdout, wait_for, write_program};
+use crate::common::{
+    Job, Place, has_bpf, is_traced, json, skip, stderr, stdout, wait_for, write_program,
+};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, geteuid};
 use std::fs;
@@ -19,13 +21,21 @@ fn a_command_that_cannot_be_run_is_told_as_env_tells_it() {
     let place = Place::new();
     for options in TRACERS {
         let words = ["trace"].iter().chain(options);
-        let missing = place.run(&words.clone().chain(&["--", "nosuch"]).copied().collect::<Vec<_>>());
+        let missing = place.run(
+            &words
+                .clone()
+                .chain(&["--", "nosuch"])
+                .copied()
+                .collect::<Vec<_>>(),
+        );
         assert_eq!(missing.status.code(), Some(127));
         let expected = "syscost: cannot run 'nosuch': No such file or directory (ENOENT)\n";
         assert_eq!(stderr(&missing), expected);
         let directory = place.run(&words.chain(&["--", "/"]).copied().collect::<Vec<_>>());
         assert_eq!(directory.status.code(), Some(126));
-        assert!(stderr(&directory).contains("syscost: cannot run '/': Permission denied (EACCES)\n"));
+        assert!(
+            stderr(&directory).contains("syscost: cannot run '/': Permission denied (EACCES)\n")
+        );
     }
 }
 
@@ -39,18 +49,31 @@ fn a_question_that_makes_no_sense_is_a_usage_error() {
         (&["--all", "--cgroup", "/x"], 2, "cannot be used with"),
         (&["-p", "1", "--user", "root"], 2, "cannot be used with"),
         (&["-p", "1,x"], 2, "--pid"),
-        (&["--report", "/nosuch/file", "true"], 2, "--report /nosuch/file"),
+        (
+            &["--report", "/nosuch/file", "true"],
+            2,
+            "--report /nosuch/file",
+        ),
     ];
     place.refuses(&["trace"], &cases);
     let output = place.run(&["trace", "-p", "2147483646"]);
-    assert_eq!((output.status.code(), stderr(&output).contains("-p 2147483646: no such process")), (Some(1), true));
+    assert_eq!(
+        (
+            output.status.code(),
+            stderr(&output).contains("-p 2147483646: no such process")
+        ),
+        (Some(1), true)
+    );
 }
 
 #[test]
 fn a_target_that_is_not_there_is_told_with_what_was_tried() {
     let place = Place::new();
     let refused = |arguments: &[&str]| {
-        let output = place.command(&[&["trace", "--for", "1"], arguments].concat()).env("PATH", place.path()).output();
+        let output = place
+            .command(&[&["trace", "--for", "1"], arguments].concat())
+            .env("PATH", place.path())
+            .output();
         let output = output.unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         stderr(&output)
@@ -64,13 +87,21 @@ fn a_target_that_is_not_there_is_told_with_what_was_tried() {
         let thread = scope.spawn(|| refused(&["-p", &nix::unistd::gettid().to_string()]));
         thread.join().unwrap()
     });
-    assert!(thread.contains(&format!("a thread of process {own}: trace all its threads with -p {own}")), "{thread}");
+    assert!(
+        thread.contains(&format!(
+            "a thread of process {own}: trace all its threads with -p {own}"
+        )),
+        "{thread}"
+    );
     let mut ended = Command::new("true").spawn().unwrap();
-    let zombie = || Some(refused(&["-p", &ended.id().to_string()])).filter(|text| text.contains("zombie"));
+    let zombie =
+        || Some(refused(&["-p", &ended.id().to_string()])).filter(|text| text.contains("zombie"));
     assert!(wait_for(zombie).is_some());
     ended.wait().unwrap();
     // Where there is no cgroup2, both say so instead.
-    let mounted = fs::read_to_string("/proc/self/mounts").unwrap().contains(" cgroup2 ");
+    let mounted = fs::read_to_string("/proc/self/mounts")
+        .unwrap()
+        .contains(" cgroup2 ");
     let group = refused(&["--cgroup", "no/such/group"]);
     assert_eq!(
         group.contains("--cgroup no/such/group: there is no such control group (looked for /"),
@@ -78,14 +109,20 @@ fn a_target_that_is_not_there_is_told_with_what_was_tried() {
         "{group}"
     );
     let container = refused(&["--container", "nosuch"]);
-    let tried =
-        "--container nosuch: not found (podman: not installed; docker: not installed; nerdctl: not installed; crictl:";
+    let tried = "--container nosuch: not found (podman: not installed; docker: not installed; nerdctl: not installed; crictl:";
     assert_eq!(container.contains(tried), mounted, "{container}");
     // Managers that fail are told with their own words.
     let docker = place.path().join("docker");
-    write_program(&docker, "#!/bin/sh\necho 'error: no such object: nosuch' >&2\nexit 1\n");
+    write_program(
+        &docker,
+        "#!/bin/sh\necho 'error: no such object: nosuch' >&2\nexit 1\n",
+    );
     let container = refused(&["--container", "nosuch"]);
-    assert_eq!(container.contains("docker: error: no such object: nosuch;"), mounted, "{container}");
+    assert_eq!(
+        container.contains("docker: error: no such object: nosuch;"),
+        mounted,
+        "{container}"
+    );
 }
 
 #[test]
@@ -94,13 +131,24 @@ fn of_the_shell_that_starts_it_the_tracer_is_no_part() {
         return;
     }
     let place = Place::new();
-    let trace = place.command(&["trace", "--tracer", "bpf", "--for", "0.5", "--format", "json", "--report", "r.json"]);
+    let trace = place.command(&[
+        "trace", "--tracer", "bpf", "--for", "0.5", "--format", "json", "--report", "r.json",
+    ]);
     let mut shell = Command::new("sh");
-    shell.args(["-c", "\"$@\" -p $$; :", "sh"]).arg(trace.get_program()).args(trace.get_args());
+    shell
+        .args(["-c", "\"$@\" -p $$; :", "sh"])
+        .arg(trace.get_program())
+        .args(trace.get_args());
     let done = shell.current_dir(place.path()).output().unwrap();
     assert!(done.status.success(), "{}", stderr(&done));
-    let document: serde_json::Value = serde_json::from_slice(&fs::read(place.path().join("r.json")).unwrap()).unwrap();
-    let calls: Vec<_> = document["calls"].as_array().unwrap().iter().map(|call| call["name"].as_str()).collect();
+    let document: serde_json::Value =
+        serde_json::from_slice(&fs::read(place.path().join("r.json")).unwrap()).unwrap();
+    let calls: Vec<_> = document["calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| call["name"].as_str())
+        .collect();
     assert_eq!(calls, [Some("wait4")], "the shell only waits: {document:#}");
 }
 
@@ -108,11 +156,31 @@ fn of_the_shell_that_starts_it_the_tracer_is_no_part() {
 fn what_only_ebpf_can_trace_is_told() {
     let place = Place::new();
     let cases: [(&[&str], i32, &str); 5] = [
-        (&["--all"], 1, "ptrace: the whole system: only eBPF can trace that"),
-        (&["-p", "1", "--group", "process"], 1, "ptrace: counts by process or control group: only eBPF can trace that"),
-        (&["-p", "1", "--stacks"], 1, "ptrace: stacks: only eBPF can trace that"),
-        (&["-p", "1", "--paths"], 1, "ptrace: paths and descriptors: only eBPF can trace that"),
-        (&["-p", "1", "--slowest", "5"], 1, "ptrace: the slowest calls: only eBPF can trace that"),
+        (
+            &["--all"],
+            1,
+            "ptrace: the whole system: only eBPF can trace that",
+        ),
+        (
+            &["-p", "1", "--group", "process"],
+            1,
+            "ptrace: counts by process or control group: only eBPF can trace that",
+        ),
+        (
+            &["-p", "1", "--stacks"],
+            1,
+            "ptrace: stacks: only eBPF can trace that",
+        ),
+        (
+            &["-p", "1", "--paths"],
+            1,
+            "ptrace: paths and descriptors: only eBPF can trace that",
+        ),
+        (
+            &["-p", "1", "--slowest", "5"],
+            1,
+            "ptrace: the slowest calls: only eBPF can trace that",
+        ),
     ];
     place.refuses(&["trace", "--tracer", "ptrace"], &cases);
 }
@@ -121,7 +189,14 @@ fn what_only_ebpf_can_trace_is_told() {
 fn a_document_is_all_that_is_printed_and_a_report_may_follow_the_output() {
     let place = Place::new();
     let trace = |more: &[&str]| {
-        place.run(&[&["trace", "--tracer", "ptrace", "--format", "json"], more, &["--", "echo", "said"]].concat())
+        place.run(
+            &[
+                &["trace", "--tracer", "ptrace", "--format", "json"],
+                more,
+                &["--", "echo", "said"],
+            ]
+            .concat(),
+        )
     };
     let alone = trace(&[]);
     assert_eq!(stdout(&alone), "said\n");
@@ -139,16 +214,26 @@ fn a_document_is_all_that_is_printed_and_a_report_may_follow_the_output() {
 fn arguments_are_left_out_where_asked() {
     let place = Place::new();
     let kept = |more: &[&str]| {
-        let words =
-            [&["trace", "--tracer", "ptrace", "-o", "p.json"], more, &["--", "true", "--token=secret"]].concat();
+        let words = [
+            &["trace", "--tracer", "ptrace", "-o", "p.json"],
+            more,
+            &["--", "true", "--token=secret"],
+        ]
+        .concat();
         let output = place.run(&words);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        (fs::read_to_string(place.path().join("p.json")).unwrap(), stderr(&output))
+        (
+            fs::read_to_string(place.path().join("p.json")).unwrap(),
+            stderr(&output),
+        )
     };
     let (whole, _) = kept(&[]);
     assert!(whole.contains("--token=secret"));
     let (file, table) = kept(&["--no-arguments"]);
-    assert!(!file.contains("secret") && !table.contains("secret") && file.contains("\"true\""), "{file}");
+    assert!(
+        !file.contains("secret") && !table.contains("secret") && file.contains("\"true\""),
+        "{file}"
+    );
 }
 
 #[test]
@@ -170,7 +255,10 @@ fn a_set_user_id_program_runs_without_its_privilege_and_that_is_said() {
         let words = ["trace"].iter().chain(*options).chain(&command);
         let output = run(&mut place.command_as_nobody(&words.copied().collect::<Vec<_>>()));
         assert_eq!(stdout(&output), "65534\n", "{}", stderr(&output));
-        let said = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = stderr(&output)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         assert!(said.contains("ran without that privilege"), "{said}");
     }
 }
@@ -180,7 +268,11 @@ fn an_ordinary_user_gets_a_tracer_without_asking() {
     let place = Place::new();
     let output = run(&mut place.command_without_rights(&["trace", "true"]));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("syscost: tracer: ptrace"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("syscost: tracer: ptrace"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -190,16 +282,33 @@ fn under_sudo_the_command_is_the_callers() {
     }
     let place = Place::new();
     let run = |more: &[&str]| {
-        let words = ["trace", "--tracer", "ptrace"].iter().chain(more).chain(&["--", "sh", "-c", "id -u; echo $USER"]);
+        let words = ["trace", "--tracer", "ptrace"].iter().chain(more).chain(&[
+            "--",
+            "sh",
+            "-c",
+            "id -u; echo $USER",
+        ]);
         let mut command = place.command(&words.copied().collect::<Vec<_>>());
-        command.env("SUDO_UID", "65534").env("SUDO_GID", "65534").output().unwrap()
+        command
+            .env("SUDO_UID", "65534")
+            .env("SUDO_GID", "65534")
+            .output()
+            .unwrap()
     };
     let output = run(&[]);
     assert_eq!(stdout(&output), "65534\nnobody\n", "{}", stderr(&output));
-    assert!(stderr(&output).contains("; the command runs as nobody\n"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("; the command runs as nobody\n"),
+        "{}",
+        stderr(&output)
+    );
     assert!(stdout(&run(&["--user", "root"])).starts_with("0\n"));
     let unknown = run(&["--user", "no-such-user"]);
-    assert!(stderr(&unknown).contains("--user no-such-user: no such user"), "{}", stderr(&unknown));
+    assert!(
+        stderr(&unknown).contains("--user no-such-user: no such user"),
+        "{}",
+        stderr(&unknown)
+    );
 }
 
 #[test]
@@ -208,11 +317,25 @@ fn a_full_disk_is_told_and_the_table_is_shown() {
     let output = place.run(&["trace", "--tracer", "ptrace", "-o", "/dev/full", "true"]);
     assert_eq!(output.status.code(), Some(1));
     let text = stderr(&output);
-    assert!(text.contains("/dev/full") && text.contains("No space left"), "{text}");
+    assert!(
+        text.contains("/dev/full") && text.contains("No space left"),
+        "{text}"
+    );
     assert!(text.contains("execve"), "{text}");
-    let output = place.run(&["trace", "--tracer", "ptrace", "--report", "/dev/full", "true"]);
+    let output = place.run(&[
+        "trace",
+        "--tracer",
+        "ptrace",
+        "--report",
+        "/dev/full",
+        "true",
+    ]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("--report /dev/full"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("--report /dev/full"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// Runs a copy of the program. While another test forks, that one's child may still have the copy open for writing.
@@ -233,17 +356,33 @@ struct Endless {
 impl Endless {
     fn of(mut command: Command) -> Endless {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Endless { pid: Pid::from_raw(line.trim().parse().unwrap()), child }
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        Endless {
+            pid: Pid::from_raw(line.trim().parse().unwrap()),
+            child,
+        }
     }
 
     /// The helper doing `what`, traced.
     fn traced(place: &Place, options: &[&str], what: &str) -> Endless {
         let tree = helper(place);
         Endless::of(
-            place.command(&[&["trace", "-o", "p.json"], options, &["--", tree.to_str().unwrap(), what]].concat()),
+            place.command(
+                &[
+                    &["trace", "-o", "p.json"],
+                    options,
+                    &["--", tree.to_str().unwrap(), what],
+                ]
+                .concat(),
+            ),
         )
     }
 
@@ -267,7 +406,10 @@ impl Drop for Endless {
 
 /// Not one of its threads has a tracer.
 fn expect_untraced(pid: Pid) {
-    let threads: Vec<_> = fs::read_dir(format!("/proc/{pid}/task")).unwrap().map(|entry| entry.unwrap()).collect();
+    let threads: Vec<_> = fs::read_dir(format!("/proc/{pid}/task"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .collect();
     assert_eq!(threads.len(), 2);
     for thread in threads {
         let tid = thread.file_name().to_str().unwrap().parse().unwrap();
@@ -284,10 +426,25 @@ fn runs(pid: Pid) -> bool {
 fn a_process_that_runs_is_traced_for_a_time_and_goes_on() {
     let place = Place::new();
     let endless = Endless::start(&place);
-    let output =
-        place.run(&["trace", "-p", &endless.pid.to_string(), "--for", "0.5", "--tracer", "ptrace", "--format", "csv"]);
+    let output = place.run(&[
+        "trace",
+        "-p",
+        &endless.pid.to_string(),
+        "--for",
+        "0.5",
+        "--tracer",
+        "ptrace",
+        "--format",
+        "csv",
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).lines().any(|line| line.starts_with("getppid,")), "{}", stderr(&output));
+    assert!(
+        stderr(&output)
+            .lines()
+            .any(|line| line.starts_with("getppid,")),
+        "{}",
+        stderr(&output)
+    );
     assert!(runs(endless.pid));
     expect_untraced(endless.pid);
 }
@@ -296,9 +453,19 @@ fn a_process_that_runs_is_traced_for_a_time_and_goes_on() {
 fn one_that_is_traced_already_is_told() {
     let place = Place::new();
     let endless = Endless::traced(&place, TRACERS[0], "endless");
-    let output = place.run(&["trace", "--tracer", "ptrace", "-p", &endless.pid.to_string()]);
+    let output = place.run(&[
+        "trace",
+        "--tracer",
+        "ptrace",
+        "-p",
+        &endless.pid.to_string(),
+    ]);
     assert_eq!(output.status.code(), Some(1));
-    let expected = format!("process {} is traced already, by process {} (syscost)", endless.pid, endless.group());
+    let expected = format!(
+        "process {} is traced already, by process {} (syscost)",
+        endless.pid,
+        endless.group()
+    );
     assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
 }
 
@@ -356,12 +523,24 @@ fn several_processes_are_traced_together() {
     let (one, other) = (Endless::start(&place), Endless::start(&place));
     let pids = format!("{},{}", one.pid, other.pid);
     for options in [TRACERS[0], &[]] {
-        let words = [&["trace", "--for", "0.5", "-o", "p.json", "-p", &pids], options].concat();
+        let words = [
+            &["trace", "--for", "0.5", "-o", "p.json", "-p", &pids],
+            options,
+        ]
+        .concat();
         let output = place.run(&words);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
-        let scope = format!("process {}, {}", one.pid.min(other.pid), one.pid.max(other.pid));
-        assert_eq!((shown["scope"].as_str(), count(&shown, "getppid") > 0), (Some(scope.as_str()), true), "{shown:#}");
+        let scope = format!(
+            "process {}, {}",
+            one.pid.min(other.pid),
+            one.pid.max(other.pid)
+        );
+        assert_eq!(
+            (shown["scope"].as_str(), count(&shown, "getppid") > 0),
+            (Some(scope.as_str()), true),
+            "{shown:#}"
+        );
         expect_untraced(one.pid);
         expect_untraced(other.pid);
     }
@@ -386,16 +565,39 @@ fn a_signal_ends_the_tracing_whatever_the_command_does() {
     let place = Place::new();
     // What nohup(1) and the like ignore stays ignored in all that is started.
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let ignored =
-        status.split("SigIgn:").nth(1).and_then(|rest| u64::from_str_radix(rest.lines().next()?.trim(), 16).ok());
+    let ignored = status
+        .split("SigIgn:")
+        .nth(1)
+        .and_then(|rest| u64::from_str_radix(rest.lines().next()?.trim(), 16).ok());
     let ends = |signal: &Signal| ignored.unwrap() & 1 << (*signal as u64 - 1) == 0;
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT].into_iter().filter(ends) {
-        for (options, code) in TRACERS[..2].iter().flat_map(|options| COMMANDS.map(|code| (options, code))) {
-            let mut command = place.command(&[&["trace"], *options, &["--", "sh", "-c", code]].concat());
+    for signal in [
+        Signal::SIGINT,
+        Signal::SIGTERM,
+        Signal::SIGHUP,
+        Signal::SIGQUIT,
+    ]
+    .into_iter()
+    .filter(ends)
+    {
+        for (options, code) in TRACERS[..2]
+            .iter()
+            .flat_map(|options| COMMANDS.map(|code| (options, code)))
+        {
+            let mut command =
+                place.command(&[&["trace"], *options, &["--", "sh", "-c", code]].concat());
             // What goes on after the tracing would keep pipes open.
-            command.current_dir(place.tmp()).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .current_dir(place.tmp())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             let job = Job::of(command.spawn().unwrap());
-            let begun = || place.processes().iter().any(|process| process.traced).then_some(());
+            let begun = || {
+                place
+                    .processes()
+                    .iter()
+                    .any(|process| process.traced)
+                    .then_some(())
+            };
             assert!(wait_for(begun).is_some(), "{code}");
             // Also of one that has not begun to handle signals.
             std::thread::sleep(Duration::from_millis(200));
@@ -429,14 +631,20 @@ fn nothing_is_left_in_the_place_of_a_trace() {
     let job: Job = place.start(&["trace", "--tracer", "ptrace", "true"]);
     let output = job.output();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!((place.processes().len(), place.left_behind()), (0, Vec::<PathBuf>::new()));
+    assert_eq!(
+        (place.processes().len(), place.left_behind()),
+        (0, Vec::<PathBuf>::new())
+    );
 }
 
 /// An ordinary user learns in one line what is missing and what to do.
 #[test]
 fn what_takes_more_rights_says_which() {
     if !geteuid().is_root() {
-        return skip("what_takes_more_rights_says_which", "not root: no other user to be");
+        return skip(
+            "what_takes_more_rights_says_which",
+            "not root: no other user to be",
+        );
     }
     const BPF: &str = "eBPF needs root or CAP_BPF and CAP_PERFMON";
     let place = Place::new();
@@ -445,19 +653,43 @@ fn what_takes_more_rights_says_which() {
             &["trace", "-p", "1"][..],
             "it belongs to another user or is protected; try as root, or see kernel.yama.ptrace_scope",
         ),
-        (&["trace", "--tracer", "bpf", "true"], "run it as root, or leave out --tracer for one that needs no rights"),
-        (&["trace", "--all", "--for", "1"], "only eBPF can trace that; run it as root"),
+        (
+            &["trace", "--tracer", "bpf", "true"],
+            "run it as root, or leave out --tracer for one that needs no rights",
+        ),
+        (
+            &["trace", "--all", "--for", "1"],
+            "only eBPF can trace that; run it as root",
+        ),
         (&["trace", "--all", "--for", "1"], BPF),
         (&["trace", "--sampled", "true"], BPF),
         (&["trace", "--sampled", "true"], "; run it as root"),
-        (&["top", "--all", "--count", "1"], "needs root or CAP_BPF and CAP_PERFMON; run it as root"),
-        (&["top", "--count", "1", "--", "true"], "needs root or CAP_BPF and CAP_PERFMON; run it as root"),
+        (
+            &["top", "--all", "--count", "1"],
+            "needs root or CAP_BPF and CAP_PERFMON; run it as root",
+        ),
+        (
+            &["top", "--count", "1", "--", "true"],
+            "needs root or CAP_BPF and CAP_PERFMON; run it as root",
+        ),
     ] {
-        let done = place.command_as_nobody(arguments).arg("--quiet").output().unwrap();
+        let done = place
+            .command_as_nobody(arguments)
+            .arg("--quiet")
+            .output()
+            .unwrap();
         let text = stderr(&done);
         assert_eq!(done.status.code(), Some(1), "{text}");
         let last = text.lines().last().unwrap_or_default();
-        assert!(last.starts_with("syscost: ") && !last.starts_with("syscost: trace:") && last.contains(said), "{text}");
-        assert!(!last.contains("--tracer") || arguments.contains(&"--tracer"), "{text}");
+        assert!(
+            last.starts_with("syscost: ")
+                && !last.starts_with("syscost: trace:")
+                && last.contains(said),
+            "{text}"
+        );
+        assert!(
+            !last.contains("--tracer") || arguments.contains(&"--tracer"),
+            "{text}"
+        );
     }
 }

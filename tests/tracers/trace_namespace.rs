@@ -22,10 +22,17 @@ int main(int count, char **words) {
 
 /// Whether namespaces can be made here, which needs root. Says so where not.
 fn is_possible(test: &str) -> bool {
-    let unshared = || Command::new("unshare").args(["--pid", "--fork", "--mount-proc", "true"]).output();
+    let unshared = || {
+        Command::new("unshare")
+            .args(["--pid", "--fork", "--mount-proc", "true"])
+            .output()
+    };
     let possible = geteuid().is_root() && unshared().is_ok_and(|output| output.status.success());
     if !possible {
-        skip(test, "no PID namespace can be made here: needs root and unshare(1)");
+        skip(
+            test,
+            "no PID namespace can be made here: needs root and unshare(1)",
+        );
     }
     possible
 }
@@ -33,7 +40,15 @@ fn is_possible(test: &str) -> bool {
 fn busy(place: &Place) -> PathBuf {
     let (source, program) = (place.path().join("busy.c"), place.path().join("busy"));
     std::fs::write(&source, BUSY).unwrap();
-    assert!(Command::new("cc").arg("-o").arg(&program).arg(source).status().unwrap().success());
+    assert!(
+        Command::new("cc")
+            .arg("-o")
+            .arg(&program)
+            .arg(source)
+            .status()
+            .unwrap()
+            .success()
+    );
     program
 }
 
@@ -42,7 +57,13 @@ struct Outside(Child);
 
 impl Outside {
     fn start(program: &Path) -> Outside {
-        Outside(Command::new(program).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
+        Outside(
+            Command::new(program)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap(),
+        )
     }
 }
 
@@ -56,9 +77,18 @@ impl Drop for Outside {
 /// Runs `script` with sh in a PID namespace of its own. Its words: the program, then `words`.
 fn inside(place: &Place, script: &str, words: &[&str], mount: bool) -> Output {
     let mut command = Command::new("unshare");
-    command.args(["--pid", "--fork", "--kill-child"]).args(mount.then_some("--mount-proc"));
-    command.args(["sh", "-c", script, "sh", env!("CARGO_BIN_EXE_syscost")]).args(words);
-    command.current_dir(place.path()).env("TMPDIR", place.tmp()).stdin(Stdio::null()).output().unwrap()
+    command
+        .args(["--pid", "--fork", "--kill-child"])
+        .args(mount.then_some("--mount-proc"));
+    command
+        .args(["sh", "-c", script, "sh", env!("CARGO_BIN_EXE_syscost")])
+        .args(words);
+    command
+        .current_dir(place.path())
+        .env("TMPDIR", place.tmp())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
 }
 
 /// `words`: the busy program, the number that it is to have, and what trace is told besides.
@@ -80,14 +110,24 @@ fn traced_by_number(options: &[&str]) -> String {
     let program = busy(&place);
     let outside = Outside::start(&program);
     let number = outside.0.id().to_string();
-    let words = [&[program.to_str().unwrap(), number.as_str(), "--format", "csv"], options].concat();
+    let words = [
+        &[
+            program.to_str().unwrap(),
+            number.as_str(),
+            "--format",
+            "csv",
+        ],
+        options,
+    ]
+    .concat();
     let output = inside(&place, TRACE_A_NUMBER, &words, true);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     stderr(&output)
 }
 
 fn has_row(text: &str, call: &str) -> bool {
-    text.lines().any(|line| line.starts_with(&format!("{call},")))
+    text.lines()
+        .any(|line| line.starts_with(&format!("{call},")))
 }
 
 #[test]
@@ -102,8 +142,14 @@ fn each_tracer_means_the_number_that_the_caller_means() {
             continue;
         }
         let text = traced_by_number(options);
-        assert!(has_row(&text, "getsid"), "{options:?} misses the one inside: {text}");
-        assert!(!has_row(&text, "getpgid"), "{options:?} counts a stranger: {text}");
+        assert!(
+            has_row(&text, "getsid"),
+            "{options:?} misses the one inside: {text}"
+        );
+        assert!(
+            !has_row(&text, "getpgid"),
+            "{options:?} counts a stranger: {text}"
+        );
     }
 }
 
@@ -116,12 +162,20 @@ fn a_command_and_its_children_are_followed_in_a_namespace() {
     let place = Place::new();
     let program = busy(&place);
     let _outside = Outside::start(&program);
-    let tracers: &[&str] = if bpf::available().is_ok() { &["bpf", "ptrace"] } else { &["ptrace"] };
+    let tracers: &[&str] = if bpf::available().is_ok() {
+        &["bpf", "ptrace"]
+    } else {
+        &["ptrace"]
+    };
     for tracer in tracers {
-        let script = r#""$1" trace --tracer "$3" --format csv -- sh -c '"$0" sid </dev/null & wait' "$2""#;
+        let script =
+            r#""$1" trace --tracer "$3" --format csv -- sh -c '"$0" sid </dev/null & wait' "$2""#;
         let output = inside(&place, script, &[program.to_str().unwrap(), tracer], true);
         let text = stderr(&output);
-        assert!(text.lines().any(|line| line.starts_with("getsid,50,")), "{tracer}: {text}");
+        assert!(
+            text.lines().any(|line| line.starts_with("getsid,50,")),
+            "{tracer}: {text}"
+        );
         assert!(!has_row(&text, "getpgid"), "{tracer}: {text}");
     }
 }
@@ -157,20 +211,49 @@ fn in_a_container_the_tracer_is_one_that_can_be_had() {
     let place = Place::new();
     let bwrap = |words: &[&str]| {
         let mut command = Command::new("bwrap");
-        command.args(["--bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "--die-with-parent"]);
-        command.args(words).current_dir(place.path()).env("TMPDIR", place.tmp()).stdin(Stdio::null()).output()
+        command.args([
+            "--bind",
+            "/",
+            "/",
+            "--dev",
+            "/dev",
+            "--proc",
+            "/proc",
+            "--unshare-all",
+            "--die-with-parent",
+        ]);
+        command
+            .args(words)
+            .current_dir(place.path())
+            .env("TMPDIR", place.tmp())
+            .stdin(Stdio::null())
+            .output()
     };
     if !bwrap(&["true"]).is_ok_and(|output| output.status.success()) {
         return skip(test, "no bwrap (bubblewrap) that works here");
     }
     let program = busy(&place);
-    let trace = [env!("CARGO_BIN_EXE_syscost"), "trace", "--format", "csv", "--report", "calls.csv", "--"];
+    let trace = [
+        env!("CARGO_BIN_EXE_syscost"),
+        "trace",
+        "--format",
+        "csv",
+        "--report",
+        "calls.csv",
+        "--",
+    ];
     let output = bwrap(&[&trace[..], &[program.to_str().unwrap(), "sid"]].concat()).unwrap();
     let text = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
-    assert!(text.contains("syscost: tracer: ptrace") && text.contains("bpf: "), "{text}");
+    assert!(
+        text.contains("syscost: tracer: ptrace") && text.contains("bpf: "),
+        "{text}"
+    );
     let calls = std::fs::read_to_string(place.path().join("calls.csv")).unwrap();
-    assert!(calls.lines().any(|line| line.starts_with("getsid,50,")), "{calls}");
+    assert!(
+        calls.lines().any(|line| line.starts_with("getsid,50,")),
+        "{calls}"
+    );
 }
 
 #[test]
@@ -182,7 +265,10 @@ fn a_proc_of_another_namespace_is_refused_in_one_line() {
     let output = inside(&place, r#""$1" trace -p 1 --for 0.1"#, &[], false);
     assert_eq!(output.status.code(), Some(1));
     let text = stderr(&output);
-    assert!(text.starts_with("syscost: /proc shows another PID namespace: mount one for this"), "{text}");
+    assert!(
+        text.starts_with("syscost: /proc shows another PID namespace: mount one for this"),
+        "{text}"
+    );
     assert_eq!(text.lines().count(), 1, "{text}");
 }
 
@@ -194,21 +280,50 @@ fn without_proc_every_command_ends_with_an_error_or_its_result() {
         let program = command.get_program().to_owned();
         command = Command::new("unshare");
         command
-            .args(["--mount", "sh", "-c", r#"mount -t tmpfs none /proc && exec "$0" "$@""#])
+            .args([
+                "--mount",
+                "sh",
+                "-c",
+                r#"mount -t tmpfs none /proc && exec "$0" "$@""#,
+            ])
             .arg(program)
             .args(words);
-        command.current_dir(place.path()).env("TMPDIR", place.tmp()).stdin(Stdio::null()).output().unwrap()
+        command
+            .current_dir(place.path())
+            .env("TMPDIR", place.tmp())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
     };
     let place = Place::new();
     if !geteuid().is_root() || !hidden(&["--version"], &place).status.success() {
-        return skip(test, "no file system can be mounted over /proc: needs root and unshare(1)");
+        return skip(
+            test,
+            "no file system can be mounted over /proc: needs root and unshare(1)",
+        );
     }
-    assert!(place.run(&["trace", "--out", "p.json", "true"]).status.success());
-    for words in [&["trace", "true"][..], &["trace", "-p", "1"], &["top", "-p", "1"]] {
+    assert!(
+        place
+            .run(&["trace", "--out", "p.json", "true"])
+            .status
+            .success()
+    );
+    for words in [
+        &["trace", "true"][..],
+        &["trace", "-p", "1"],
+        &["top", "-p", "1"],
+    ] {
         let output = hidden(words, &place);
         let text = stderr(&output);
-        assert!(text.starts_with("syscost: /proc does not show us: mount one for this namespace"), "{text}");
-        assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{words:?}: {text}");
+        assert!(
+            text.starts_with("syscost: /proc does not show us: mount one for this namespace"),
+            "{text}"
+        );
+        assert_eq!(
+            (output.status.code(), text.lines().count()),
+            (Some(1), 1),
+            "{words:?}: {text}"
+        );
     }
     // The dynamic loader finds the probe's libraries by /proc; a static probe needs none.
     for what in ["id.getppid", "bash:true"] {
@@ -216,13 +331,25 @@ fn without_proc_every_command_ends_with_an_error_or_its_result() {
         let text = stderr(&run);
         match run.status.code() {
             Some(0) => assert!(stdout(&run).contains(what), "{}", stdout(&run)),
-            Some(2) => assert!(text.contains("; mount /proc: ") && text.lines().count() == 1, "{text}"),
+            Some(2) => assert!(
+                text.contains("; mount /proc: ") && text.lines().count() == 1,
+                "{text}"
+            ),
             other => panic!("{other:?} {text}"),
         }
     }
     let attributed = hidden(&["why", "p.json"], &place);
-    assert_eq!(stdout(&attributed), stdout(&place.run(&["why", "p.json"])), "{}", stderr(&attributed));
+    assert_eq!(
+        stdout(&attributed),
+        stdout(&place.run(&["why", "p.json"])),
+        "{}",
+        stderr(&attributed)
+    );
     let doctor = hidden(&["doctor"], &place);
-    assert!(doctor.status.success() && stdout(&doctor).contains("processors"), "{}", stderr(&doctor));
+    assert!(
+        doctor.status.success() && stdout(&doctor).contains("processors"),
+        "{}",
+        stderr(&doctor)
+    );
     assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
 }

@@ -5,7 +5,11 @@ use syscost::model::{Outside, Profile};
 use syscost::trace::Detail;
 
 fn outside(profile: &Profile) -> &Outside {
-    profile.usage.outside.as_ref().expect("CPUs are sampled while calls are timed")
+    profile
+        .usage
+        .outside
+        .as_ref()
+        .expect("CPUs are sampled while calls are timed")
 }
 
 /// The share of `part` in the time outside of calls.
@@ -16,16 +20,26 @@ fn share(profile: &Profile, part: fn(&Outside) -> u64) -> f64 {
 #[test]
 fn page_faults_are_told_from_user_mode_whatever_their_size() {
     for what in [["touch", "300"], ["touch-huge", "600"]] {
-        let Some(profile) = run(&what, Detail::Times) else { return };
+        let Some(profile) = run(&what, Detail::Times) else {
+            return;
+        };
         let faults = share(&profile, |of| of.page_faults_ns);
-        assert!(faults > 0.5, "{what:?}: {faults} of {:?}", outside(&profile));
+        assert!(
+            faults > 0.5,
+            "{what:?}: {faults} of {:?}",
+            outside(&profile)
+        );
     }
-    let Some(profile) = run(&["compute", "3000000"], Detail::Times) else { return };
+    let Some(profile) = run(&["compute", "3000000"], Detail::Times) else {
+        return;
+    };
     let user = share(&profile, |of| of.user_ns);
     assert!(user > 0.7, "{user} of {:?}", outside(&profile));
     let functions = &outside(&profile).functions;
     assert!(
-        functions.first().is_some_and(|found| found.name.starts_with("compute") || found.name == "main"),
+        functions
+            .first()
+            .is_some_and(|found| found.name.starts_with("compute") || found.name == "main"),
         "{functions:?}"
     );
 }
@@ -33,17 +47,28 @@ fn page_faults_are_told_from_user_mode_whatever_their_size() {
 /// The parts, the calls and the tracer's overhead are all of the CPU time.
 #[test]
 fn short_calls_are_no_user_mode() {
-    let Some(profile) = run(&["mixture", "1000000"], Detail::Times) else { return };
+    let Some(profile) = run(&["mixture", "1000000"], Detail::Times) else {
+        return;
+    };
     assert_eq!(count(&profile, "getppid"), 1_000_000);
     let (calls, usage) = (profile.all_calls().on_cpu_ns.unwrap(), &profile.usage);
     let tracer = profile.tracer.added_total_ns.unwrap_or(0);
     let cpu = usage.user_ns.unwrap() + usage.system_ns.unwrap();
-    assert!(cpu.abs_diff(calls + tracer + outside(&profile).total_ns()) < 1_000, "{cpu}: {calls}, {tracer}, {usage:?}");
-    assert!(share(&profile, |of| of.user_ns) > 0.5, "{:?}", outside(&profile));
+    assert!(
+        cpu.abs_diff(calls + tracer + outside(&profile).total_ns()) < 1_000,
+        "{cpu}: {calls}, {tracer}, {usage:?}"
+    );
+    assert!(
+        share(&profile, |of| of.user_ns) > 0.5,
+        "{:?}",
+        outside(&profile)
+    );
 }
 
 #[test]
 fn counts_alone_say_nothing_of_the_time_outside() {
-    let Some(profile) = run(&["leaf", "1000"], Detail::Counts) else { return };
+    let Some(profile) = run(&["leaf", "1000"], Detail::Counts) else {
+        return;
+    };
     assert_eq!(profile.usage.outside, None);
 }

@@ -19,33 +19,61 @@ fn samples(profile: &Profile, call: &str) -> u64 {
 /// 40 sleeps of 5 ms, then a loop in user mode.
 #[test]
 fn waits_are_timed_and_the_rest_is_samples() {
-    let Some(collected) = run(&["blocked"], Detail::Samples) else { return };
-    assert!(all(&collected).all(|row| row.calls == 0 && row.samples.is_some() && row.errors.is_empty()));
-    let slept = rows(&collected, "clock_nanosleep").map(|row| row.blocked_ns.unwrap()).sum::<u64>();
+    let Some(collected) = run(&["blocked"], Detail::Samples) else {
+        return;
+    };
+    assert!(
+        all(&collected).all(|row| row.calls == 0 && row.samples.is_some() && row.errors.is_empty())
+    );
+    let slept = rows(&collected, "clock_nanosleep")
+        .map(|row| row.blocked_ns.unwrap())
+        .sum::<u64>();
     // Not 200: a thread that is preempted on its way to sleep waits less than it asked for.
     assert!(slept >= 100_000_000, "{slept}");
     let in_user_mode = samples(&collected, USER_MODE);
-    assert!(in_user_mode > samples(&collected, "clock_nanosleep"), "{in_user_mode}");
+    assert!(
+        in_user_mode > samples(&collected, "clock_nanosleep"),
+        "{in_user_mode}"
+    );
     let on_cpu: u64 = all(&collected).map(|row| row.on_cpu_ns.unwrap()).sum();
     let accounted = collected.usage.user_ns.unwrap() + collected.usage.system_ns.unwrap();
-    assert!(on_cpu.abs_diff(accounted) < 1_000, "{on_cpu} of {accounted}");
-    assert!(collected.usage.voluntary_switches >= Some(40) && collected.tracer.sampled_hz.is_some());
+    assert!(
+        on_cpu.abs_diff(accounted) < 1_000,
+        "{on_cpu} of {accounted}"
+    );
+    assert!(
+        collected.usage.voluntary_switches >= Some(40) && collected.tracer.sampled_hz.is_some()
+    );
 }
 
 #[test]
 fn calls_are_found_in_the_kernel() {
-    let Some(collected) = run(&["leaf", "3000000"], Detail::Samples) else { return };
+    let Some(collected) = run(&["leaf", "3000000"], Detail::Samples) else {
+        return;
+    };
     let (calls, whole) = (samples(&collected, "getppid"), collected.samples().unwrap());
-    assert!(calls > 5 && count(&collected, "getppid") == 0, "{calls} of {whole}");
+    assert!(
+        calls > 5 && count(&collected, "getppid") == 0,
+        "{calls} of {whole}"
+    );
     let others = all(&collected).filter(|row| row.call != "getppid" && !row.call.starts_with('['));
     let others: u64 = others.map(|row| row.samples.unwrap()).sum();
-    assert!(others * 4 < calls, "{others} samples in other calls, {calls} in getppid");
+    assert!(
+        others * 4 < calls,
+        "{others} samples in other calls, {calls} in getppid"
+    );
 }
 
 #[test]
 fn threads_and_children_are_followed() {
-    let Some(collected) = run(&["tree"], Detail::Samples) else { return };
-    assert!(collected.usage.processes > Some(3) && collected.usage.threads > Some(0), "{:?}", collected.usage);
+    let Some(collected) = run(&["tree"], Detail::Samples) else {
+        return;
+    };
+    assert!(
+        collected.usage.processes > Some(3) && collected.usage.threads > Some(0),
+        "{:?}",
+        collected.usage
+    );
     // An orphan, after everybody else.
     assert!(rows(&collected, "clock_nanosleep").any(|row| row.blocked_ns >= Some(100_000_000)));
 }
@@ -58,26 +86,60 @@ fn what_a_running_process_waits_in_is_known() {
     let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
     std::thread::sleep(Duration::from_millis(60));
     let what = Running::Processes(vec![sleeper.id()]);
-    let target = Target::Running { what: what.clone(), time: None };
-    let mut tracer = open_for(target, Detail::Samples, More { grouping: Grouping::Process, ..More::default() });
+    let target = Target::Running {
+        what: what.clone(),
+        time: None,
+    };
+    let mut tracer = open_for(
+        target,
+        Detail::Samples,
+        More {
+            grouping: Grouping::Process,
+            ..More::default()
+        },
+    );
     tracer.attach(Root::Running(what)).unwrap();
-    tracer.follow(&Until { after: Some(Duration::from_millis(300)), ..Until::default() }).unwrap();
+    tracer
+        .follow(&Until {
+            after: Some(Duration::from_millis(300)),
+            ..Until::default()
+        })
+        .unwrap();
     let (so_far, _) = tracer.snapshot().unwrap();
     let collected = tracer.collect().unwrap();
     sleeper.kill().unwrap();
     sleeper.wait().unwrap();
     for profile in [&so_far, &collected] {
-        let slept: u64 = rows(profile, "clock_nanosleep").map(|row| row.blocked_ns.unwrap()).sum();
-        assert!(slept >= 300_000_000 && profile.groups[0].pid == Some(sleeper.id()), "{slept}");
+        let slept: u64 = rows(profile, "clock_nanosleep")
+            .map(|row| row.blocked_ns.unwrap())
+            .sum();
+        assert!(
+            slept >= 300_000_000 && profile.groups[0].pid == Some(sleeper.id()),
+            "{slept}"
+        );
     }
 }
 
 #[test]
 fn a_sampled_profile_is_shown_and_never_priced() {
-    let Some(program) = workload().and_then(Path::to_str) else { return };
+    let Some(program) = workload().and_then(Path::to_str) else {
+        return;
+    };
     let place = Place::new();
-    let traced = place.run(&["trace", "--sampled", "-o", "p.json", program, "leaf", "300000"]);
-    assert!(traced.status.success() && stderr(&traced).contains("% CPU"), "{}", stderr(&traced));
+    let traced = place.run(&[
+        "trace",
+        "--sampled",
+        "-o",
+        "p.json",
+        program,
+        "leaf",
+        "300000",
+    ]);
+    assert!(
+        traced.status.success() && stderr(&traced).contains("% CPU"),
+        "{}",
+        stderr(&traced)
+    );
     for command in ["show", "why"] {
         let document = json(&place.run(&[command, "p.json", "--format", "json"]));
         expect_valid("profile-summary-3", &document);
@@ -89,7 +151,12 @@ fn a_sampled_profile_is_shown_and_never_priced() {
         (&["trace", "--sampled", "--counts", "true"], 2),
     ] {
         let refused = place.run(arguments);
-        assert_eq!(refused.status.code(), Some(status), "{arguments:?}: {}", stderr(&refused));
+        assert_eq!(
+            refused.status.code(),
+            Some(status),
+            "{arguments:?}: {}",
+            stderr(&refused)
+        );
     }
 }
 
@@ -122,10 +189,23 @@ fn top_shows_shares_without_counts() {
     busy.kill().unwrap();
     busy.wait().unwrap();
     let (text, said) = (stdout(&text), stderr(&refused));
-    assert!(text.contains("by samples of 1 caller") && !text.contains("calls/s"), "{text}");
+    assert!(
+        text.contains("by samples of 1 caller") && !text.contains("calls/s"),
+        "{text}"
+    );
     expect_valid("top-2", &document);
     let rows = document["rows"].as_array().unwrap();
-    assert!(rows.iter().all(|row| row["calls"] == 0 && row["samples"].is_u64()), "{rows:?}");
-    assert!(document["total"]["on_cpu_share"].as_f64().unwrap() > 0.1, "{document}");
-    assert!(refused.status.code() == Some(2) && said.contains("process, call or cgroup"), "{said}");
+    assert!(
+        rows.iter()
+            .all(|row| row["calls"] == 0 && row["samples"].is_u64()),
+        "{rows:?}"
+    );
+    assert!(
+        document["total"]["on_cpu_share"].as_f64().unwrap() > 0.1,
+        "{document}"
+    );
+    assert!(
+        refused.status.code() == Some(2) && said.contains("process, call or cgroup"),
+        "{said}"
+    );
 }

@@ -27,16 +27,28 @@ const STACKS: More = More {
 /// there is no such compiler, which is said.
 fn compiled(source: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
     support::workload()?;
-    let of = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace_stacks").join(source);
+    let of = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/trace_stacks")
+        .join(source);
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let compiler = match source.rsplit('.').next() {
         Some("rs") => "rustc",
         Some("cc") => "c++",
         _ => "cc",
     };
-    let plain: &[&str] = if compiler == "rustc" { &["-O"] } else { &["-O2", "-fomit-frame-pointer", "-pthread"] };
-    let status =
-        Command::new(compiler).args(plain).args(flags).arg("-o").arg(&program).arg(of).stderr(Stdio::null()).status();
+    let plain: &[&str] = if compiler == "rustc" {
+        &["-O"]
+    } else {
+        &["-O2", "-fomit-frame-pointer", "-pthread"]
+    };
+    let status = Command::new(compiler)
+        .args(plain)
+        .args(flags)
+        .arg("-o")
+        .arg(&program)
+        .arg(of)
+        .stderr(Stdio::null())
+        .status();
     if !status.is_ok_and(|status| status.success()) {
         skip("trace_stacks", &format!("{compiler} cannot build {source}"));
         return None;
@@ -50,7 +62,11 @@ fn traced(command: &[&str]) -> Profile {
 
 /// The stacks of getppid, but for the shell's, and how many calls they stand for.
 fn of_getppid(collected: &Profile) -> (Vec<&StackCount>, u64) {
-    let rows: Vec<_> = collected.stacks.iter().filter(|row| row.call == "getppid" && row.process != "sh").collect();
+    let rows: Vec<_> = collected
+        .stacks
+        .iter()
+        .filter(|row| row.call == "getppid" && row.process != "sh")
+        .collect();
     let calls = rows.iter().map(|row| row.calls).sum();
     (rows, calls)
 }
@@ -58,41 +74,84 @@ fn of_getppid(collected: &Profile) -> (Vec<&StackCount>, u64) {
 /// Calls of getppid from a function of that name.
 fn calls_from(collected: &Profile, name: &str) -> u64 {
     let (rows, _) = of_getppid(collected);
-    rows.iter().filter(|row| row.frames.iter().any(|frame| frame == name)).map(|row| row.calls).sum()
+    rows.iter()
+        .filter(|row| row.frames.iter().any(|frame| frame == name))
+        .map(|row| row.calls)
+        .sum()
 }
 
 /// The functions from `main` on, but the last: what those of the C library are called differs.
 fn own(frames: &[String]) -> Vec<&str> {
-    let main = frames.iter().position(|frame| frame == "main").unwrap_or_else(|| panic!("no main in {frames:?}"));
-    frames[main..frames.len() - 1].iter().map(String::as_str).collect()
+    let main = frames
+        .iter()
+        .position(|frame| frame == "main")
+        .unwrap_or_else(|| panic!("no main in {frames:?}"));
+    frames[main..frames.len() - 1]
+        .iter()
+        .map(String::as_str)
+        .collect()
 }
 
 #[test]
 fn a_chain_of_functions_without_frame_pointers_is_named_exactly() {
-    let Some(program) = compiled("chain.c", "stacks-chain", &[]) else { return };
+    let Some(program) = compiled("chain.c", "stacks-chain", &[]) else {
+        return;
+    };
     let collected = traced(&[program.to_str().unwrap(), "20"]);
     let (rows, calls) = of_getppid(&collected);
     assert_eq!((rows.len(), calls), (1, 20), "{rows:?}");
-    assert_eq!(own(&rows[0].frames), ["main", "outer", "middle", "inner"], "{rows:?}");
+    assert_eq!(
+        own(&rows[0].frames),
+        ["main", "outer", "middle", "inner"],
+        "{rows:?}"
+    );
     assert_eq!(rows[0].frames[0], "_start", "{rows:?}");
     // Every other call of a program that ends at once has a name too, and so has its loader.
     let all: u64 = collected.stacks.iter().map(|row| row.calls).sum();
-    let is_named = |row: &&StackCount| row.frames.iter().all(|frame| frame != "[unknown]" && !frame.contains("+0x"));
-    let named: u64 = collected.stacks.iter().filter(is_named).map(|row| row.calls).sum();
-    assert!(named * 100 >= all * 95, "{named} of {all}: {:?}", collected.stacks);
-    let counted: u64 =
-        collected.groups.iter().flat_map(|group| &group.calls).map(|row| row.calls - row.unfinished).sum();
+    let is_named = |row: &&StackCount| {
+        row.frames
+            .iter()
+            .all(|frame| frame != "[unknown]" && !frame.contains("+0x"))
+    };
+    let named: u64 = collected
+        .stacks
+        .iter()
+        .filter(is_named)
+        .map(|row| row.calls)
+        .sum();
+    assert!(
+        named * 100 >= all * 95,
+        "{named} of {all}: {:?}",
+        collected.stacks
+    );
+    let counted: u64 = collected
+        .groups
+        .iter()
+        .flat_map(|group| &group.calls)
+        .map(|row| row.calls - row.unfinished)
+        .sum();
     assert_eq!(all, counted, "{:?}", collected.warnings);
-    assert!(collected.stacks_sampled.is_some_and(|sampled| sampled <= all && sampled > all / 2), "{collected:?}");
+    assert!(
+        collected
+            .stacks_sampled
+            .is_some_and(|sampled| sampled <= all && sampled > all / 2),
+        "{collected:?}"
+    );
 }
 
 #[test]
 fn a_sample_divides_the_calls_of_one_place_and_loses_none() {
-    let Some(program) = compiled("chain.c", "stacks-sampled", &[]) else { return };
+    let Some(program) = compiled("chain.c", "stacks-sampled", &[]) else {
+        return;
+    };
     let collected = traced(&[program.to_str().unwrap(), "100000"]);
     let (rows, calls) = of_getppid(&collected);
     assert_eq!(calls, 100_000);
-    assert!(rows.iter().all(|row| own(&row.frames)[1..] == ["outer", "middle", "inner"]), "{rows:?}");
+    assert!(
+        rows.iter()
+            .all(|row| own(&row.frames)[1..] == ["outer", "middle", "inner"]),
+        "{rows:?}"
+    );
     let sampled = collected.stacks_sampled.unwrap();
     assert!(sampled > 128 && sampled < 10_000, "{sampled}");
     // One in four calls goes through `seldom`, at the same depth and from the same instruction.
@@ -105,20 +164,35 @@ fn a_sample_divides_the_calls_of_one_place_and_loses_none() {
 
 #[test]
 fn threads_and_children_have_their_stacks() {
-    let Some(program) = compiled("chain.c", "stacks-threads", &[]) else { return };
+    let Some(program) = compiled("chain.c", "stacks-threads", &[]) else {
+        return;
+    };
     for kind in ["thread", "fork", "exec"] {
         let collected = traced(&[program.to_str().unwrap(), "20", kind]);
-        assert_eq!((calls_from(&collected, "inner"), calls_from(&collected, "outer")), (20, 20), "{kind}");
+        assert_eq!(
+            (
+                calls_from(&collected, "inner"),
+                calls_from(&collected, "outer")
+            ),
+            (20, 20),
+            "{kind}"
+        );
     }
 }
 
 #[test]
 fn a_stripped_program_has_the_addresses_of_its_functions() {
-    let Some(program) = compiled("chain.c", "stacks-stripped", &["-s"]) else { return };
+    let Some(program) = compiled("chain.c", "stacks-stripped", &["-s"]) else {
+        return;
+    };
     let collected = traced(&[program.to_str().unwrap(), "20"]);
     let (rows, calls) = of_getppid(&collected);
     assert_eq!((rows.len(), calls), (1, 20), "{rows:?}");
-    let own = rows[0].frames.iter().filter(|frame| frame.starts_with("stacks-stripped:0x")).count();
+    let own = rows[0]
+        .frames
+        .iter()
+        .filter(|frame| frame.starts_with("stacks-stripped:0x"))
+        .count();
     // main, outer, middle and inner. Where a program begins is known without symbols.
     assert_eq!((own, rows[0].frames[0].as_str()), (4, "_start"), "{rows:?}");
 }
@@ -127,14 +201,27 @@ fn a_stripped_program_has_the_addresses_of_its_functions() {
 fn names_of_cpp_and_rust_are_as_they_were_written() {
     if let Some(program) = compiled("names.cc", "stacks-cc", &[]) {
         let collected = traced(&[program.to_str().unwrap()]);
-        assert_eq!(calls_from(&collected, "app::Asker::ask<long>"), 20, "{:?}", of_getppid(&collected));
+        assert_eq!(
+            calls_from(&collected, "app::Asker::ask<long>"),
+            20,
+            "{:?}",
+            of_getppid(&collected)
+        );
     }
     if let Some(program) = compiled("names.rs", "stacks-rs", &[]) {
         let collected = traced(&[program.to_str().unwrap()]);
         let (rows, calls) = of_getppid(&collected);
         let frames = &rows[0].frames;
-        assert_eq!((rows.len(), calls, frames[0].as_str()), (1, 20, "_start"), "{rows:?}");
-        assert_eq!(frames[frames.len() - 3..frames.len() - 1], ["names::main", "names::app::ask"], "{rows:?}");
+        assert_eq!(
+            (rows.len(), calls, frames[0].as_str()),
+            (1, 20, "_start"),
+            "{rows:?}"
+        );
+        assert_eq!(
+            frames[frames.len() - 3..frames.len() - 1],
+            ["names::main", "names::app::ask"],
+            "{rows:?}"
+        );
     }
 }
 
@@ -152,7 +239,9 @@ fn root_with(inner: &str) -> Option<tempfile::TempDir> {
 
 #[test]
 fn programs_in_other_roots_have_their_own_names() {
-    let (Some(one), Some(other)) = (root_with("one"), root_with("other")) else { return };
+    let (Some(one), Some(other)) = (root_with("one"), root_with("other")) else {
+        return;
+    };
     if !nix::unistd::geteuid().is_root() {
         return skip("trace_stacks", "only root can change the root");
     }
@@ -163,7 +252,10 @@ fn programs_in_other_roots_have_their_own_names() {
     );
     let collected = traced(&["sh", "-c", &script]);
     assert_eq!(
-        (calls_from(&collected, "one"), calls_from(&collected, "other")),
+        (
+            calls_from(&collected, "one"),
+            calls_from(&collected, "other")
+        ),
         (20, 30),
         "{:?}",
         of_getppid(&collected)
@@ -172,8 +264,14 @@ fn programs_in_other_roots_have_their_own_names() {
 
 #[test]
 fn unlike_programs_at_one_path_of_two_mount_namespaces_have_their_own_names() {
-    let (Some(one), Some(other)) = (root_with("here"), root_with("there")) else { return };
-    if !Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success()) {
+    let (Some(one), Some(other)) = (root_with("here"), root_with("there")) else {
+        return;
+    };
+    if !Command::new("unshare")
+        .args(["-m", "true"])
+        .status()
+        .is_ok_and(|status| status.success())
+    {
         return skip("trace_stacks", "no mount namespace can be made");
     }
     let place = tempfile::tempdir().unwrap();
@@ -184,10 +282,17 @@ fn unlike_programs_at_one_path_of_two_mount_namespaces_have_their_own_names() {
             place.path().display()
         )
     };
-    let script = format!("{} & {}; wait", inside(one.path(), 20), inside(other.path(), 30));
+    let script = format!(
+        "{} & {}; wait",
+        inside(one.path(), 20),
+        inside(other.path(), 30)
+    );
     let collected = traced(&["sh", "-c", &script]);
     assert_eq!(
-        (calls_from(&collected, "here"), calls_from(&collected, "there")),
+        (
+            calls_from(&collected, "here"),
+            calls_from(&collected, "there")
+        ),
         (20, 30),
         "{:?}",
         of_getppid(&collected)
@@ -207,27 +312,72 @@ fn compiling(how: &str) -> Option<Profile> {
     std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o1777)).unwrap();
     std::fs::copy(program, root.path().join("program")).unwrap();
     let script = "chroot \"$0\" /program \"$1\"";
-    Some(traced(&["sh", "-c", script, root.path().to_str().unwrap(), how]))
+    Some(traced(&[
+        "sh",
+        "-c",
+        script,
+        root.path().to_str().unwrap(),
+        how,
+    ]))
 }
 
 #[test]
 fn only_the_users_own_map_names_what_was_compiled_at_run_time() {
-    for (how, named) in [("own", 50), ("foreign", 0), ("link", 0), ("fifo", 0), ("large", 0), ("none", 0)] {
-        let Some(collected) = compiling(how) else { return };
+    for (how, named) in [
+        ("own", 50),
+        ("foreign", 0),
+        ("link", 0),
+        ("fifo", 0),
+        ("large", 0),
+        ("none", 0),
+    ] {
+        let Some(collected) = compiling(how) else {
+            return;
+        };
         assert_eq!(of_getppid(&collected).1, 50, "{how}");
-        assert_eq!(calls_from(&collected, "compiled_at_run_time"), named, "{how}: {:?}", of_getppid(&collected));
-        assert_eq!(calls_from(&collected, "main"), 50, "{how}: {:?}", of_getppid(&collected));
+        assert_eq!(
+            calls_from(&collected, "compiled_at_run_time"),
+            named,
+            "{how}: {:?}",
+            of_getppid(&collected)
+        );
+        assert_eq!(
+            calls_from(&collected, "main"),
+            50,
+            "{how}: {:?}",
+            of_getppid(&collected)
+        );
     }
 }
 
 #[test]
 fn symbols_of_files_win_over_a_map() {
     // Its map claims all addresses.
-    let Some(collected) = compiling("claims") else { return };
-    assert_eq!(calls_from(&collected, "main"), 50, "{:?}", of_getppid(&collected));
+    let Some(collected) = compiling("claims") else {
+        return;
+    };
+    assert_eq!(
+        calls_from(&collected, "main"),
+        50,
+        "{:?}",
+        of_getppid(&collected)
+    );
     // The function that was compiled is one frame of the stack.
-    let claimed = |row: &StackCount| row.frames.iter().filter(|frame| *frame == "claimed").count();
+    let claimed = |row: &StackCount| {
+        row.frames
+            .iter()
+            .filter(|frame| *frame == "claimed")
+            .count()
+    };
     let (rows, _) = of_getppid(&collected);
     assert!(rows.iter().all(|row| claimed(row) == 1), "{rows:?}");
-    assert_eq!(collected.stacks.iter().filter(|row| claimed(row) > 0).map(|row| row.calls).sum::<u64>(), 50);
+    assert_eq!(
+        collected
+            .stacks
+            .iter()
+            .filter(|row| claimed(row) > 0)
+            .map(|row| row.calls)
+            .sum::<u64>(),
+        50
+    );
 }

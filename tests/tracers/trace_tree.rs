@@ -11,24 +11,41 @@ fn script(place: &Place, name: &str, lines: &str) {
 /// The names and processes of each path of the profile, and how many calls there are in all.
 fn paths(profile: &Value) -> (Value, u64) {
     let rows = profile["tree"].as_array().unwrap();
-    let paths = rows.iter().map(|row| value!([row["names"], row["processes"]])).collect();
-    (Value::Array(paths), rows.iter().map(|row| row["calls"].as_u64().unwrap()).sum())
+    let paths = rows
+        .iter()
+        .map(|row| value!([row["names"], row["processes"]]))
+        .collect();
+    (
+        Value::Array(paths),
+        rows.iter().map(|row| row["calls"].as_u64().unwrap()).sum(),
+    )
 }
 
 #[test]
 fn a_shim_is_shown_with_what_it_starts() {
     let place = Place::new();
-    script(&place, "shim", "/bin/cat shim >/dev/null; /bin/cat shim >/dev/null; (exit 3); exec ./helper");
-    script(&place, "helper", "/bin/sleep 0; /bin/cat shim >/dev/null; exit 0");
+    script(
+        &place,
+        "shim",
+        "/bin/cat shim >/dev/null; /bin/cat shim >/dev/null; (exit 3); exec ./helper",
+    );
+    script(
+        &place,
+        "helper",
+        "/bin/sleep 0; /bin/cat shim >/dev/null; exit 0",
+    );
     let mut tracers = vec!["ptrace"];
     match syscost::kernel::bpf::available() {
         Ok(()) => tracers.push("bpf"),
         Err(why) => skip("the tree of processes by bpf", &why.to_string()),
     }
     for tracer in tracers {
-        let ran = place.run(&["trace", "--tracer", tracer, "-o", "p.json", "--report", "table", "--", "./shim"]);
+        let ran = place.run(&[
+            "trace", "--tracer", tracer, "-o", "p.json", "--report", "table", "--", "./shim",
+        ]);
         assert!(ran.status.success(), "{}", stderr(&ran));
-        let profile: Value = serde_json::from_slice(&fs::read(place.path().join("p.json")).unwrap()).unwrap();
+        let profile: Value =
+            serde_json::from_slice(&fs::read(place.path().join("p.json")).unwrap()).unwrap();
         let (found, calls) = paths(&profile);
         let expected = value!([
             // The subshell executes nothing: it has its parent's name.
@@ -40,11 +57,16 @@ fn a_shim_is_shown_with_what_it_starts() {
         ]);
         assert_eq!(found, expected, "{tracer}");
         let summary = json(&place.run(&["show", "p.json", "--format", "json"]));
-        assert_eq!((&summary["total"]["calls"], &summary["tree"]), (&calls.into(), &profile["tree"]), "{tracer}");
+        assert_eq!(
+            (&summary["total"]["calls"], &summary["tree"]),
+            (&calls.into(), &profile["tree"]),
+            "{tracer}"
+        );
         assert_eq!(summary["usage"]["processes"], 6, "{tracer}");
         let table = fs::read_to_string(place.path().join("table")).unwrap();
         assert!(
-            table.contains("Processes: shim > cat x2: ") && table.contains("Processes: shim > helper: "),
+            table.contains("Processes: shim > cat x2: ")
+                && table.contains("Processes: shim > helper: "),
             "{table}"
         );
     }

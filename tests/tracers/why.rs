@@ -12,22 +12,36 @@ fn a_program_is_explained_on_one_screen() {
     let done = place.run(&[&["why", "--report", "-", "-o", "p.json", "--"], &READS[..]].concat());
     assert!(done.status.success(), "{}", stderr(&done));
     let screen = stdout(&done);
-    for part in
-        ["dd if=/dev/zero", "If entering the kernel cost nothing", "System calls with most time", "What could be saved"]
-    {
+    for part in [
+        "dd if=/dev/zero",
+        "If entering the kernel cost nothing",
+        "System calls with most time",
+        "What could be saved",
+    ] {
         assert!(screen.contains(part), "{part}: {screen}");
     }
     assert!(screen.lines().count() <= 48, "{screen}");
     let again = place.run(&["why", "p.json"]);
-    assert_eq!((stdout(&again), stderr(&again)), (screen, String::new()), "the kept profile has the same screen");
+    assert_eq!(
+        (stdout(&again), stderr(&again)),
+        (screen, String::new()),
+        "the kept profile has the same screen"
+    );
     let document = json(&place.run(&["why", "p.json", "--format", "json"]));
     expect_valid("why-1", &document);
     let calls = |name: &str| {
         let rows = document["calls"].as_array().unwrap();
-        rows.iter().find(|row| row["call"] == name).unwrap()["calls"].as_u64().unwrap()
+        rows.iter().find(|row| row["call"] == name).unwrap()["calls"]
+            .as_u64()
+            .unwrap()
     };
     assert!(calls("write") >= 20_000 && calls("read") >= 20_000);
-    assert!(document["entering"]["null_call_ns"].as_f64().is_some_and(|ns| ns > 5.0), "{document:#}");
+    assert!(
+        document["entering"]["null_call_ns"]
+            .as_f64()
+            .is_some_and(|ns| ns > 5.0),
+        "{document:#}"
+    );
     let page = place.run(&["report", "p.json", "-o", "p.html"]);
     assert!(page.status.success(), "{}", stderr(&page));
 }
@@ -36,10 +50,25 @@ fn a_program_is_explained_on_one_screen() {
 #[test]
 fn the_call_with_most_time_is_not_that_of_a_waiting_parent() {
     let place = Place::new();
-    let done = place.run(&["why", "--report", "-", "--format", "json", "--", "sh", "-c", "sleep 0.3; true"]);
+    let done = place.run(&[
+        "why",
+        "--report",
+        "-",
+        "--format",
+        "json",
+        "--",
+        "sh",
+        "-c",
+        "sleep 0.3; true",
+    ]);
     let document = json(&done);
-    let Some(wall_s) = document["time"]["wall_s"].as_f64() else { return };
-    assert_eq!(document["calls"][0]["call"], "clock_nanosleep", "{document:#}");
+    let Some(wall_s) = document["time"]["wall_s"].as_f64() else {
+        return;
+    };
+    assert_eq!(
+        document["calls"][0]["call"], "clock_nanosleep",
+        "{document:#}"
+    );
     let parts = document["time"]["parts"].as_array().unwrap().iter();
     let sum: f64 = parts.filter_map(|part| part["wall_s"].as_f64()).sum();
     assert!((sum / wall_s - 1.0).abs() < 1e-6, "{document:#}");
@@ -49,54 +78,103 @@ fn the_call_with_most_time_is_not_that_of_a_waiting_parent() {
 fn the_status_and_the_output_are_the_commands() {
     let place = Place::new();
     let done = place.run(&["why", "--", "sh", "-c", "echo own; exit 7"]);
-    assert_eq!((done.status.code(), stdout(&done).as_str()), (Some(7), "own\n"), "{}", stderr(&done));
-    assert!(stderr(&done).contains("What could be saved"), "{}", stderr(&done));
+    assert_eq!(
+        (done.status.code(), stdout(&done).as_str()),
+        (Some(7), "own\n"),
+        "{}",
+        stderr(&done)
+    );
+    assert!(
+        stderr(&done).contains("What could be saved"),
+        "{}",
+        stderr(&done)
+    );
 }
 
 #[test]
 fn a_command_is_raced_in_environments() {
     let place = Place::new();
-    let done = place.run(&[&["why", "--env", "seccomp", "--report", "-", "--"], &READS[..]].concat());
+    let done = place.run(
+        &[
+            &["why", "--env", "seccomp", "--report", "-", "--"],
+            &READS[..],
+        ]
+        .concat(),
+    );
     for part in ["What could be saved", "net ratio", "first ms", "seccomp: "] {
-        assert!(stdout(&done).contains(part), "{part}: {}{}", stdout(&done), stderr(&done));
+        assert!(
+            stdout(&done).contains(part),
+            "{part}: {}{}",
+            stdout(&done),
+            stderr(&done)
+        );
     }
     let document = json(
-        &place.run(&[&["why", "--env", "seccomp", "--report", "-", "--format", "json", "--"], &READS[..]].concat()),
+        &place.run(
+            &[
+                &[
+                    "why", "--env", "seccomp", "--report", "-", "--format", "json", "--",
+                ],
+                &READS[..],
+            ]
+            .concat(),
+        ),
     );
     expect_valid("why-1", &document);
-    assert_eq!(document["race"]["results"][1]["environment"], "seccomp", "{document:#}");
+    assert_eq!(
+        document["race"]["results"][1]["environment"], "seccomp",
+        "{document:#}"
+    );
 }
 
 /// In a directory that is too large to be copied. What makes a file system over it needs no copy.
 #[test]
 fn a_command_that_changes_nothing_runs_where_it_is() {
     let place = Place::new();
-    let names = ready("a_command_that_changes_nothing_runs_where_it_is", &["seccomp", "tmpfs", "overlay"]).join(",");
+    let names = ready(
+        "a_command_that_changes_nothing_runs_where_it_is",
+        &["seccomp", "tmpfs", "overlay"],
+    )
+    .join(",");
     let work = place.path().join("work");
     std::fs::create_dir(&work).unwrap();
     std::fs::write(work.join("file"), "old\n").unwrap();
     let raced = |code: &str| {
-        let mut command = place.command(&["why", "--env", &names, "--report", "-", "--", "sh", "-c", code]);
+        let mut command = place.command(&[
+            "why", "--env", &names, "--report", "-", "--", "sh", "-c", code,
+        ]);
         let done = command.current_dir(&work).output().unwrap();
         assert!(done.status.success(), "{}", stderr(&done));
         (stdout(&done), stderr(&done))
     };
     let (shown, told) = raced("test $(wc -c < file) = 4");
     assert!(
-        told.contains("changes nothing below") && !shown.contains("fresh copy") && !shown.contains("failed in"),
+        told.contains("changes nothing below")
+            && !shown.contains("fresh copy")
+            && !shown.contains("failed in"),
         "{told}{shown}"
     );
-    let (shown, told) =
-        raced("test $(wc -c < file) = 4 && echo more > more && test $(ls | wc -l) = 2 && rm -f fi* more");
+    let (shown, told) = raced(
+        "test $(wc -c < file) = 4 && echo more > more && test $(ls | wc -l) = 2 && rm -f fi* more",
+    );
     assert!(
         told.contains("changes files (file)") && shown.contains("failed in"),
         "all had a copy without it: {told}{shown}"
     );
     std::fs::write(work.join("file"), "old\n").unwrap();
-    std::fs::File::create(work.join("large")).unwrap().set_len(257 << 20).unwrap();
+    std::fs::File::create(work.join("large"))
+        .unwrap()
+        .set_len(257 << 20)
+        .unwrap();
     let (shown, told) = raced("test $(wc -c < file) = 4");
-    assert!(!names.contains("tmpfs") || told.contains("tmpfs is left out"), "{told}");
-    assert!(!names.contains("overlay") || shown.contains("\noverlay "), "{shown}");
+    assert!(
+        !names.contains("tmpfs") || told.contains("tmpfs is left out"),
+        "{told}"
+    );
+    assert!(
+        !names.contains("overlay") || shown.contains("\noverlay "),
+        "{shown}"
+    );
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }
 
@@ -106,9 +184,17 @@ fn mistakes_are_told_in_a_line() {
     let own = std::process::id().to_string();
     let cases: [(&[&str], i32, &str); 6] = [
         (&["--env", "nosuch", "true"], 2, "nosuch"),
-        (&["--env", "seccomp", "-p", &own, "--for", "1"], 2, "give a command in place of --pid"),
+        (
+            &["--env", "seccomp", "-p", &own, "--for", "1"],
+            2,
+            "give a command in place of --pid",
+        ),
         (&["--", "/nonexistent"], 127, "/nonexistent"),
-        (&["-o", "/nonexistent/p.json", "true"], 2, "/nonexistent/p.json"),
+        (
+            &["-o", "/nonexistent/p.json", "true"],
+            2,
+            "/nonexistent/p.json",
+        ),
         (&["--for", "1", "true"], 2, "--for"),
         (&[], 2, "COMMAND"),
     ];

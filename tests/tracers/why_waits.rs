@@ -17,33 +17,65 @@ fn waits(as_root: bool, words: &[&str]) -> Option<Waits> {
     let place = Place::new();
     let program = place.tmp().join("waits");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/waiting/waits.c");
-    assert!(Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).status().unwrap().success());
+    assert!(
+        Command::new("cc")
+            .args(["-O1", "-pthread", "-o"])
+            .arg(&program)
+            .arg(source)
+            .status()
+            .unwrap()
+            .success()
+    );
     let report = place.tmp().join("why.json");
     let [report, program] = [&report, &program].map(|path| path.to_str().unwrap());
-    let words = [&["why", "--format", "json", "--report", report, "--", program], words].concat();
-    let mut command = if as_root { place.command(&words) } else { place.command_without_rights(&words) };
+    let words = [
+        &["why", "--format", "json", "--report", report, "--", program],
+        words,
+    ]
+    .concat();
+    let mut command = if as_root {
+        place.command(&words)
+    } else {
+        place.command_without_rights(&words)
+    };
     let done = command.output().unwrap();
     assert!(done.status.success(), "{}", stderr(&done));
     let document = std::fs::read(report).unwrap();
-    Some(Waits { output: stdout(&done), document: serde_json::from_slice(&document).unwrap() })
+    Some(Waits {
+        output: stdout(&done),
+        document: serde_json::from_slice(&document).unwrap(),
+    })
 }
 
 impl Waits {
     /// The longest wait of a call.
     fn longest(&self, call: &str) -> &Value {
         let waits = self.document["waits"].as_array().unwrap();
-        waits.iter().find(|wait| wait["name"] == call).unwrap_or_else(|| panic!("no {call}: {waits:#?}"))
+        waits
+            .iter()
+            .find(|wait| wait["name"] == call)
+            .unwrap_or_else(|| panic!("no {call}: {waits:#?}"))
     }
 }
 
 #[test]
 fn a_socket_has_its_peer() {
     for as_root in [true, false] {
-        let Some(found) = waits(as_root, &["ask"]) else { continue };
+        let Some(found) = waits(as_root, &["ask"]) else {
+            continue;
+        };
         let wait = found.longest("recvfrom");
-        assert_eq!((&wait["reason"], wait["on"].as_str()), (&"socket".into(), found.output.lines().next()), "{wait}");
+        assert_eq!(
+            (&wait["reason"], wait["on"].as_str()),
+            (&"socket".into(), found.output.lines().next()),
+            "{wait}"
+        );
         assert!(wait["blocked_s"].as_f64().unwrap() > 0.05, "{wait}");
-        let by = if as_root { "answering".into() } else { Value::Null };
+        let by = if as_root {
+            "answering".into()
+        } else {
+            Value::Null
+        };
         assert_eq!(wait["by"], by, "{wait}");
         let child = found.longest("wait4");
         assert_eq!(child["by"], "answering", "{child}");
@@ -59,33 +91,58 @@ fn a_sync_has_its_file() {
         if !as_root {
             std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap_or_default();
         }
-        let Some(found) = waits(as_root, &["disk", path]) else { continue };
+        let Some(found) = waits(as_root, &["disk", path]) else {
+            continue;
+        };
         let waits = found.document["waits"].as_array().unwrap();
         let Some(wait) = waits.iter().find(|wait| wait["name"] == "fdatasync") else {
             skip("a_sync_has_its_file", "no sync waited");
             continue;
         };
-        assert_eq!((&wait["reason"], &wait["by"]), (&"disk".into(), &Value::Null), "{wait}");
+        assert_eq!(
+            (&wait["reason"], &wait["by"]),
+            (&"disk".into(), &Value::Null),
+            "{wait}"
+        );
         assert!(wait["on"].as_str().unwrap().starts_with(path), "{wait}");
     }
 }
 
 #[test]
 fn a_lock_has_the_thread_that_gave_it_up() {
-    let Some(found) = waits(true, &["lock"]) else { return };
+    let Some(found) = waits(true, &["lock"]) else {
+        return;
+    };
     let wait = found.longest("futex");
-    assert_eq!((&wait["reason"], &wait["by"], &wait["on"]), (&"lock".into(), &"thread holding".into(), &Value::Null));
+    assert_eq!(
+        (&wait["reason"], &wait["by"], &wait["on"]),
+        (&"lock".into(), &"thread holding".into(), &Value::Null)
+    );
     assert!(wait["blocked_s"].as_f64().unwrap() > 0.05, "{wait}");
 }
 
 #[test]
 fn a_pipe_has_the_process_at_its_other_end() {
     for as_root in [true, false] {
-        let Some(found) = waits(as_root, &["partner-on-one-cpu"]) else { continue };
-        let Some(wait) = found.document["waits"].as_array().unwrap().iter().find(|wait| wait["name"] == "read") else {
-            skip("a_pipe_has_the_process_at_its_other_end", "no read waited long enough");
+        let Some(found) = waits(as_root, &["partner-on-one-cpu"]) else {
             continue;
         };
-        assert_eq!((&wait["reason"], &wait["by"]), (&"pipe".into(), &"waits".into()), "{wait}");
+        let Some(wait) = found.document["waits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|wait| wait["name"] == "read")
+        else {
+            skip(
+                "a_pipe_has_the_process_at_its_other_end",
+                "no read waited long enough",
+            );
+            continue;
+        };
+        assert_eq!(
+            (&wait["reason"], &wait["by"]),
+            (&"pipe".into(), &"waits".into()),
+            "{wait}"
+        );
     }
 }

@@ -65,11 +65,18 @@ pub fn callers(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Caller<'_>> 
     }
     let caller = |(name, groups): (_, Vec<&ProcessGroup>)| {
         let own = |object: &&ObjectCount| object.kind == ObjectKind::Path && object.process == name;
-        let time = |of: fn(&ProcessGroup) -> Option<u64>| s(added(groups.iter().filter_map(|group| of(group))));
+        let time = |of: fn(&ProcessGroup) -> Option<u64>| {
+            s(added(groups.iter().filter_map(|group| of(group))))
+        };
         let mut caller = Caller {
             name,
             counts: by_class(&groups),
-            paths: profile.objects.iter().filter(own).filter(|object| object.is_one_object()).collect(),
+            paths: profile
+                .objects
+                .iter()
+                .filter(own)
+                .filter(|object| object.is_one_object())
+                .collect(),
             profile,
             processes: 1,
             cpu_s: time(|group| group.user_ns) + time(|group| group.system_ns),
@@ -84,8 +91,15 @@ pub fn callers(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Caller<'_>> 
 fn by_class(groups: &[&ProcessGroup]) -> Vec<CallCount> {
     let mut counts = IndexMap::new();
     for count in groups.iter().flat_map(|group| &group.calls) {
-        let empty = || CallCount { call: count.call.clone(), class: count.class.clone(), ..CallCount::default() };
-        counts.entry((&count.call, &count.class)).or_insert_with(empty).add(count);
+        let empty = || CallCount {
+            call: count.call.clone(),
+            class: count.class.clone(),
+            ..CallCount::default()
+        };
+        counts
+            .entry((&count.call, &count.class))
+            .or_insert_with(empty)
+            .add(count);
     }
     counts.into_values().collect()
 }
@@ -102,8 +116,15 @@ pub const FILE_S: Around = [(0.0, 5e-6), (2e-6, 30e-6)];
 impl<'a> Caller<'a> {
     /// By the tree of processes; else each ends with an exit, and those that were not forked begin with an exec.
     fn count_processes(&self) -> u64 {
-        let own = self.profile.tree.iter().filter(|path| path.names.last().is_some_and(|name| name == self.name));
-        let counted = self.named("exit_group").calls.max(self.succeeded("execve execveat"));
+        let own = self
+            .profile
+            .tree
+            .iter()
+            .filter(|path| path.names.last().is_some_and(|name| name == self.name));
+        let counted = self
+            .named("exit_group")
+            .calls
+            .max(self.succeeded("execve execveat"));
         added(own.map(|path| path.processes)).max(counted).max(1)
     }
 
@@ -111,7 +132,9 @@ impl<'a> Caller<'a> {
     pub fn traced_s(&self, calls: u64) -> (f64, f64) {
         let facts = &self.profile.tracer;
         let known = facts.added_per_call_ns.unwrap_or(0.0);
-        let (least, middle) = facts.added_range_ns.map_or((known, known), |[low, high]| (low, (low + high) / 2.0));
+        let (least, middle) = facts
+            .added_range_ns
+            .map_or((known, known), |[low, high]| (low, (low + high) / 2.0));
         let all_s = |ns: f64| calls as f64 * ns.max(0.0) / 1e9;
         (all_s(least), all_s(middle))
     }
@@ -125,7 +148,9 @@ impl<'a> Caller<'a> {
     /// The part of it that goes with `items`, for which `calls` are made: at least, and at most.
     pub fn around_s(&self, items: u64, calls: u64, each: Around) -> (f64, f64) {
         let outside_s = self.outside_s() * share(calls, total(&self.counts).calls);
-        let is_interpreter = INTERPRETERS.split(' ').any(|name| self.name.starts_with(name));
+        let is_interpreter = INTERPRETERS
+            .split(' ')
+            .any(|name| self.name.starts_with(name));
         let (low, high) = each[usize::from(is_interpreter)];
         let [low_s, high_s] = [low, high].map(|each_s| items as f64 * each_s);
         // What is known of the tracer is not known to the nanosecond.
@@ -149,7 +174,9 @@ impl<'a> Caller<'a> {
 
     /// The calls that take what another program or a person sends.
     pub fn received(&self) -> u64 {
-        let sent = |count: &CallCount| is_one_of(count, INPUTS) && count.class.descriptor != Some(DescriptorKind::File);
+        let sent = |count: &CallCount| {
+            is_one_of(count, INPUTS) && count.class.descriptor != Some(DescriptorKind::File)
+        };
         done(&self.sum(sent))
     }
 
@@ -173,10 +200,12 @@ pub fn added(numbers: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 pub fn total<C: Borrow<CallCount>>(counts: impl IntoIterator<Item = C>) -> CallCount {
-    counts.into_iter().fold(CallCount::default(), |mut sum, count| {
-        sum.add(count.borrow());
-        sum
-    })
+    counts
+        .into_iter()
+        .fold(CallCount::default(), |mut sum, count| {
+            sum.add(count.borrow());
+            sum
+        })
 }
 
 /// How often the calls failed with this error.
@@ -225,7 +254,14 @@ pub struct Part<'a> {
 
 impl<'a> Part<'a> {
     pub fn new(caller: &'a Caller<'a>) -> Part<'a> {
-        Part { caller, names: BTreeSet::new(), calls: 0, on_cpu_s: None, elapsed_s: None, untimed: 0 }
+        Part {
+            caller,
+            names: BTreeSet::new(),
+            calls: 0,
+            on_cpu_s: None,
+            elapsed_s: None,
+            untimed: 0,
+        }
     }
 
     pub fn add(&mut self, count: &'a CallCount, share: f64) {
@@ -242,7 +278,11 @@ impl<'a> Part<'a> {
         };
         self.on_cpu_s = plus(self.on_cpu_s, count.on_cpu_ns);
         self.elapsed_s = plus(self.elapsed_s, count.elapsed_ns());
-        self.untimed += if count.elapsed_ns().is_none() { calls } else { 0 };
+        self.untimed += if count.elapsed_ns().is_none() {
+            calls
+        } else {
+            0
+        };
     }
 
     /// Calls that are made once or more for each of `items`, if there are as many.
@@ -278,7 +318,11 @@ impl<'a> Part<'a> {
         let takes_s = self.takes_s();
         let (least, most) = self.caller.around_s(items, self.calls, each);
         let crossing_s = self.caller.null_call_ns / 1e9;
-        let measured = if self.on_cpu_s.is_some() { takes_s * 0.85 } else { self.calls as f64 * crossing_s };
+        let measured = if self.on_cpu_s.is_some() {
+            takes_s * 0.85
+        } else {
+            self.calls as f64 * crossing_s
+        };
         Seconds {
             value: takes_s + least + (most - least) / 4.0,
             low: measured + least,
@@ -308,7 +352,11 @@ impl<'a> Part<'a> {
     /// The same, of time with waiting.
     pub fn advice_with_waiting(self, rule: &'static Rule, saved: Seconds) -> Advice {
         let measured_s = self.elapsed_s;
-        Advice { time: Time::Elapsed, measured_s, ..self.advice(rule, saved) }
+        Advice {
+            time: Time::Elapsed,
+            measured_s,
+            ..self.advice(rule, saved)
+        }
     }
 
     /// Advice that leaves these calls out.

@@ -24,18 +24,30 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let made = caller.sum(connects);
     let made = done(&made).saturating_add(errors(&made, "EINPROGRESS"));
     let sends = |count: &CallCount| {
-        is_one_of(count, "sendto sendmsg send") || (is_on(count, Socket) && is_one_of(count, "write writev"))
+        is_one_of(count, "sendto sendmsg send")
+            || (is_on(count, Socket) && is_one_of(count, "write writev"))
     };
-    if made < caller.processes.saturating_mul(LOOP) || caller.sum(sends).calls > made.saturating_mul(FEW) {
+    if made < caller.processes.saturating_mul(LOOP)
+        || caller.sum(sends).calls > made.saturating_mul(FEW)
+    {
         return Vec::new();
     }
     let closes = |count: &CallCount| is_one_of(count, "close") && is_on(count, Socket);
     let part = ["socket", "setsockopt", "shutdown", "getsockopt"]
         .iter()
-        .fold(caller.whole(connects), |part, names| part.with_each(made, |count| is_one_of(count, names)));
+        .fold(caller.whole(connects), |part, names| {
+            part.with_each(made, |count| is_one_of(count, names))
+        });
     let part = part.with_each(made, closes);
     // The other end's work, and switches to it, may be part of the wait for it.
     let saved = part.left_out();
-    let saved = Seconds { value: saved.value * 1.2, high: saved.high * 1.6, ..saved };
-    vec![Advice { items: made, ..part.advice(&RULE, saved) }]
+    let saved = Seconds {
+        value: saved.value * 1.2,
+        high: saved.high * 1.6,
+        ..saved
+    };
+    vec![Advice {
+        items: made,
+        ..part.advice(&RULE, saved)
+    }]
 }

@@ -14,7 +14,8 @@ pub static RULE: Rule = Rule {
 };
 
 /// Calls that a poll may have announced besides reads.
-const OUTPUTS: &str = "write writev sendto sendmsg sendmmsg send connect sendfile splice getsockopt ioctl wait4";
+const OUTPUTS: &str =
+    "write writev sendto sendmsg sendmmsg send connect sendfile splice getsockopt ioctl wait4";
 
 /// Fewer calls than this do not matter.
 const MANY: u64 = 1000;
@@ -25,11 +26,31 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let polls = caller.named(POLLS);
     let [inputs, outputs] = [INPUTS, OUTPUTS].map(|names| caller.named(names).calls);
     let empty = polls.calls.saturating_sub(inputs);
-    if polls.blocked_ns.is_none() || waited(&polls) || empty < MANY || empty < inputs.saturating_add(outputs) {
+    if polls.blocked_ns.is_none()
+        || waited(&polls)
+        || empty < MANY
+        || empty < inputs.saturating_add(outputs)
+    {
         return Vec::new();
     }
-    let part = caller.part(|count| if is_one_of(count, POLLS) { share(empty, polls.calls) } else { 0.0 });
+    let part = caller.part(|count| {
+        if is_one_of(count, POLLS) {
+            share(empty, polls.calls)
+        } else {
+            0.0
+        }
+    });
     let Seconds { value, low, high } = spun(&part);
     let surely = share(empty.saturating_sub(outputs), empty);
-    vec![Advice { items: inputs, ..part.advice(&RULE, Seconds { value, low: low * surely, high }) }]
+    vec![Advice {
+        items: inputs,
+        ..part.advice(
+            &RULE,
+            Seconds {
+                value,
+                low: low * surely,
+                high,
+            },
+        )
+    }]
 }

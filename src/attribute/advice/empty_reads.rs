@@ -22,13 +22,23 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let reads = |count: &CallCount| is_one_of(count, INPUTS) && !is_one_of(count, "accept accept4");
     let all = caller.sum(reads);
     let (empty, polls) = (errors(&all, "EAGAIN"), caller.named(POLLS).calls);
-    let tries = if polls.saturating_mul(20) > done(&all) { done(&all) } else { 0 };
+    let tries = if polls.saturating_mul(20) > done(&all) {
+        done(&all)
+    } else {
+        0
+    };
     let surplus = empty.saturating_sub(polls).saturating_sub(tries);
     if surplus < MANY {
         return Vec::new();
     }
     let left = share(surplus, empty);
-    let part = caller.part(|count| if reads(count) { left * share(errors(count, "EAGAIN"), count.calls) } else { 0.0 });
+    let part = caller.part(|count| {
+        if reads(count) {
+            left * share(errors(count, "EAGAIN"), count.calls)
+        } else {
+            0.0
+        }
+    });
     let saved = spun(&part);
     vec![part.advice(&RULE, saved)]
 }

@@ -17,7 +17,13 @@ pub static RULE: Rule = Rule {
 const MANY: u64 = 1000;
 
 pub fn futexes(caller: &Caller, operation: &str) -> CallCount {
-    let is = |count: &CallCount| count.class.operation.as_deref().is_some_and(|name| name.starts_with(operation));
+    let is = |count: &CallCount| {
+        count
+            .class
+            .operation
+            .as_deref()
+            .is_some_and(|name| name.starts_with(operation))
+    };
     caller.sum(|count| is_one_of(count, FUTEX) && is(count))
 }
 
@@ -30,6 +36,13 @@ fn find(caller: &Caller) -> Vec<Advice> {
     }
     let part = caller.whole(|count| is_one_of(count, FUTEX));
     let Seconds { value, low, high } = part.left_out();
-    let saved = Seconds { value: value * 1.25, low: low * 0.8, high: high * 1.5 };
-    vec![Advice { items: waits.calls, ..part.advice(&RULE, saved) }]
+    let saved = Seconds {
+        value: value * 1.25,
+        low: low * 0.8,
+        high: high * 1.5,
+    };
+    vec![Advice {
+        items: waits.calls,
+        ..part.advice(&RULE, saved)
+    }]
 }

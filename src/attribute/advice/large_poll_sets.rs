@@ -25,6 +25,8 @@ const VISIT_NS: f64 = 8.0;
 
 fn large(count: &CallCount) -> bool {
     let set = count.class.set.unwrap_or(0);
-    let visits = count.mean_on_cpu_ns().is_none_or(|ns| ns > set as f64 * VISIT_NS);
+    let visits = count
+        .mean_on_cpu_ns()
+        .is_none_or(|ns| ns > set as f64 * VISIT_NS);
     is_one_of(count, "poll ppoll select pselect6 _newselect") && set >= LARGE_SET && visits
 }

@@ -18,14 +18,32 @@ const SOME: u64 = 100;
 
 fn find(caller: &Caller) -> Vec<Advice> {
     let locks = |count: &CallCount| {
-        let sets = count.class.operation.as_deref().is_some_and(|name| name.contains("setlk"));
+        let sets = count
+            .class
+            .operation
+            .as_deref()
+            .is_some_and(|name| name.contains("setlk"));
         is_one_of(count, "flock") || (is_one_of(count, "fcntl fcntl64") && sets)
     };
     let all = caller.sum(locks);
-    let everybody = total(caller.profile.groups.iter().flat_map(|group| &group.calls).filter(|count| locks(count)));
+    let everybody = total(
+        caller
+            .profile
+            .groups
+            .iter()
+            .flat_map(|group| &group.calls)
+            .filter(|count| locks(count)),
+    );
     // One process may wait for the device; of several, those that wait wait for each other.
-    let has_waited = if caller.processes > 1 { all.blocked_ns > Some(0) } else { waited(&all) };
-    let is_wanted = ["EAGAIN", "EACCES", "EINTR"].iter().any(|error| errors(&all, error) > 0) || has_waited;
+    let has_waited = if caller.processes > 1 {
+        all.blocked_ns > Some(0)
+    } else {
+        waited(&all)
+    };
+    let is_wanted = ["EAGAIN", "EACCES", "EINTR"]
+        .iter()
+        .any(|error| errors(&all, error) > 0)
+        || has_waited;
     if everybody.calls > all.calls || is_wanted || all.calls < SOME {
         return Vec::new();
     }
@@ -34,7 +52,19 @@ fn find(caller: &Caller) -> Vec<Advice> {
     // Who locks a file looks whether another process changed it.
     let looks = |count: &CallCount| is_one_of(count, STATS) || is_one_of(count, "access pread64");
     let most = caller.sum(looks).calls;
-    let looks_s = caller.part(|count| if looks(count) { share(all.calls, most) } else { 0.0 }).takes_s();
-    let saved = Seconds { value: saved.value + looks_s / 2.0, high: saved.high + looks_s * 1.2, ..saved };
+    let looks_s = caller
+        .part(|count| {
+            if looks(count) {
+                share(all.calls, most)
+            } else {
+                0.0
+            }
+        })
+        .takes_s();
+    let saved = Seconds {
+        value: saved.value + looks_s / 2.0,
+        high: saved.high + looks_s * 1.2,
+        ..saved
+    };
     vec![part.advice(&RULE, saved)]
 }

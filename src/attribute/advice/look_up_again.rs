@@ -16,7 +16,11 @@ pub static RULE: Rule = Rule {
 
 fn looks(object: &ObjectCount) -> u64 {
     let count = &object.count;
-    if is_one_of(count, STATS) || is_one_of(count, QUESTIONS) { count.calls } else { count.failures() }
+    if is_one_of(count, STATS) || is_one_of(count, QUESTIONS) {
+        count.calls
+    } else {
+        count.failures()
+    }
 }
 
 /// Not of names that are searched for, nor of one that is absent while locks are taken, such as a journal: there the absence is the

@@ -76,10 +76,14 @@ const RULES: &[&Rule] = &[
 /// All advice, the greatest saving first. `null_call_ns` is what entering the kernel takes, if that is known.
 pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
     let usage = &profile.usage;
-    let cpu_s = s(caller::added([usage.user_ns, usage.system_ns].into_iter().flatten()));
+    let cpu_s = s(caller::added(
+        [usage.user_ns, usage.system_ns].into_iter().flatten(),
+    ));
     // Not the time in which the machine ran other programs.
     let elsewhere_ns = usage.concurrency.as_ref().map_or(0, |told| told.waiting_ns);
-    let wall_s = usage.wall_ns.map_or(cpu_s, |wall| s(wall.saturating_sub(elsewhere_ns)));
+    let wall_s = usage
+        .wall_ns
+        .map_or(cpu_s, |wall| s(wall.saturating_sub(elsewhere_ns)));
     let callers = caller::callers(profile, null_call_ns);
     let mut found = Vec::new();
     for rule in RULES {

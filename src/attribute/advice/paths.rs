@@ -8,7 +8,8 @@ use indexmap::IndexMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-pub const QUESTIONS: &str = "access faccessat faccessat2 readlink readlinkat getxattr lgetxattr statfs chdir";
+pub const QUESTIONS: &str =
+    "access faccessat faccessat2 readlink readlinkat getxattr lgetxattr statfs chdir";
 pub const LOCKS: &str = "flock fcntl fcntl64";
 
 const NAMED: usize = 3;
@@ -27,7 +28,9 @@ pub fn again<'a>(caller: &'a Caller, keep: impl Fn(&ObjectCount) -> u64) -> ByPa
         paths.entry(&object.name).or_default().push(object);
     }
     paths.retain(|path, calls| {
-        let reasons = caller.processes.max(changes.get(path).copied().unwrap_or(0));
+        let reasons = caller
+            .processes
+            .max(changes.get(path).copied().unwrap_or(0));
         added(calls.iter().map(|call| keep(call))) > reasons.saturating_mul(AGAIN)
     });
     paths
@@ -36,7 +39,9 @@ pub fn again<'a>(caller: &'a Caller, keep: impl Fn(&ObjectCount) -> u64) -> ByPa
 /// How often each path was removed or renamed.
 pub fn changes(profile: &Profile) -> BTreeMap<&str, u64> {
     let mut changes = BTreeMap::new();
-    let is_change = |object: &&ObjectCount| is_one_of(&object.count, UNLINKS) || is_one_of(&object.count, RENAMES);
+    let is_change = |object: &&ObjectCount| {
+        is_one_of(&object.count, UNLINKS) || is_one_of(&object.count, RENAMES)
+    };
     for object in profile.objects.iter().filter(is_change) {
         let times: &mut u64 = changes.entry(object.name.as_str()).or_default();
         *times = times.saturating_add(done(&object.count));
@@ -55,8 +60,16 @@ pub fn repeated<'a>(
     for (path, objects) in paths {
         let calls = added(objects.iter().map(|object| number(object)));
         let left = share(calls.saturating_sub(caller.processes), calls);
-        objects.iter().for_each(|object| part.add(&object.count, left * share(number(object), object.count.calls)));
-        uses.push(PathUse { path: (*path).to_string(), calls });
+        objects.iter().for_each(|object| {
+            part.add(
+                &object.count,
+                left * share(number(object), object.count.calls),
+            )
+        });
+        uses.push(PathUse {
+            path: (*path).to_string(),
+            calls,
+        });
     }
     (part, uses)
 }
@@ -66,9 +79,15 @@ pub fn about(advice: Advice, mut paths: Vec<PathUse>) -> Advice {
     paths.sort_by_key(|used| Reverse(used.calls));
     let items = paths.len() as u64;
     paths.truncate(NAMED);
-    Advice { items, paths, ..advice }
+    Advice {
+        items,
+        paths,
+        ..advice
+    }
 }
 
 pub fn is_lookup(count: &CallCount) -> bool {
-    [STATS, QUESTIONS, OPENS, "execve"].iter().any(|names| is_one_of(count, names))
+    [STATS, QUESTIONS, OPENS, "execve"]
+        .iter()
+        .any(|names| is_one_of(count, names))
 }

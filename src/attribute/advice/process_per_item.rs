@@ -11,7 +11,12 @@ pub static RULE: Rule = Rule {
     least: 0.1,
     phrase: "{items} processes of {of}",
     change: "give many items to one process (find -exec +, xargs), or do it in the program itself",
-    find: |caller| programs(caller).into_iter().chain(subshells(caller)).collect(),
+    find: |caller| {
+        programs(caller)
+            .into_iter()
+            .chain(subshells(caller))
+            .collect()
+    },
 };
 
 /// Fewer than this for each of those that start them are no loop.
@@ -20,7 +25,8 @@ const LOOP: u64 = 20;
 /// Programs that only start another one.
 const WRAPPERS: &str = "sh bash dash zsh ash busybox env nice nohup timeout sudo setsid";
 /// Programs whose work is to start others, with a reason for each.
-const BUILDERS: &str = "make gmake ninja samu cargo bazel cmake ctest meson scons gcc cc g++ c++ clang";
+const BUILDERS: &str =
+    "make gmake ninja samu cargo bazel cmake ctest meson scons gcc cc g++ c++ clang";
 
 fn stands_in(names: &str, name: &str) -> bool {
     names.split(' ').any(|own| own == name)
@@ -31,7 +37,10 @@ fn starter<'a>(tree: &'a [ProcessPath], path: &'a ProcessPath) -> Option<&'a str
     // Copies of the command, as subshells, have its name; it was started once.
     let of = |names: &[String]| match names {
         [_] => Some(1),
-        _ => tree.iter().find(|other| other.names == names).map(|other| other.processes.max(1)),
+        _ => tree
+            .iter()
+            .find(|other| other.names == names)
+            .map(|other| other.processes.max(1)),
     };
     let mut parents = &path.names[..path.names.len().checked_sub(1)?];
     while let Some(name) = parents.last() {
@@ -50,7 +59,10 @@ fn starter<'a>(tree: &'a [ProcessPath], path: &'a ProcessPath) -> Option<&'a str
 fn looped<'a>(caller: &'a Caller) -> IndexMap<&'a str, u64> {
     let tree = &caller.profile.tree;
     let mut programs = IndexMap::new();
-    for path in tree.iter().filter(|path| starter(tree, path) == Some(caller.name)) {
+    for path in tree
+        .iter()
+        .filter(|path| starter(tree, path) == Some(caller.name))
+    {
         let starts_others = tree.iter().any(|other| {
             other.names.starts_with(&path.names)
                 && other.names.len() > path.names.len()
@@ -80,36 +92,67 @@ fn programs(caller: &Caller) -> Option<Advice> {
     let looped = looped(caller);
     let forks = caller.named(FORKS).calls;
     let forked = |processes: u64| {
-        let part = caller.part(|count| if is_one_of(count, FORKS) { share(processes, forks) } else { 0.0 });
+        let part = caller.part(|count| {
+            if is_one_of(count, FORKS) {
+                share(processes, forks)
+            } else {
+                0.0
+            }
+        });
         part.takes_s()
     };
-    let (mut saved, mut names, mut processes, mut whole_s) = (Seconds::default(), Vec::new(), 0, 0.0);
-    let started = if looped.is_empty() { Vec::new() } else { callers(caller.profile, None) };
+    let (mut saved, mut names, mut processes, mut whole_s) =
+        (Seconds::default(), Vec::new(), 0, 0.0);
+    let started = if looped.is_empty() {
+        Vec::new()
+    } else {
+        callers(caller.profile, None)
+    };
     for program in &started {
-        let Some(own) = looped.get(program.name) else { continue };
+        let Some(own) = looped.get(program.name) else {
+            continue;
+        };
         let all = share(*own, program.processes);
-        let starts_s = all * program.whole(|count| is_one_of(count, STARTING)).takes_s() + forked(*own);
+        let starts_s =
+            all * program.whole(|count| is_one_of(count, STARTING)).takes_s() + forked(*own);
         let own_s = all * program.cpu_s + forked(*own);
         if starts_s < own_s * LEAST_STARTING || starts_s == 0.0 {
             continue;
         }
         let is_small = own_s / (*own).max(1) as f64 <= SMALL_S;
-        let (low, value) =
-            if is_small { (own_s * 0.6, own_s * 0.95) } else { (starts_s * 0.9, (starts_s + own_s) / 2.0) };
+        let (low, value) = if is_small {
+            (own_s * 0.6, own_s * 0.95)
+        } else {
+            (starts_s * 0.9, (starts_s + own_s) / 2.0)
+        };
         let low = low.max(starts_s * 0.9);
-        saved = Seconds { value: saved.value + value.max(low), low: saved.low + low, high: saved.high + own_s * 1.25 };
+        saved = Seconds {
+            value: saved.value + value.max(low),
+            low: saved.low + low,
+            high: saved.high + own_s * 1.25,
+        };
         (processes, whole_s) = (processes + own, whole_s + own_s);
         names.push(program.name);
     }
     let (_, most) = caller.around_s(processes, total_calls(caller), [(0.0, CHILD_S); 2]);
-    let saved = Seconds { value: saved.value + most / 2.0, high: saved.high + most, ..saved };
+    let saved = Seconds {
+        value: saved.value + most / 2.0,
+        high: saved.high + most,
+        ..saved
+    };
     (processes > 0).then(|| {
         let mut part = Part::new(caller);
         part.calls = processes;
         let advice = part.advice(&RULE, saved);
         names.truncate(MOST_NAMES);
         let of = Some(names.join(", "));
-        Advice { names: vec!["execve".to_string()], of, items: processes, measured_s: Some(whole_s), ..advice }
+        Advice {
+            names: vec!["execve".to_string()],
+            of,
+            items: processes,
+            measured_s: Some(whole_s),
+            ..advice
+        }
     })
 }
 
@@ -122,7 +165,13 @@ fn subshells(caller: &Caller) -> Option<Advice> {
     let copies = |count: &_| is_one_of(count, FORKS) && !does(count, "thread");
     let forks = caller.sum(copies);
     let tree = &caller.profile.tree;
-    let execs = tree.iter().filter(|path| path.names.iter().rev().nth(1).is_some_and(|name| name == caller.name));
+    let execs = tree.iter().filter(|path| {
+        path.names
+            .iter()
+            .rev()
+            .nth(1)
+            .is_some_and(|name| name == caller.name)
+    });
     let execs = added(execs.map(|path| path.processes));
     let threads = caller.profile.usage.threads.unwrap_or(0);
     let surplus = done(&forks).saturating_sub(execs).saturating_sub(threads);
@@ -140,6 +189,18 @@ fn subshells(caller: &Caller) -> Option<Advice> {
     // A copy has page faults too, and what it does may have to be done.
     let most = (caller.cpu_s * share(surplus, forks.calls)).max(bare.value);
     let value = (bare.value * 2.0).min(most).max(bare.value);
-    let advice = part.advice(&RULE, Seconds { value, low: bare.low, high: most.max(bare.high) });
-    Some(Advice { calls: surplus, items: surplus, of: Some(caller.name.to_string()), ..advice })
+    let advice = part.advice(
+        &RULE,
+        Seconds {
+            value,
+            low: bare.low,
+            high: most.max(bare.high),
+        },
+    );
+    Some(Advice {
+        calls: surplus,
+        items: surplus,
+        of: Some(caller.name.to_string()),
+        ..advice
+    })
 }

@@ -15,5 +15,10 @@ pub static RULE: Rule = Rule {
 /// Clocks that the vDSO reads (vdso(7)). That of CPU time always takes a call.
 const VDSO: &str = "realtime monotonic monotonic_raw realtime_coarse monotonic_coarse boottime tai";
 
-const REPEATS: &[Repeat] =
-    &[Repeat { operations: VDSO, ..repeat("clock_gettime clock_gettime64", &[]) }, repeat("gettimeofday time", &[])];
+const REPEATS: &[Repeat] = &[
+    Repeat {
+        operations: VDSO,
+        ..repeat("clock_gettime clock_gettime64", &[])
+    },
+    repeat("gettimeofday time", &[]),
+];

@@ -16,7 +16,11 @@ pub struct Repeat {
 }
 
 pub const fn repeat(calls: &'static str, reasons: &'static [&'static str]) -> Repeat {
-    Repeat { calls, operations: "", reasons }
+    Repeat {
+        calls,
+        operations: "",
+        reasons,
+    }
 }
 
 /// Calls that make a descriptor, which is then looked at and set up.
@@ -31,21 +35,38 @@ pub fn repeats(caller: &Caller, rule: &'static Rule, table: &[Repeat], left: f64
     let one = |repeat: &Repeat| {
         let own = |count: &CallCount| {
             let operation = count.class.operation.as_deref().unwrap_or_default();
-            let does = repeat.operations.is_empty() || repeat.operations.split(' ').any(|name| name == operation);
+            let does = repeat.operations.is_empty()
+                || repeat.operations.split(' ').any(|name| name == operation);
             is_one_of(count, repeat.calls) && does
         };
         let all = caller.sum(own);
         let reasons = added(repeat.reasons.iter().map(|names| caller.succeeded(names)));
-        let beyond = all.calls.saturating_sub(errors(&all, "EBADF")).saturating_sub(reasons);
+        let beyond = all
+            .calls
+            .saturating_sub(errors(&all, "EBADF"))
+            .saturating_sub(reasons);
         // A profile by hand may have left them out.
         let unknown = !repeat.reasons.is_empty() && reasons == 0;
         if waited(&all) || unknown || beyond <= caller.processes.saturating_mul(AGAIN) {
             return None;
         }
-        let part = caller.part(|count| if own(count) { share(beyond, all.calls) } else { 0.0 });
+        let part = caller.part(|count| {
+            if own(count) {
+                share(beyond, all.calls)
+            } else {
+                0.0
+            }
+        });
         let Seconds { value, low, high } = part.left_out();
         let less = 1.0 - left;
-        Some(part.advice(rule, Seconds { value: value * less, low: low * less * less, high }))
+        Some(part.advice(
+            rule,
+            Seconds {
+                value: value * less,
+                low: low * less * less,
+                high,
+            },
+        ))
     };
     table.iter().filter_map(one).collect()
 }

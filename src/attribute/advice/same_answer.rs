@@ -13,7 +13,10 @@ pub static RULE: Rule = Rule {
 
 const REPEATS: &[Repeat] = &[
     // Not who its parent is: to ask may be to wait for that.
-    repeat("getpid gettid getuid geteuid getgid getegid uname getresuid getgroups", &[]),
+    repeat(
+        "getpid gettid getuid geteuid getgid getegid uname getresuid getgroups",
+        &[],
+    ),
     repeat(
         "getcwd prlimit64 getrlimit setrlimit sysinfo sched_getaffinity sched_setaffinity getpriority setpriority umask prctl \
          personality",
@@ -21,9 +24,18 @@ const REPEATS: &[Repeat] = &[
     ),
     repeat("fstat fstatfs getsockname getpeername", &[OPENS, NEW]),
     repeat("setsockopt getsockopt", &[OPENS, NEW]),
-    repeat("fchmod fchown fsetxattr utimensat futimesat", &[OPENS, OPENS, OPENS]),
-    Repeat { operations: "getfd setfd getfl setfl", ..repeat("fcntl fcntl64", &[OPENS, NEW, NEW, NEW]) },
-    Repeat { operations: "TCGETS TIOCGWINSZ FIONBIO FIONCLEX FIOCLEX", ..repeat("ioctl", &[OPENS, NEW]) },
+    repeat(
+        "fchmod fchown fsetxattr utimensat futimesat",
+        &[OPENS, OPENS, OPENS],
+    ),
+    Repeat {
+        operations: "getfd setfd getfl setfl",
+        ..repeat("fcntl fcntl64", &[OPENS, NEW, NEW, NEW])
+    },
+    Repeat {
+        operations: "TCGETS TIOCGWINSZ FIONBIO FIONCLEX FIOCLEX",
+        ..repeat("ioctl", &[OPENS, NEW])
+    },
     repeat("epoll_ctl", &[NEW, NEW, NEW, NEW]),
     repeat("timerfd_settime timer_settime setitimer alarm", &[]),
 ];

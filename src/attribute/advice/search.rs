@@ -16,38 +16,79 @@ pub static RULE: Rule = Rule {
 /// A file's name without extensions: `x` of `/a/x.so.1`, as a search tries several.
 fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
-    let end = name.get(1..).and_then(|rest| rest.find('.')).map_or(name.len(), |at| at + 1);
+    let end = name
+        .get(1..)
+        .and_then(|rest| rest.find('.'))
+        .map_or(name.len(), |at| at + 1);
     &name[..end]
 }
 
 /// Paths that this process missed in a search, with the misses: the name is missing in two places at least, and found in another
 /// one. A name that is missing in one place is not searched for; its absence is the answer.
 pub fn searched<'a>(caller: &Caller<'a>) -> BTreeMap<&'a str, u64> {
-    let all = caller.profile.objects.iter().filter(|object| object.is_one_object() && is_lookup(&object.count));
-    let found: BTreeSet<&str> = all.filter(|object| done(&object.count) > 0).map(|object| stem(&object.name)).collect();
+    let all = caller
+        .profile
+        .objects
+        .iter()
+        .filter(|object| object.is_one_object() && is_lookup(&object.count));
+    let found: BTreeSet<&str> = all
+        .filter(|object| done(&object.count) > 0)
+        .map(|object| stem(&object.name))
+        .collect();
     let changes = changes(caller.profile);
-    let missed = caller.paths.iter().filter(|object| is_lookup(&object.count) && errors(&object.count, "ENOENT") > 0);
+    let missed = caller
+        .paths
+        .iter()
+        .filter(|object| is_lookup(&object.count) && errors(&object.count, "ENOENT") > 0);
     let missed = missed.filter(|object| {
-        found.contains(stem(&object.name)) && changes.get(object.name.as_str()).is_none_or(|times| *times == 0)
+        found.contains(stem(&object.name))
+            && changes
+                .get(object.name.as_str())
+                .is_none_or(|times| *times == 0)
     });
     let mut places: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
     for object in missed {
-        let own = places.entry(stem(&object.name)).or_default().entry(&object.name).or_default();
+        let own = places
+            .entry(stem(&object.name))
+            .or_default()
+            .entry(&object.name)
+            .or_default();
         *own += errors(&object.count, "ENOENT");
     }
-    places.into_values().filter(|places| places.len() > 1).flatten().collect()
+    places
+        .into_values()
+        .filter(|places| places.len() > 1)
+        .flatten()
+        .collect()
 }
 
 fn find(caller: &Caller) -> Vec<Advice> {
     let searched = searched(caller);
     let mut part = Part::new(caller);
-    let lookups = || caller.paths.iter().filter(|object| is_lookup(&object.count));
+    let lookups = || {
+        caller
+            .paths
+            .iter()
+            .filter(|object| is_lookup(&object.count))
+    };
     for object in lookups().filter(|object| searched.contains_key(object.name.as_str())) {
-        part.add(&object.count, share(errors(&object.count, "ENOENT"), object.count.calls));
+        part.add(
+            &object.count,
+            share(errors(&object.count, "ENOENT"), object.count.calls),
+        );
     }
     let stems: BTreeSet<&str> = searched.keys().map(|path| stem(path)).collect();
     let found = lookups().filter(|object| stems.contains(stem(&object.name)));
     let items = added(found.map(|object| done(&object.count)));
-    let uses = searched.iter().map(|(path, calls)| PathUse { path: (*path).to_string(), calls: *calls }).collect();
-    vec![Advice { items, ..about(part.avoid(&RULE), uses) }]
+    let uses = searched
+        .iter()
+        .map(|(path, calls)| PathUse {
+            path: (*path).to_string(),
+            calls: *calls,
+        })
+        .collect();
+    vec![Advice {
+        items,
+        ..about(part.avoid(&RULE), uses)
+    }]
 }

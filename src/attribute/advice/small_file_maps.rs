@@ -21,10 +21,23 @@ const LARGE_FILE: u64 = 256 << 10;
 fn find(caller: &Caller) -> Vec<Advice> {
     let mapped = |count: &CallCount| maps(count, "file") && is_sized(count, LARGE_FILE);
     let unmapped = |count: &CallCount| is_one_of(count, "munmap") && is_sized(count, LARGE_FILE);
-    let Some(Pairs { part, pairs, faults }) = pairs(caller, mapped, unmapped, 1.0) else { return Vec::new() };
+    let Some(Pairs {
+        part,
+        pairs,
+        faults,
+    }) = pairs(caller, mapped, unmapped, 1.0)
+    else {
+        return Vec::new();
+    };
     let calls = part.left_out();
     // A read takes their place.
-    let saved =
-        Seconds { low: calls.low * 0.5, value: calls.value * 0.7 + faults.value, high: calls.high + faults.high };
-    vec![Advice { items: pairs, ..part.advice(&RULE, saved) }]
+    let saved = Seconds {
+        low: calls.low * 0.5,
+        value: calls.value * 0.7 + faults.value,
+        high: calls.high + faults.high,
+    };
+    vec![Advice {
+        items: pairs,
+        ..part.advice(&RULE, saved)
+    }]
 }

@@ -17,7 +17,10 @@ pub static RULE: Rule = Rule {
 const REPEATS: &[Repeat] = &[
     repeat("brk", &[]),
     repeat("mprotect pkey_mprotect", &[]),
-    Repeat { operations: "dontneed free", ..repeat("madvise", &[]) },
+    Repeat {
+        operations: "dontneed free",
+        ..repeat("madvise", &[])
+    },
 ];
 
 /// Mappings from this size on are not small: copying and zeroing of pages matters more than the calls.
@@ -41,17 +44,37 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let unmapped = |count: &CallCount| is_one_of(count, "munmap") && is_sized(count, LARGE);
     let size = |count: &CallCount| count.calls.saturating_mul(count.class.size.unwrap_or(0));
     let bytes = added(caller.counts.iter().filter(|count| mapped(count)).map(size));
-    let resident = caller.profile.usage.peak_rss_kib.map(|kib| kib.saturating_mul(1024));
+    let resident = caller
+        .profile
+        .usage
+        .peak_rss_kib
+        .map(|kib| kib.saturating_mul(1024));
     let mut found = repeats(caller, &RULE, REPEATS, 0.0);
     // More than was ever resident at once: the same memory could have served again.
     let again = resident.is_some_and(|resident| bytes >= resident.saturating_mul(2));
-    let pairs = if again { pairs(caller, mapped, unmapped, bytes as f64 / PAGE as f64) } else { None };
-    found.extend(pairs.map(|Pairs { part, pairs, faults }| {
-        let calls = part.left_out();
-        let saved =
-            Seconds { value: calls.value + faults.value, low: calls.low + faults.low, high: calls.high + faults.high };
-        Advice { items: pairs, ..part.advice(&RULE, saved) }
-    }));
+    let pairs = if again {
+        pairs(caller, mapped, unmapped, bytes as f64 / PAGE as f64)
+    } else {
+        None
+    };
+    found.extend(pairs.map(
+        |Pairs {
+             part,
+             pairs,
+             faults,
+         }| {
+            let calls = part.left_out();
+            let saved = Seconds {
+                value: calls.value + faults.value,
+                low: calls.low + faults.low,
+                high: calls.high + faults.high,
+            };
+            Advice {
+                items: pairs,
+                ..part.advice(&RULE, saved)
+            }
+        },
+    ));
     found
 }
 
@@ -81,13 +104,30 @@ pub fn pairs<'a>(
     });
     let all = caller.profile.usage.minor_faults.unwrap_or(0) as f64;
     let own = all.min(pages.max(pairs as f64));
-    let sampled = caller.profile.usage.outside.as_ref().filter(|outside| outside.samples > 0);
+    let sampled = caller
+        .profile
+        .usage
+        .outside
+        .as_ref()
+        .filter(|outside| outside.samples > 0);
     let faults = match sampled {
         Some(outside) => {
             let own_s = s(outside.page_faults_ns) * own / all.max(1.0);
-            Seconds { value: own_s, low: own_s * 0.7, high: own_s * 1.3 }
+            Seconds {
+                value: own_s,
+                low: own_s * 0.7,
+                high: own_s * 1.3,
+            }
         }
-        None => Seconds { value: own * FAULT_S.0, low: 0.0, high: own * FAULT_S.1 },
+        None => Seconds {
+            value: own * FAULT_S.0,
+            low: 0.0,
+            high: own * FAULT_S.1,
+        },
     };
-    Some(Pairs { part, pairs, faults })
+    Some(Pairs {
+        part,
+        pairs,
+        faults,
+    })
 }

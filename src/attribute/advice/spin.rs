@@ -19,7 +19,10 @@ const REPEATS: &[Repeat] = &[
     repeat("sched_yield", &[]),
     repeat("wait4 waitpid waitid", &[CHILDREN]),
     repeat("kill tgkill getppid", &[CHILDREN]),
-    Repeat { operations: "FIONREAD", ..repeat("ioctl", &["read readv recvfrom recvmsg"]) },
+    Repeat {
+        operations: "FIONREAD",
+        ..repeat("ioctl", &["read readv recvfrom recvmsg"])
+    },
 ];
 
 fn find(caller: &Caller) -> Vec<Advice> {
@@ -36,7 +39,11 @@ fn held(caller: &Caller) -> Option<Advice> {
     let locks = |count: &CallCount| is_one_of(count, "flock fcntl fcntl64");
     let files = of_error(caller, "EEXIST", |count| is_one_of(count, OPENS));
     let locks = of_error(caller, "EAGAIN", locks);
-    let part = if locks.calls > files.calls { locks } else { files };
+    let part = if locks.calls > files.calls {
+        locks
+    } else {
+        files
+    };
     (part.calls > caller.processes.saturating_mul(AGAIN)).then(|| {
         let saved = spun(&part);
         part.advice(&RULE, saved)
@@ -52,5 +59,9 @@ pub fn spun(part: &Part) -> Seconds {
 fn faster(saved: Seconds, caller: &Caller, calls: u64) -> Seconds {
     let (least_s, traced_s) = caller.traced_s(calls);
     let Seconds { value, low, high } = saved;
-    Seconds { value: value + traced_s * 0.85, low: low + least_s, high: high + traced_s * 1.2 }
+    Seconds {
+        value: value + traced_s * 0.85,
+        low: low + least_s,
+        high: high + traced_s * 1.2,
+    }
 }

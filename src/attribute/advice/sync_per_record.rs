@@ -29,22 +29,39 @@ fn find(caller: &Caller) -> Vec<Advice> {
     let part = caller.whole(syncs);
     let created = done(&caller.sum(creates));
     // Journals that come and go are one file.
-    let files = created.saturating_sub(unlinked_again(caller)).saturating_sub(recreated(caller));
+    let files = created
+        .saturating_sub(unlinked_again(caller))
+        .saturating_sub(recreated(caller));
     let writes = caller.named(WRITES).calls;
     let is_asked = caller.received() >= part.calls / 2;
-    if part.calls < files.max(1).saturating_mul(SOME) || is_asked || writes >= part.calls.saturating_mul(SOME) {
+    if part.calls < files.max(1).saturating_mul(SOME)
+        || is_asked
+        || writes >= part.calls.saturating_mul(SOME)
+    {
         return Vec::new();
     }
     let waited_s = part.waited_s();
-    let with = caller.whole(|count| creates(count) || unlinks(count) || (is_one_of(count, WRITES) && !syncs(count)));
+    let with = caller.whole(|count| {
+        creates(count) || unlinks(count) || (is_one_of(count, WRITES) && !syncs(count))
+    });
     // What a device takes changes from one run to the next.
-    let saved = Seconds { value: waited_s * 0.9, low: waited_s * 0.6, high: waited_s * 1.3 + with.left_out().high };
-    vec![Advice { items: writes, ..part.advice_with_waiting(&RULE, saved) }]
+    let saved = Seconds {
+        value: waited_s * 0.9,
+        low: waited_s * 0.6,
+        high: waited_s * 1.3 + with.left_out().high,
+    };
+    vec![Advice {
+        items: writes,
+        ..part.advice_with_waiting(&RULE, saved)
+    }]
 }
 
 /// Files that are created again and again under one path: renamed to their place each time, or emptied.
 fn recreated(caller: &Caller) -> u64 {
-    let opens = caller.paths.iter().filter(|object| is_one_of(&object.count, OPENS));
+    let opens = caller
+        .paths
+        .iter()
+        .filter(|object| is_one_of(&object.count, OPENS));
     let again = opens.filter(|object| done(&object.count) > SOME);
     added(again.map(|object| done(&object.count))).saturating_sub(unlinked_again(caller))
 }

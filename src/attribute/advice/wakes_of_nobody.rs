@@ -22,7 +22,15 @@ fn find(caller: &Caller) -> Vec<Advice> {
     if surplus < MANY || caller.processes > 1 {
         return Vec::new();
     }
-    let part = caller
-        .part(|count| if is_one_of(count, FUTEX) && does(count, "wake") { share(surplus, wakes.calls) } else { 0.0 });
-    vec![Advice { items: slept, ..part.avoid(&RULE) }]
+    let part = caller.part(|count| {
+        if is_one_of(count, FUTEX) && does(count, "wake") {
+            share(surplus, wakes.calls)
+        } else {
+            0.0
+        }
+    });
+    vec![Advice {
+        items: slept,
+        ..part.avoid(&RULE)
+    }]
 }

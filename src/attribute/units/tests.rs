@@ -25,14 +25,28 @@ fn each_class_has_the_operation_that_is_most_like_it() {
     let kinds = [File, Directory, Pipe, Socket, Terminal, Device, Event];
     for row in FIRST.split(", ") {
         let words: Vec<&str> = row.split_whitespace().collect();
-        let [call, what, errno, expected] = words[..] else { panic!("{row}") };
-        let mut class = Class { operation: Some(what.to_string()).filter(|what| what != "-"), ..Class::default() };
-        let kind = kinds.into_iter().find(|kind| format!("{kind:?}").to_lowercase() == what);
+        let [call, what, errno, expected] = words[..] else {
+            panic!("{row}")
+        };
+        let mut class = Class {
+            operation: Some(what.to_string()).filter(|what| what != "-"),
+            ..Class::default()
+        };
+        let kind = kinds
+            .into_iter()
+            .find(|kind| format!("{kind:?}").to_lowercase() == what);
         if kind.is_some() && !matches!(call, "mmap" | "unlinkat") {
-            class = Class { descriptor: kind, ..Class::default() };
+            class = Class {
+                descriptor: kind,
+                ..Class::default()
+            };
         }
         let mut units = units_of(call, &class, Some(errno).filter(|errno| *errno != "-"));
-        assert_eq!(units.next().and_then(|unit| unit.operations().next()), Some(expected), "{row}");
+        assert_eq!(
+            units.next().and_then(|unit| unit.operations().next()),
+            Some(expected),
+            "{row}"
+        );
     }
     assert!(units_of("keyctl", &Class::default(), None).next().is_none());
 }
@@ -40,7 +54,16 @@ fn each_class_has_the_operation_that_is_most_like_it() {
 #[test]
 fn every_call_is_known() {
     const ELSEWHERE: [&str; 3] = ["recv", "send", "waitpid"];
-    let names = UNITS.iter().map(|unit| unit.calls).chain([CREATION]).flat_map(str::split_whitespace);
-    let unknown: Vec<&str> = names.filter(|name| !is_known(name) && !ELSEWHERE.contains(name)).collect();
-    assert!(unknown.is_empty(), "only other architectures have {ELSEWHERE:?}: {unknown:?}");
+    let names = UNITS
+        .iter()
+        .map(|unit| unit.calls)
+        .chain([CREATION])
+        .flat_map(str::split_whitespace);
+    let unknown: Vec<&str> = names
+        .filter(|name| !is_known(name) && !ELSEWHERE.contains(name))
+        .collect();
+    assert!(
+        unknown.is_empty(),
+        "only other architectures have {ELSEWHERE:?}: {unknown:?}"
+    );
 }

@@ -73,10 +73,16 @@ differences by their own scatter. Where kernel entries differ, there is no ratio
 impl CompareArgs {
     /// Profiles have neither cases nor times that can be judged.
     pub fn check_for_profiles(&self) -> Result<()> {
-        let given = [("--study", self.study.is_some()), ("--sort", self.sort != Order::default())];
+        let given = [
+            ("--study", self.study.is_some()),
+            ("--sort", self.sort != Order::default()),
+        ];
         match given.iter().find(|(_, given)| *given) {
             None => Ok(()),
-            Some((flag, _)) => Err(anyhow!("{flag} is for result files, {} is a profile", self.files[0].display())),
+            Some((flag, _)) => Err(anyhow!(
+                "{flag} is for result files, {} is a profile",
+                self.files[0].display()
+            )),
         }
     }
 }

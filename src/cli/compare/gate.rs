@@ -22,27 +22,39 @@ pub struct GateArgs {
 
 /// A percentage, with or without its sign, as a share.
 pub fn percent(text: &str) -> Result<f64, String> {
-    match text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>() {
+    match text
+        .strip_suffix('%')
+        .unwrap_or(text)
+        .trim_end()
+        .parse::<f64>()
+    {
         Ok(value) if (0.0..=10_000.0).contains(&value) => Ok(value / 100.0),
-        _ => Err(format!("'{text}' is not a percentage: give a number such as 5 or 5%")),
+        _ => Err(format!(
+            "'{text}' is not a percentage: give a number such as 5 or 5%"
+        )),
     }
 }
 
 impl GateArgs {
     pub fn gate(&self) -> Option<Gate> {
-        let gate = Gate { limit: self.fail_over, entries: self.fail_on_entries };
+        let gate = Gate {
+            limit: self.fail_over,
+            entries: self.fail_on_entries,
+        };
         (gate.limit.is_some() || gate.entries.is_some()).then_some(gate)
     }
 
     /// Tells what failed, and gives the exit status. Errors: a usage error if no row could be judged.
     pub fn conclude(&self, findings: &[Finding], notes: Notes) -> Result<Exit> {
-        finding_lines(findings).iter().for_each(|line| notes.tell(line));
+        finding_lines(findings)
+            .iter()
+            .for_each(|line| notes.tell(line));
         let has = |outcome: Outcome| findings.iter().any(|finding| finding.outcome == outcome);
         match (has(Outcome::Failed), has(Outcome::Passed)) {
             (true, _) => Ok(Exit::CostGrown),
-            (false, false) if self.gate().is_some() => {
-                usage(Err(anyhow!("the gate could judge no row: the lines above say why")))
-            }
+            (false, false) if self.gate().is_some() => usage(Err(anyhow!(
+                "the gate could judge no row: the lines above say why"
+            ))),
             _ => Ok(Exit::Success),
         }
     }

@@ -17,8 +17,16 @@ pub fn together<C>(
     usage(check_labels(&[PathBuf::new(), PathBuf::new()], asked))?;
     let labels = labels(sides, asked);
     let second = read.split_off(sides[0].len());
-    let columns = labels.iter().zip([read, second]).filter_map(|(label, files)| group(label, files)).collect();
-    let by_file = |file: &str| sides.iter().position(|side| side.iter().any(|own| own == Path::new(file)));
+    let columns = labels
+        .iter()
+        .zip([read, second])
+        .filter_map(|(label, files)| group(label, files))
+        .collect();
+    let by_file = |file: &str| {
+        sides
+            .iter()
+            .position(|side| side.iter().any(|own| own == Path::new(file)))
+    };
     let index = match wanted.and_then(by_file) {
         Some(side) => side,
         None => usage(baseline(wanted, &[], labels.iter().map(String::as_str)))?,
@@ -33,7 +41,9 @@ pub fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
         _ => None,
     };
     let found = different(sides.map(directory)).or_else(|| different(sides.map(beginning)));
-    let mut labels = found.unwrap_or_else(|| ["old", "new"].map(String::from)).map(|label| shortened(&label));
+    let mut labels = found
+        .unwrap_or_else(|| ["old", "new"].map(String::from))
+        .map(|label| shortened(&label));
     if labels[0] == labels[1] {
         labels = ["old", "new"].map(String::from);
     }
@@ -49,17 +59,35 @@ pub fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
 fn directory(files: &[PathBuf]) -> Option<String> {
     let first = files.first()?.parent()?;
     let all = files.iter().all(|file| file.parent() == Some(first));
-    first.file_name().filter(|_| all).map(|name| name.to_string_lossy().into_owned())
+    first
+        .file_name()
+        .filter(|_| all)
+        .map(|name| name.to_string_lossy().into_owned())
 }
 
 /// What the names of a side's files begin with, without digits and separators at its end.
 fn beginning(files: &[PathBuf]) -> Option<String> {
-    let stem = |file: &PathBuf| file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = |file: &PathBuf| {
+        file.file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+    };
     let stems = files.iter().map(stem).collect::<Option<Vec<String>>>()?;
-    let common = stems.iter().skip(1).fold(stems.first()?.clone(), |common, stem| {
-        common.chars().zip(stem.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
-    });
-    let text = if files.len() == 1 { &common } else { common.trim_end_matches(|c: char| !c.is_alphabetic()) };
+    let common = stems
+        .iter()
+        .skip(1)
+        .fold(stems.first()?.clone(), |common, stem| {
+            common
+                .chars()
+                .zip(stem.chars())
+                .take_while(|(a, b)| a == b)
+                .map(|(a, _)| a)
+                .collect()
+        });
+    let text = if files.len() == 1 {
+        &common
+    } else {
+        common.trim_end_matches(|c: char| !c.is_alphabetic())
+    };
     (!text.is_empty()).then(|| text.to_string())
 }
 
@@ -75,11 +103,34 @@ mod tests {
 
     #[test]
     fn sides_are_called_after_what_their_files_have_in_common() {
-        assert_eq!(of(&["r/before/1.json", "r/before/2.json"], &["r/after/1.json"], &[]), ["before", "after"]);
-        assert_eq!(of(&["old-1.json", "old-2.json"], &["new-1.json", "new-2.json"], &[]), ["old", "new"]);
+        assert_eq!(
+            of(
+                &["r/before/1.json", "r/before/2.json"],
+                &["r/after/1.json"],
+                &[]
+            ),
+            ["before", "after"]
+        );
+        assert_eq!(
+            of(
+                &["old-1.json", "old-2.json"],
+                &["new-1.json", "new-2.json"],
+                &[]
+            ),
+            ["old", "new"]
+        );
         assert_eq!(of(&["main.json"], &["fix.json"], &[]), ["main", "fix"]);
-        assert_eq!(of(&["1.json", "2.json"], &["3.json", "4.json"], &[]), ["old", "new"]);
-        assert_eq!(of(&["a/1.json", "b/1.json"], &["a/2.json"], &["x"]), ["x", "new"]);
-        assert_eq!(of(&["-"], &["1.json"], &["same", "same"]), ["same", "same #2"]);
+        assert_eq!(
+            of(&["1.json", "2.json"], &["3.json", "4.json"], &[]),
+            ["old", "new"]
+        );
+        assert_eq!(
+            of(&["a/1.json", "b/1.json"], &["a/2.json"], &["x"]),
+            ["x", "new"]
+        );
+        assert_eq!(
+            of(&["-"], &["1.json"], &["same", "same"]),
+            ["same", "same #2"]
+        );
     }
 }

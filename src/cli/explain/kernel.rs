@@ -6,8 +6,8 @@ use crate::guest;
 use crate::model::explained::KernelExplanation;
 use crate::model::{Planned, Unit};
 use crate::report::{
-    Format, KernelView, SMALL_CALLS, Screen, kernel_document, kernel_flame, kernel_stacks, kernel_versus_document, svg,
-    write_document, write_lines,
+    Format, KernelView, SMALL_CALLS, Screen, kernel_document, kernel_flame, kernel_stacks,
+    kernel_versus_document, svg, write_document, write_lines,
 };
 use crate::runner::Environment;
 use crate::session::Session;
@@ -43,7 +43,8 @@ pub fn run(
     out: &mut dyn Write,
 ) -> Result<()> {
     usage(check((kernels, format), environment))?;
-    let explained = |environment: &str| explained(session, (&planned.in_environment(environment), what));
+    let explained =
+        |environment: &str| explained(session, (&planned.in_environment(environment), what));
     let explanation = explained(environment)?;
     let Some(second) = &kernels.versus else {
         return write(&explanation, kernels, (format, screen), out);
@@ -51,7 +52,12 @@ pub fn run(
     let compared = versus(explanation, explained(second)?);
     match format {
         Format::Json => Ok(store::write_to(&compared, out)?),
-        format => write_document(&kernel_versus_document(&compared, kernels.all), format, screen, out),
+        format => write_document(
+            &kernel_versus_document(&compared, kernels.all),
+            format,
+            screen,
+            out,
+        ),
     }
 }
 
@@ -63,13 +69,22 @@ fn write(
 ) -> Result<()> {
     match (format, kernels.view) {
         (Format::Json, _) => Ok(store::write_to(explanation, out)?),
-        (Format::Text | Format::Markdown, KernelView::Stacks) => write_lines(kernel_stacks(explanation), out),
-        (Format::Text | Format::Markdown, KernelView::Flame) => {
-            Ok(write!(out, "{}", svg::document(&kernel_flame(explanation)).as_str())?)
+        (Format::Text | Format::Markdown, KernelView::Stacks) => {
+            write_lines(kernel_stacks(explanation), out)
         }
+        (Format::Text | Format::Markdown, KernelView::Flame) => Ok(write!(
+            out,
+            "{}",
+            svg::document(&kernel_flame(explanation)).as_str()
+        )?),
         (format, view) => {
             let least = if kernels.all { 0.0 } else { SMALL_CALLS };
-            write_document(&kernel_document(explanation, view, least), format, screen, out)
+            write_document(
+                &kernel_document(explanation, view, least),
+                format,
+                screen,
+                out,
+            )
         }
     }
 }
@@ -78,7 +93,9 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
     let names = || std::iter::once(first).chain(kernels.versus.as_deref());
     for name in names() {
         if !Environment::find(name)?.is_guest {
-            bail!("--env {name}: not a kernel to look into; name an emulated one, such as linux-6.1");
+            bail!(
+                "--env {name}: not a kernel to look into; name an emulated one, such as linux-6.1"
+            );
         }
     }
     if kernels.versus.is_some() && kernels.view != KernelView::Tree {
@@ -89,7 +106,9 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
     }
     // Before anything is compiled for them.
     names().try_for_each(|name| {
-        guest::kernel(&Environment::find(name)?).map(drop).with_context(|| format!("--env {name}"))
+        guest::kernel(&Environment::find(name)?)
+            .map(drop)
+            .with_context(|| format!("--env {name}"))
     })
 }
 

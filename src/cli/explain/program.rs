@@ -27,14 +27,35 @@ pub fn run(
 ) -> Result<()> {
     usage(check(environments))?;
     let found = counted(command, environments, cpu, Notes { quiet: false })?;
-    write_answer(&found, || program_document(&found, all), (format, screen), out)
+    write_answer(
+        &found,
+        || program_document(&found, all),
+        (format, screen),
+        out,
+    )
 }
 
-pub fn counted(command: &[OsString], environments: &[String], cpu: Wanted, notes: Notes) -> Result<ProgramInKernels> {
+pub fn counted(
+    command: &[OsString],
+    environments: &[String],
+    cpu: Wanted,
+    notes: Notes,
+) -> Result<ProgramInKernels> {
     usage(environments.iter().try_for_each(|name| check_machine(name)))?;
-    let options = RunOptions { cpu, timeout: TIMEOUT, verify: false, ..RunOptions::default() };
+    let options = RunOptions {
+        cpu,
+        timeout: TIMEOUT,
+        verify: false,
+        ..RunOptions::default()
+    };
     let session = usage(Session::open(options))?;
-    measure(session.workers(), command, environments, Repeats::default(), &mut |line: &str| notes.tell(&line))
+    measure(
+        session.workers(),
+        command,
+        environments,
+        Repeats::default(),
+        &mut |line: &str| notes.tell(&line),
+    )
 }
 
 /// The processor whose kernels can run the files of a command, and where the ways into a kernel are known.
@@ -42,11 +63,17 @@ const MACHINE: &str = "x86_64";
 
 fn check_machine(name: &str) -> Result<()> {
     let found = Environment::find(name)?;
-    if found.machine.as_deref().is_some_and(|machine| machine != MACHINE) {
+    if found
+        .machine
+        .as_deref()
+        .is_some_and(|machine| machine != MACHINE)
+    {
         bail!("--env {name}: a command is explained in a kernel for {MACHINE} only");
     }
     // Before anything is compiled for it, and before the command runs.
-    guest::kernel(&found).map(drop).with_context(|| format!("--env {name}"))
+    guest::kernel(&found)
+        .map(drop)
+        .with_context(|| format!("--env {name}"))
 }
 
 fn check(environments: &[String]) -> Result<()> {

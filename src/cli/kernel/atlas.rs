@@ -29,7 +29,12 @@ enum AtlasCommand {
     Check(check::CheckArgs),
 }
 
-pub fn run(args: &AtlasArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(
+    args: &AtlasArgs,
+    interrupt: &Interrupt,
+    notes: Notes,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     match &args.command {
         AtlasCommand::Build(args) => build::run(args, interrupt, notes, out),
         AtlasCommand::Check(args) => check::run(args, interrupt, notes, out),

@@ -46,8 +46,15 @@ impl JsonDocument for EnvironmentList {
 
 /// Name, title, unit, start and status of each environment; each is started once for that.
 pub fn run(format: Format, out: &mut dyn Write) -> Result<Exit> {
-    let list = EnvironmentList { environments: all()? };
-    write_answer(&list, || table(&list.environments), (format, terminal::screen()), out)?;
+    let list = EnvironmentList {
+        environments: all()?,
+    };
+    write_answer(
+        &list,
+        || table(&list.environments),
+        (format, terminal::screen()),
+        out,
+    )?;
     Ok(Exit::Success)
 }
 
@@ -61,9 +68,33 @@ fn all() -> Result<Vec<Listed>> {
         progress.at(i as f64 / names.len() as f64, name);
         let environment = Environment::find(name)?;
         let (status, reason) = readiness(session.workers(), &environment);
-        let started_with = if environment.has_starter() { environment.run } else { Vec::new() };
-        let Environment { name, title, what, unit, unverified, misleads, package, .. } = environment;
-        listed.push(Listed { name, title, what, unit, started_with, status, reason, package, unverified, misleads });
+        let started_with = if environment.has_starter() {
+            environment.run
+        } else {
+            Vec::new()
+        };
+        let Environment {
+            name,
+            title,
+            what,
+            unit,
+            unverified,
+            misleads,
+            package,
+            ..
+        } = environment;
+        listed.push(Listed {
+            name,
+            title,
+            what,
+            unit,
+            started_with,
+            status,
+            reason,
+            package,
+            unverified,
+            misleads,
+        });
     }
     progress.done();
     Ok(listed)
@@ -72,25 +103,51 @@ fn all() -> Result<Vec<Listed>> {
 fn table(environments: &[Listed]) -> Table {
     let specs = [
         Spec::same("environment", |e: &Listed| e.name.clone()),
-        Spec::left("status", |e: &Listed| Cell::styled(status(e), style(e.status))),
+        Spec::left("status", |e: &Listed| {
+            Cell::styled(status(e), style(e.status))
+        }),
         Spec::same("title", |e: &Listed| e.title.clone()).wrapping(),
         Spec::hidden()
             .text("unit", |e: &Listed| unit(e.unit).to_string())
-            .text("started_with", |e| Some(e.started_with.join(" ")).filter(|words| !words.is_empty())),
-        Spec::hidden().text("status", |e: &Listed| name(e.status).to_string()).text("reason", |e| e.reason.clone()),
-        Spec::hidden().text("what", |e: &Listed| e.what.clone()).text("unverified", |e| e.unverified.clone()),
+            .text("started_with", |e| {
+                Some(e.started_with.join(" ")).filter(|words| !words.is_empty())
+            }),
+        Spec::hidden()
+            .text("status", |e: &Listed| name(e.status).to_string())
+            .text("reason", |e| e.reason.clone()),
+        Spec::hidden()
+            .text("what", |e: &Listed| e.what.clone())
+            .text("unverified", |e| e.unverified.clone()),
     ];
-    let ready = environments.iter().filter(|e| e.status == Readiness::Ready).count();
-    let count = format!("{ready} of {} are ready; --format json tells what the others lack", environments.len());
+    let ready = environments
+        .iter()
+        .filter(|e| e.status == Readiness::Ready)
+        .count();
+    let count = format!(
+        "{ready} of {} are ready; --format json tells what the others lack",
+        environments.len()
+    );
     let use_them = "'syscost run --env native,NAME' shows them side by side".to_string();
     Table::of(&specs, environments).noted(vec![count, use_them])
 }
 
 /// `ready`, or in few words why not: `install bubblewrap`, `not permitted`.
 fn status(listed: &Listed) -> String {
-    let package = listed.package.as_deref().filter(|_| listed.status == Readiness::Missing);
-    let first = |package: &str| package.split([':', '(', ',']).next().unwrap_or_default().trim().to_string();
-    package.map_or(name(listed.status).to_string(), |package| format!("install {}", first(package)))
+    let package = listed
+        .package
+        .as_deref()
+        .filter(|_| listed.status == Readiness::Missing);
+    let first = |package: &str| {
+        package
+            .split([':', '(', ','])
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_string()
+    };
+    package.map_or(name(listed.status).to_string(), |package| {
+        format!("install {}", first(package))
+    })
 }
 
 fn unit(unit: Unit) -> &'static str {
@@ -109,5 +166,9 @@ fn name(status: Readiness) -> &'static str {
 }
 
 fn style(status: Readiness) -> Style {
-    if status == Readiness::Ready { Style::Plain } else { Style::Faint }
+    if status == Readiness::Ready {
+        Style::Plain
+    } else {
+        Style::Faint
+    }
 }

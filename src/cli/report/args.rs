@@ -106,13 +106,19 @@ pub struct ProfileArgs {
 impl ProfileArgs {
     /// The profile without what is not shown of it.
     pub fn hide(&self, profile: Profile) -> Profile {
-        if self.no_arguments { profile.without_arguments() } else { profile }
+        if self.no_arguments {
+            profile.without_arguments()
+        } else {
+            profile
+        }
     }
 
     /// Checks that none is given for result files. Errors: if one is.
     pub fn check_for_runs(&self) -> Result<()> {
         if self.weight.is_some() || self.no_arguments {
-            bail!("--weight and --no-arguments are for one profile of 'syscost trace -o': omit them");
+            bail!(
+                "--weight and --no-arguments are for one profile of 'syscost trace -o': omit them"
+            );
         }
         Ok(())
     }
@@ -120,8 +126,14 @@ impl ProfileArgs {
 
 /// Whether both names are one existing file.
 fn is_same(a: &Path, b: &Path) -> bool {
-    let facts = |path: &Path| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
-    facts(a).zip(facts(b)).is_some_and(|(a, b)| (a.dev(), a.ino()) == (b.dev(), b.ino()))
+    let facts = |path: &Path| {
+        std::fs::metadata(path)
+            .ok()
+            .filter(std::fs::Metadata::is_file)
+    };
+    facts(a)
+        .zip(facts(b))
+        .is_some_and(|(a, b)| (a.dev(), a.ino()) == (b.dev(), b.ino()))
 }
 
 impl ReportArgs {
@@ -130,7 +142,9 @@ impl ReportArgs {
         let figure = || self.figure.unwrap_or(FigureKind::Bars).to_possible_value();
         let name = match self.format {
             Kind::Html => "report.html".to_string(),
-            Kind::Svg => figure().map_or_else(String::new, |figure| format!("{}.svg", figure.get_name())),
+            Kind::Svg => {
+                figure().map_or_else(String::new, |figure| format!("{}.svg", figure.get_name()))
+            }
         };
         self.out.clone().unwrap_or_else(|| PathBuf::from(name))
     }
@@ -146,8 +160,15 @@ impl ReportArgs {
     /// Checks that what is written replaces none of the files, which are each `this`, be it by a link. Errors: if it would.
     pub fn check_output(&self, this: &str) -> Result<()> {
         let output = self.destination();
-        match self.files.iter().find(|file| output != Path::new("-") && is_same(file, &output)) {
-            Some(file) => bail!("--out {} would replace {this}: choose another name", file.display()),
+        match self
+            .files
+            .iter()
+            .find(|file| output != Path::new("-") && is_same(file, &output))
+        {
+            Some(file) => bail!(
+                "--out {} would replace {this}: choose another name",
+                file.display()
+            ),
             None => Ok(()),
         }
     }
@@ -161,7 +182,10 @@ impl ReportArgs {
     ) -> Result<Exit> {
         let made = match self.format {
             Kind::Html => page().html(),
-            Kind::Svg => svg::document(&usage(figure())?).as_str().as_bytes().to_vec(),
+            Kind::Svg => svg::document(&usage(figure())?)
+                .as_str()
+                .as_bytes()
+                .to_vec(),
         };
         let path = self.destination();
         if path == Path::new("-") {

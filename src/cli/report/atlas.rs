@@ -14,12 +14,18 @@ use std::path::Path;
 pub fn run(directory: &Path, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let atlas = usage(atlas::read(directory))?;
-    args.deliver(|| atlas_page(&atlas), || bail!("--format svg: an atlas has no figure"), (notes, out))
+    args.deliver(
+        || atlas_page(&atlas),
+        || bail!("--format svg: an atlas has no figure"),
+        (notes, out),
+    )
 }
 
 fn check(args: &ReportArgs) -> Result<()> {
     if args.format != Kind::Html || args.figure.is_some() {
-        bail!("--figure and --format svg are for single files: a directory has a page, so omit them");
+        bail!(
+            "--figure and --format svg are for single files: a directory has a page, so omit them"
+        );
     }
     args.check_no_runs("an atlas")?;
     args.of_profile.check_for_runs()

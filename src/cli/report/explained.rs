@@ -23,7 +23,8 @@ pub fn of(stored: Stored) -> Result<Explained, Stored> {
 
 /// The files with their explanations read, and the others. Errors: the first explanation that cannot be read.
 pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreError> {
-    let (explained, others): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| begins_as_explained(file));
+    let (explained, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        files.iter().partition(|file| begins_as_explained(file));
     let mut read = Vec::new();
     for file in explained {
         read.extend(of(read_any(file)?).ok());
@@ -33,9 +34,18 @@ pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreE
 
 /// Makes the page, or the flame graph, of explanations alone. Errors: if options do not apply, or the output cannot be
 /// written.
-pub fn run(explained: &[Explained], args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(
+    explained: &[Explained],
+    args: &ReportArgs,
+    notes: Notes,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     usage(check(args))?;
-    args.deliver(|| explained_page(explained), || flame(explained, args), (notes, out))
+    args.deliver(
+        || explained_page(explained),
+        || flame(explained, args),
+        (notes, out),
+    )
 }
 
 fn check(args: &ReportArgs) -> Result<()> {
@@ -48,7 +58,11 @@ fn flame(explained: &[Explained], args: &ReportArgs) -> Result<Figure> {
     match (args.figure, explained) {
         (Some(FigureKind::Stacks), [Explained::Kernel(kernel)]) => Ok(kernel_flame(kernel)),
         (Some(FigureKind::Stacks), [Explained::Versus(versus)]) => Ok(kernel_difference(versus)),
-        (Some(FigureKind::Stacks), _) => bail!("--figure stacks: one drawing is of one kernel; make a page of several"),
-        _ => bail!("--format svg: a kernel explanation has one figure, its flame graph: add --figure stacks"),
+        (Some(FigureKind::Stacks), _) => {
+            bail!("--figure stacks: one drawing is of one kernel; make a page of several")
+        }
+        _ => bail!(
+            "--format svg: a kernel explanation has one figure, its flame graph: add --figure stacks"
+        ),
     }
 }

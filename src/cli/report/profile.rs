@@ -17,23 +17,39 @@ use std::io::Write;
 pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check(args))?;
     let profile = args.of_profile.hide(profile);
-    args.deliver(|| profile_page(&profile), || figure(&profile, args), (notes, out))
+    args.deliver(
+        || profile_page(&profile),
+        || figure(&profile, args),
+        (notes, out),
+    )
 }
 
 /// Makes the page or the figure of what changed from one profile to another. Errors: as above.
 pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     usage(check_two(args))?;
     let hidden = |file| Ok(args.of_profile.hide(result_files::counted_profile(file)?));
-    let profiles = args.files.iter().map(|file| hidden(file)).collect::<Result<Vec<Profile>>>()?;
-    let hosts: Vec<Option<String>> = profiles.iter().map(|profile| profile.host.name.clone()).collect();
+    let profiles = args
+        .files
+        .iter()
+        .map(|file| hidden(file))
+        .collect::<Result<Vec<Profile>>>()?;
+    let hosts: Vec<Option<String>> = profiles
+        .iter()
+        .map(|profile| profile.host.name.clone())
+        .collect();
     let labels = result_files::labels(&args.files, &args.labels, &hosts);
-    let columns: Vec<ProfileColumn> =
-        profiles.iter().zip(&labels).map(|(profile, label)| ProfileColumn::new(label, profile)).collect();
+    let columns: Vec<ProfileColumn> = profiles
+        .iter()
+        .zip(&labels)
+        .map(|(profile, label)| ProfileColumn::new(label, profile))
+        .collect();
     let comparison = compare_profiles(&columns, 0, |_| true);
     let sides = [&profiles[0], &profiles[1]];
     let figure = || {
         flame_difference(sides, &weight(args)).ok_or_else(|| {
-            anyhow!("--figure stacks: not both profiles have stacks of this weight; trace with --stacks")
+            anyhow!(
+                "--figure stacks: not both profiles have stacks of this weight; trace with --stacks"
+            )
         })
     };
     args.deliver(|| profiles_page(sides, &comparison), figure, (notes, out))
@@ -41,10 +57,14 @@ pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<E
 
 fn check_two(args: &ReportArgs) -> Result<()> {
     if args.baseline.is_some() || !args.only.is_empty() {
-        bail!("--baseline and --only are not for two profiles: the second is compared with the first");
+        bail!(
+            "--baseline and --only are not for two profiles: the second is compared with the first"
+        );
     }
     if args.format == Kind::Svg && args.figure != Some(FigureKind::Stacks) {
-        bail!("--format svg: two profiles have one figure, the difference of their stacks: add --figure stacks");
+        bail!(
+            "--format svg: two profiles have one figure, the difference of their stacks: add --figure stacks"
+        );
     }
     check_weight(args)
 }

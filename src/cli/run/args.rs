@@ -191,7 +191,9 @@ pub fn positive(text: &str) -> Result<f64, String> {
 /// Benchmark refuses less too.
 fn cpu_seconds(text: &str) -> Result<f64, String> {
     match positive(text)? {
-        seconds if seconds < 0.1 => Err(format!("'{text}' is under 0.1 seconds, which say nothing")),
+        seconds if seconds < 0.1 => {
+            Err(format!("'{text}' is under 0.1 seconds, which say nothing"))
+        }
         seconds => Ok(seconds),
     }
 }
@@ -199,14 +201,20 @@ fn cpu_seconds(text: &str) -> Result<f64, String> {
 /// The probe takes whole milliseconds, up to an hour.
 fn latency_seconds(text: &str) -> Result<f64, String> {
     match positive(text)? {
-        seconds if !(0.001..=3600.0).contains(&seconds) => Err(format!("'{text}' is not from 0.001 to 3600 seconds")),
+        seconds if !(0.001..=3600.0).contains(&seconds) => {
+            Err(format!("'{text}' is not from 0.001 to 3600 seconds"))
+        }
         seconds => Ok(seconds),
     }
 }
 
 fn threads(text: &str) -> Result<Setting> {
     let setting: Setting = format!("{THREADS}={text}").parse()?;
-    if setting.values.contains(&0) { Err(anyhow!("'{text}' holds 0: one thread is the fewest")) } else { Ok(setting) }
+    if setting.values.contains(&0) {
+        Err(anyhow!("'{text}' holds 0: one thread is the fewest"))
+    } else {
+        Ok(setting)
+    }
 }
 
 /// Sizes below, between and above those of usual caches of one core, and 0: what timing single calls changes by itself.
@@ -223,14 +231,22 @@ pub struct EnvironmentName;
 impl TypedValueParser for EnvironmentName {
     type Value = String;
 
-    fn parse_ref(&self, command: &Command, flag: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+    fn parse_ref(
+        &self,
+        command: &Command,
+        flag: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
         let names = PossibleValuesParser::new(Environment::names());
         match value.to_str().map(|name| (name, Environment::find(name))) {
             Some((name, Ok(_))) => Ok(name.to_string()),
             // What is wrong with the file.
             Some((name, Err(error))) if name.contains([':', ' ']) => {
                 let text = format!("environment {name}: {error:#}\n");
-                Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, text))
+                Err(clap::Error::raw(
+                    clap::error::ErrorKind::ValueValidation,
+                    text,
+                ))
             }
             _ => names.parse_ref(command, flag, value),
         }

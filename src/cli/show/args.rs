@@ -57,8 +57,16 @@ impl ShowArgs {
 
     /// The cases to show. Errors: if a pattern is none.
     pub fn selection(&self) -> Result<Selection> {
-        let only = usage(self.only.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<Pattern>>>())?;
-        Ok(Selection { only, ..Selection::default() })
+        let only = usage(
+            self.only
+                .iter()
+                .map(|text| Pattern::new(text))
+                .collect::<Result<Vec<Pattern>>>(),
+        )?;
+        Ok(Selection {
+            only,
+            ..Selection::default()
+        })
     }
 }
 
@@ -81,7 +89,9 @@ impl View {
     /// The views to show, in order: the one asked for, else those of the run's study. Only text has views other than the table.
     pub fn kinds(&self, run: &Run) -> Vec<ViewKind> {
         let named = run.study.iter().flat_map(|study| &study.views);
-        let of_study: Vec<ViewKind> = named.filter_map(|name| ViewKind::from_str(name, true).ok()).collect();
+        let of_study: Vec<ViewKind> = named
+            .filter_map(|name| ViewKind::from_str(name, true).ok())
+            .collect();
         match self.view {
             Some(view) => vec![view],
             None if matches!(self.format, RunFormat::Ours(Format::Text))
@@ -96,14 +106,21 @@ impl View {
 
     /// Columns of the screen and of plots, of which only text has any.
     pub fn widths(&self, screen: Screen) -> (Option<u16>, Option<u16>) {
-        let width = screen.width.filter(|_| matches!(self.format, RunFormat::Ours(Format::Text)));
-        (width, width.filter(|_| screen.plots && self.view != Some(ViewKind::Table)))
+        let width = screen
+            .width
+            .filter(|_| matches!(self.format, RunFormat::Ours(Format::Text)));
+        (
+            width,
+            width.filter(|_| screen.plots && self.view != Some(ViewKind::Table)),
+        )
     }
 
     /// Checks that a run has the view. Errors: if only profiles have it.
     pub fn check_for_run(&self) -> Result<()> {
         match self.view.filter(|view| view.is_of_profiles()) {
-            Some(_) => usage(Err(anyhow!("this --view is for profiles, of 'syscost trace': choose another one"))),
+            Some(_) => usage(Err(anyhow!(
+                "this --view is for profiles, of 'syscost trace': choose another one"
+            ))),
             None => self.check(),
         }
     }
@@ -111,13 +128,18 @@ impl View {
     /// Checks, before anything is read or measured, that the options are compatible. Errors: which are not.
     pub fn check(&self) -> Result<()> {
         let sorted = self.sort != Sort::Asked;
-        let is_table = self.view.is_none_or(|view| matches!(view, ViewKind::Table | ViewKind::Wide));
-        let has_formats =
-            |view: ViewKind| view.is_of_profiles() || matches!(view, ViewKind::Latency | ViewKind::Counters);
+        let is_table = self
+            .view
+            .is_none_or(|view| matches!(view, ViewKind::Table | ViewKind::Wide));
+        let has_formats = |view: ViewKind| {
+            view.is_of_profiles() || matches!(view, ViewKind::Latency | ViewKind::Counters)
+        };
         let wrong = match self.format {
             RunFormat::Rows if sorted => "rows are in the order of their file: omit --sort",
             _ if is_table => return Ok(()),
-            RunFormat::Ours(format) if format == Format::Text || self.view.is_some_and(has_formats) => {
+            RunFormat::Ours(format)
+                if format == Format::Text || self.view.is_some_and(has_formats) =>
+            {
                 if !sorted {
                     return Ok(());
                 }

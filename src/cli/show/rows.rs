@@ -21,14 +21,20 @@ use std::path::{Path, PathBuf};
 /// Errors: if an option does not apply, or `out` cannot be written.
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.is_of_profile() {
-        return usage(Err(anyhow!("--by, --weight and --no-arguments are for profiles, rows are of runs: omit them")));
+        return usage(Err(anyhow!(
+            "--by, --weight and --no-arguments are for profiles, rows are of runs: omit them"
+        )));
     }
     usage(check_labels(&args.files, &[]))?;
     let selection = args.selection()?;
     let mut skipped = Skipped::default();
     let files = &args.files;
     // Standard input can be read once only.
-    let input = files.iter().find(|file| is_input(file)).map(|file| store::bytes(file)).transpose()?;
+    let input = files
+        .iter()
+        .find(|file| is_input(file))
+        .map(|file| store::bytes(file))
+        .transpose()?;
     let bytes = |file: &Path| match &input {
         Some(bytes) if is_input(file) => Ok(Cow::Borrowed(&bytes[..])),
         _ => store::bytes(file).map(Cow::Owned),
@@ -37,14 +43,21 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     let rows = |index: usize| -> Result<Vec<u8>, (String, String)> {
         let file = &files[index];
         let told = |error: StoreError| (error.file().to_string(), error.reason());
-        let mut run = bytes(file).and_then(|bytes| store::run_from_bytes(file, &bytes)).map_err(told)?;
+        let mut run = bytes(file)
+            .and_then(|bytes| store::run_from_bytes(file, &bytes))
+            .map_err(told)?;
         if !run.labels.keys().all(|key| keys.contains(key)) {
-            return Err((shown(file), "was replaced while it was read: read it again".to_string()));
+            return Err((
+                shown(file),
+                "was replaced while it was read: read it again".to_string(),
+            ));
         }
         run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
         let mut lines = Vec::new();
         let written = write_rows(&run, file.to_str(), &keys, &mut lines);
-        written.map(|()| lines).map_err(|error| (shown(file), error.to_string()))
+        written
+            .map(|()| lines)
+            .map_err(|error| (shown(file), error.to_string()))
     };
     in_order(files.len(), rows, |lines| -> Result<()> {
         match lines {
@@ -62,7 +75,12 @@ fn labels<'a>(
     bytes: &(impl Fn(&Path) -> Result<Cow<'a, [u8]>, StoreError> + Sync),
 ) -> Result<BTreeSet<String>> {
     let mut keys = BTreeSet::new();
-    let of_file = |index: usize| bytes(&files[index]).ok().and_then(|bytes| store::labels(&bytes)).unwrap_or_default();
+    let of_file = |index: usize| {
+        bytes(&files[index])
+            .ok()
+            .and_then(|bytes| store::labels(&bytes))
+            .unwrap_or_default()
+    };
     in_order(files.len(), of_file, |labels| -> Result<()> {
         keys.extend(labels.into_keys());
         Ok(())

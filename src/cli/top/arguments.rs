@@ -12,8 +12,12 @@ impl Arguments {
     pub fn fill(&mut self, rows: &mut [Row]) {
         let mut before = std::mem::take(&mut self.0);
         for row in rows {
-            let Some((who, pid)) = row.who().zip(row.pid) else { continue };
-            let known = before.remove(&who).unwrap_or_else(|| process::arguments(pid));
+            let Some((who, pid)) = row.who().zip(row.pid) else {
+                continue;
+            };
+            let known = before
+                .remove(&who)
+                .unwrap_or_else(|| process::arguments(pid));
             row.arguments.clone_from(&known);
             self.0.insert(who, known);
         }

@@ -11,9 +11,12 @@ use crate::top::{By, Counts, Key, Rates, Row, View, between};
 use anyhow::{Context, Result};
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
-use crossterm::style::{Attribute, Attributes, Color, ContentStyle, PrintStyledContent, StyledContent};
+use crossterm::style::{
+    Attribute, Attributes, Color, ContentStyle, PrintStyledContent, StyledContent,
+};
 use crossterm::terminal::{
-    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode, size,
 };
 use crossterm::{execute, queue};
 use std::cell::RefCell;
@@ -35,7 +38,14 @@ pub struct Live {
 impl Live {
     /// Nothing is drawn before the first counts.
     pub fn new(view: View, scope: &str, run: Option<Rc<RefCell<RunDirectory>>>) -> Live {
-        Live { view, scope: scope.to_string(), terminal: None, run, shown: None, arguments: Arguments::default() }
+        Live {
+            view,
+            scope: scope.to_string(),
+            terminal: None,
+            run,
+            shown: None,
+            arguments: Arguments::default(),
+        }
     }
 
     /// What rows are where nothing is gone into.
@@ -76,8 +86,12 @@ impl Live {
             match read().context("top: the terminal cannot be read")? {
                 Event::Key(event) => {
                     // Any key leaves the help.
-                    let pressed = key(&event).filter(|_| !self.view.types).or_else(|| typed(&event, self.view.types));
-                    let Some(key) = pressed.or(self.view.help.then_some(Key::Help)) else { continue };
+                    let pressed = key(&event)
+                        .filter(|_| !self.view.types)
+                        .or_else(|| typed(&event, self.view.types));
+                    let Some(key) = pressed.or(self.view.help.then_some(Key::Help)) else {
+                        continue;
+                    };
                     let (_, rows) = self.rates(&self.view.clone());
                     if !self.view.press(key, &rows) {
                         return Ok(false);
@@ -96,7 +110,9 @@ impl Live {
 
     /// The rates of the interval that is shown, and the rows of a view in their order.
     fn rates(&mut self, view: &View) -> (Rates, Vec<Row>) {
-        let Some((before, now)) = &self.shown else { return (Rates::default(), Vec::new()) };
+        let Some((before, now)) = &self.shown else {
+            return (Rates::default(), Vec::new());
+        };
         let mut rates = between(before, now, view.rows_by(), &view.focus());
         let mut rows = std::mem::take(&mut rates.rows);
         if view.rows_by() == By::Process {
@@ -108,7 +124,10 @@ impl Live {
     fn draw(&mut self) -> Result<()> {
         let (width, height) = size().context("top: the terminal has no size")?;
         let lines = if self.view.help {
-            help().into_iter().map(|line| vec![(line, Look::Cell(Style::Plain))]).collect()
+            help()
+                .into_iter()
+                .map(|line| vec![(line, Look::Cell(Style::Plain))])
+                .collect()
         } else {
             self.lines(width, height)
         };
@@ -119,10 +138,22 @@ impl Live {
         let view = self.view.clone();
         let (rates, rows) = self.rates(&view);
         let head = match &self.shown {
-            Some((_, now)) => headline(&self.scope, &view.focus(), &rates, now.tracer.lost, width.into()),
-            None => vec![self.scope.clone(), "counting has begun; the first interval follows".to_string()],
+            Some((_, now)) => headline(
+                &self.scope,
+                &view.focus(),
+                &rates,
+                now.tracer.lost,
+                width.into(),
+            ),
+            None => vec![
+                self.scope.clone(),
+                "counting has begun; the first interval follows".to_string(),
+            ],
         };
-        let inside = view.inside(&rows).filter(|_| is_wide(width)).map(|inside| self.inside(&inside));
+        let inside = view
+            .inside(&rows)
+            .filter(|_| is_wide(width))
+            .map(|inside| self.inside(&inside));
         let screen = Screen {
             head: &head,
             table: &rates_table(&rows, view.rows_by(), &rates.total),
@@ -141,7 +172,10 @@ impl Live {
             By::Class => "classes",
             By::Program | By::Process | By::Cgroup | By::Error => "programs",
         };
-        (format!("{kind} of {}", view.focus().name()), rates_table(&rows, view.rows_by(), &rates.total))
+        (
+            format!("{kind} of {}", view.focus().name()),
+            rates_table(&rows, view.rows_by(), &rates.total),
+        )
     }
 }
 
@@ -156,7 +190,12 @@ fn state(view: &View) -> String {
         (!view.filter.is_empty(), &filter),
         (view.hides_idle, "idle rows are hidden (i shows them)"),
     ];
-    states.iter().filter(|(is_so, _)| *is_so).map(|(_, text)| *text).collect::<Vec<_>>().join("   ")
+    states
+        .iter()
+        .filter(|(is_so, _)| *is_so)
+        .map(|(_, text)| *text)
+        .collect::<Vec<_>>()
+        .join("   ")
 }
 
 /// What a key does to the filter: while it `is_typed`, every character is a part of it.
@@ -204,7 +243,10 @@ fn paint(lines: &[Vec<Span>], height: u16) -> std::io::Result<()> {
     for (i, line) in (0..height).zip(lines.iter().map(Some).chain(std::iter::repeat(None))) {
         queue!(out, MoveTo(0, i))?;
         for (text, look) in line.into_iter().flatten() {
-            queue!(out, PrintStyledContent(StyledContent::new(styled(*look, colour), text)))?;
+            queue!(
+                out,
+                PrintStyledContent(StyledContent::new(styled(*look, colour), text))
+            )?;
         }
         queue!(out, Clear(ClearType::UntilNewLine))?;
     }
@@ -212,8 +254,14 @@ fn paint(lines: &[Vec<Span>], height: u16) -> std::io::Result<()> {
 }
 
 fn styled(look: Look, colour: bool) -> ContentStyle {
-    let with = |attribute| ContentStyle { attributes: Attributes::from(attribute), ..ContentStyle::default() };
-    let coloured = |colour| ContentStyle { foreground_color: Some(colour), ..ContentStyle::default() };
+    let with = |attribute| ContentStyle {
+        attributes: Attributes::from(attribute),
+        ..ContentStyle::default()
+    };
+    let coloured = |colour| ContentStyle {
+        foreground_color: Some(colour),
+        ..ContentStyle::default()
+    };
     match look {
         Look::Titles | Look::Cell(Style::Heading) => with(Attribute::Bold),
         Look::Selected => with(Attribute::Reverse),
@@ -238,7 +286,8 @@ impl Terminal {
         run.iter().for_each(|run| run.borrow_mut().take_terminal());
         let terminal = Terminal(run);
         enable_raw_mode().context("top: the terminal cannot be set up; try `| cat`")?;
-        execute!(stdout(), EnterAlternateScreen, Hide).context("top: the terminal cannot be set up; try `| cat`")?;
+        execute!(stdout(), EnterAlternateScreen, Hide)
+            .context("top: the terminal cannot be set up; try `| cat`")?;
         Ok(terminal)
     }
 }
@@ -246,7 +295,9 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         restore(&mut stdout());
-        self.0.iter().for_each(|run| run.borrow_mut().give_back_terminal());
+        self.0
+            .iter()
+            .for_each(|run| run.borrow_mut().give_back_terminal());
     }
 }
 

@@ -27,7 +27,15 @@ impl Plain {
     pub fn open(view: View, json: bool, rows: Option<usize>, scope: &str) -> Result<Plain> {
         let rows = rows.unwrap_or(if json { usize::MAX } else { ROWS });
         let (out, scope) = (Output::open()?, scope.to_string());
-        Ok(Plain { out, view, json, rows, scope, printed: false, arguments: Arguments::default() })
+        Ok(Plain {
+            out,
+            view,
+            json,
+            rows,
+            scope,
+            printed: false,
+            arguments: Arguments::default(),
+        })
     }
 
     /// Prints an interval. False if nobody reads it. Errors: if it cannot be written.
@@ -39,8 +47,13 @@ impl Plain {
         rows.truncate(self.rows);
         let lost = now.tracer.lost;
         if self.json {
-            let at_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
-            write_json_line(&TopDocument::new(&self.scope, at_unix_s, &rates, &rows, lost), &mut self.out)?;
+            let at_unix_s = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0.0, |time| time.as_secs_f64());
+            write_json_line(
+                &TopDocument::new(&self.scope, at_unix_s, &rates, &rows, lost),
+                &mut self.out,
+            )?;
         } else {
             if self.printed {
                 writeln!(self.out)?;
@@ -48,9 +61,17 @@ impl Plain {
             self.arguments.fill(&mut rows);
             let screen = terminal::screen();
             let mut table = rates_table(&rows, by, &rates.total);
-            table.cautions = headline(&self.scope, &focus, &rates, lost, screen.width.map_or(usize::MAX, usize::from));
+            table.cautions = headline(
+                &self.scope,
+                &focus,
+                &rates,
+                lost,
+                screen.width.map_or(usize::MAX, usize::from),
+            );
             if more > 0 {
-                table.notes.push(format!("{more} more rows (--rows shows more)"));
+                table
+                    .notes
+                    .push(format!("{more} more rows (--rows shows more)"));
             }
             write_table(&table, Format::Text, screen, &mut self.out)?;
         }

@@ -40,7 +40,10 @@ pub struct Metrics {
 impl Metrics {
     /// Listens. Errors: what cannot be listened on.
     pub fn open(address: &str) -> Result<Metrics> {
-        let mut metrics = Metrics { text: serve(address)?, series: Series::default() };
+        let mut metrics = Metrics {
+            text: serve(address)?,
+            series: Series::default(),
+        };
         metrics.publish(&Counts::default(), "")?;
         Ok(metrics)
     }
@@ -57,13 +60,20 @@ impl Metrics {
 /// Serves what is put into the result, from a thread that ends with the process. Errors: if that is no address, or
 /// cannot be listened on.
 fn serve(address: &str) -> Result<Text> {
-    let whole = if address.contains(':') { address.to_string() } else { format!("127.0.0.1:{address}") };
+    let whole = if address.contains(':') {
+        address.to_string()
+    } else {
+        format!("127.0.0.1:{address}")
+    };
     let wrong = |error: &dyn std::fmt::Display| {
         anyhow!("--listen {address}: {error}; it takes [ADDRESS:]PORT, e.g. 127.0.0.1:9099")
     };
     let parsed: SocketAddr = usage(whole.parse().map_err(|error| wrong(&error)))?;
-    let listener = TcpListener::bind(parsed).map_err(|error| anyhow!("--listen {address}: {error}"))?;
-    listener.set_nonblocking(true).map_err(|error| anyhow!("--listen {address}: {error}"))?;
+    let listener =
+        TcpListener::bind(parsed).map_err(|error| anyhow!("--listen {address}: {error}"))?;
+    listener
+        .set_nonblocking(true)
+        .map_err(|error| anyhow!("--listen {address}: {error}"))?;
     let served = Text::default();
     let text = served.clone();
     threads::start(move || {
@@ -79,14 +89,17 @@ fn serve(address: &str) -> Result<Text> {
 /// Waits until somebody can go on, and goes on with everybody who can.
 fn turn(listener: &TcpListener, clients: &mut Vec<Client>, text: &Text) {
     let first = PollFd::new(listener.as_fd(), PollFlags::POLLIN);
-    let mut fds: Vec<PollFd> = std::iter::once(first).chain(clients.iter().map(Client::wants)).collect();
+    let mut fds: Vec<PollFd> = std::iter::once(first)
+        .chain(clients.iter().map(Client::wants))
+        .collect();
     let _ = poll(&mut fds, PollTimeout::from(TICK));
     let ready: Vec<bool> = fds.iter().map(|fd| fd.any().unwrap_or(false)).collect();
     drop(fds);
     let mut of_clients = ready[1..].iter();
     // A client that goes away is no failure of ours.
     clients.retain_mut(|client| {
-        let goes_on = !of_clients.next().is_some_and(|ready| *ready) || client.go_on(text).unwrap_or(false);
+        let goes_on =
+            !of_clients.next().is_some_and(|ready| *ready) || client.go_on(text).unwrap_or(false);
         goes_on && client.since.elapsed() < PATIENCE
     });
     if ready[0] {
@@ -101,7 +114,12 @@ fn accept(listener: &TcpListener, clients: &mut Vec<Client>) {
                 if clients.len() >= MOST_CLIENTS {
                     clients.remove(0);
                 }
-                clients.push(Client { stream, request: Vec::new(), answer: None, since: Instant::now() });
+                clients.push(Client {
+                    stream,
+                    request: Vec::new(),
+                    answer: None,
+                    since: Instant::now(),
+                });
             }
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -132,7 +150,11 @@ struct Answer {
 impl Client {
     /// What it waits for.
     fn wants(&self) -> PollFd<'_> {
-        let wanted = if self.answer.is_some() { PollFlags::POLLOUT } else { PollFlags::POLLIN };
+        let wanted = if self.answer.is_some() {
+            PollFlags::POLLOUT
+        } else {
+            PollFlags::POLLIN
+        };
         PollFd::new(self.stream.as_fd(), wanted)
     }
 
@@ -152,26 +174,40 @@ impl Client {
                 return Ok(false);
             }
         }
-        self.answer.as_mut().map_or(Ok(false), |answer| answer.send(&mut self.stream))
+        self.answer
+            .as_mut()
+            .map_or(Ok(false), |answer| answer.send(&mut self.stream))
     }
 }
 
 impl Answer {
     fn to(request: &[u8], text: &Text) -> Answer {
         let (status, kind, body) = match request.split(|byte| *byte == b'\r').next() {
-            Some(line) if line.starts_with(b"GET /metrics ") || line.starts_with(b"GET /metrics?") => {
+            Some(line)
+                if line.starts_with(b"GET /metrics ") || line.starts_with(b"GET /metrics?") =>
+            {
                 ("200 OK", METRICS, current(text))
             }
-            Some(line) if line.starts_with(b"GET ") => {
-                ("404 Not Found", "text/plain", Arc::new(b"try /metrics\n".to_vec()))
-            }
-            _ => ("405 Method Not Allowed", "text/plain", Arc::new(b"try GET /metrics\n".to_vec())),
+            Some(line) if line.starts_with(b"GET ") => (
+                "404 Not Found",
+                "text/plain",
+                Arc::new(b"try /metrics\n".to_vec()),
+            ),
+            _ => (
+                "405 Method Not Allowed",
+                "text/plain",
+                Arc::new(b"try GET /metrics\n".to_vec()),
+            ),
         };
         let length = body.len();
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
         );
-        Answer { head: head.into_bytes(), body, sent: 0 }
+        Answer {
+            head: head.into_bytes(),
+            body,
+            sent: 0,
+        }
     }
 
     /// Sends what can be sent at once. False if that was the rest.
@@ -200,7 +236,10 @@ mod tests {
     const LENGTH: usize = 4 << 20;
 
     fn started() -> (Text, SocketAddr) {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let free = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
         let served = serve(&free.to_string()).unwrap();
         *served.lock().unwrap() = Arc::new(vec![b'x'; LENGTH]);
         (served, free)
@@ -209,7 +248,9 @@ mod tests {
     fn asked(address: SocketAddr, path: &str) -> TcpStream {
         let mut stream = TcpStream::connect(address).unwrap();
         // Generous: what would fail waits for ever, or for as long as all clients before it may take.
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\n\r\n").unwrap();
         stream
     }
@@ -231,14 +272,22 @@ mod tests {
                 Ok(stream) => silent.push(stream),
                 // The test's own descriptors end here.
                 Err(error) => {
-                    assert!(silent.len() > MOST_CLIENTS, "{error} after {}", silent.len());
+                    assert!(
+                        silent.len() > MOST_CLIENTS,
+                        "{error} after {}",
+                        silent.len()
+                    );
                     silent.truncate(silent.len() - 10);
                     break;
                 }
             }
         }
         let text = answer(asked(address, "/metrics"));
-        assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("xxxx"), "{}", &text[..100]);
+        assert!(
+            text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("xxxx"),
+            "{}",
+            &text[..100]
+        );
         assert!(text.len() > LENGTH);
         assert!(answer(asked(address, "/other")).starts_with("HTTP/1.1 404 "));
         drop((slow, silent));

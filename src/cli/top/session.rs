@@ -80,7 +80,10 @@ impl Session {
     }
 
     fn trouble(&self) -> (u64, u64) {
-        let (lost, torn) = self.now.as_ref().map_or((0, 0), |now| (now.tracer.lost, now.torn));
+        let (lost, torn) = self
+            .now
+            .as_ref()
+            .map_or((0, 0), |now| (now.tracer.lost, now.torn));
         (self.earlier.0 + lost, self.earlier.1 + torn)
     }
 
@@ -108,7 +111,9 @@ impl Session {
 
     /// Counts by what the rows of the live screen need.
     fn regroup(&mut self, tracer: &mut dyn Tracer) -> Result<()> {
-        let Show::Live(live) = &mut self.show else { return Ok(()) };
+        let Show::Live(live) = &mut self.show else {
+            return Ok(());
+        };
         let wanted = grouping(live.by());
         if wanted == self.grouping {
             return Ok(());
@@ -126,7 +131,11 @@ impl Session {
 impl Watcher for Session {
     fn delay(&self) -> Duration {
         let left = self.due.saturating_duration_since(Instant::now());
-        if matches!(self.show, Show::Live(_)) { left.min(KEYS) } else { left }
+        if matches!(self.show, Show::Live(_)) {
+            left.min(KEYS)
+        } else {
+            left
+        }
     }
 
     fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool> {
@@ -144,7 +153,11 @@ impl Watcher for Session {
         let now = Rc::new(self.take(tracer.snapshot()?));
         let before = self.now.replace(Rc::clone(&now));
         let done = Instant::now();
-        self.due = if before.is_none() { done + self.interval } else { next(self.due, self.interval, done) };
+        self.due = if before.is_none() {
+            done + self.interval
+        } else {
+            next(self.due, self.interval, done)
+        };
         if before.is_none() && !ended {
             return Ok(true);
         }
@@ -160,7 +173,10 @@ impl Watcher for Session {
 fn next(due: Instant, interval: Duration, now: Instant) -> Instant {
     let late = now.saturating_duration_since(due) + interval / 2;
     let passed = late.as_nanos() / interval.as_nanos().max(1);
-    due + interval * u32::try_from(passed).unwrap_or(u32::MAX - 1).saturating_add(1)
+    due + interval
+        * u32::try_from(passed)
+            .unwrap_or(u32::MAX - 1)
+            .saturating_add(1)
 }
 
 #[cfg(test)]
@@ -170,7 +186,11 @@ mod tests {
     #[test]
     fn intervals_end_on_schedule_however_late_the_last_one_was() {
         let (due, second) = (Instant::now(), Duration::from_secs(1));
-        let after = |late_ms| next(due, second, due + Duration::from_millis(late_ms)).duration_since(due);
-        assert_eq!([0, 1, 499, 500, 1000, 2300].map(|late_ms| after(late_ms).as_secs()), [1, 1, 1, 2, 2, 3]);
+        let after =
+            |late_ms| next(due, second, due + Duration::from_millis(late_ms)).duration_since(due);
+        assert_eq!(
+            [0, 1, 499, 500, 1000, 2300].map(|late_ms| after(late_ms).as_secs()),
+            [1, 1, 1, 2, 2, 3]
+        );
     }
 }

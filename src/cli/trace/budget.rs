@@ -21,5 +21,9 @@ pub fn check(budgets: &[Budget]) -> Result<()> {
 /// One line for each budget that was exceeded in every run.
 pub fn exceeded(budgets: &[Budget], profile: &Profile) -> Vec<String> {
     let column = ProfileColumn::new("", profile);
-    budgets.iter().filter_map(|budget| budget.exceeded(&column)).map(|found| exceeded_line(&found)).collect()
+    budgets
+        .iter()
+        .filter_map(|budget| budget.exceeded(&column))
+        .map(|found| exceeded_line(&found))
+        .collect()
 }

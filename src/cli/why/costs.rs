@@ -11,7 +11,10 @@ use std::path::Path;
 pub fn read(flag: &str, name: &str) -> Result<Costs> {
     let (path, environment) = split(name);
     let run = result_file(flag, path)?;
-    usage(Costs::from_run(&run, environment).map_err(|why| anyhow!("{flag} {}: {}", path.display(), no_costs(&why))))
+    usage(
+        Costs::from_run(&run, environment)
+            .map_err(|why| anyhow!("{flag} {}: {}", path.display(), no_costs(&why))),
+    )
 }
 
 /// What to do where a run has no unit costs.
@@ -19,15 +22,25 @@ fn no_costs(why: &NoCosts) -> String {
     let present = why.present.join(", ");
     let counted = |name: &String| why.counted.contains(name);
     match &why.wanted {
-        _ if why.wanted.as_ref().is_some_and(counted) || (present.is_empty() && !why.counted.is_empty()) => format!(
-            "its figures in {} are numbers of instructions, which price no seconds: measure times, with 'syscost run --all \
+        _ if why.wanted.as_ref().is_some_and(counted)
+            || (present.is_empty() && !why.counted.is_empty()) =>
+        {
+            format!(
+                "its figures in {} are numbers of instructions, which price no seconds: measure times, with 'syscost run --all \
              --out FILE'",
-            why.wanted.clone().filter(counted).unwrap_or(why.counted.join(", "))
-        ),
-        _ if present.is_empty() => {
-            "it has no records: measure operations first, with 'syscost run --all --out FILE'".to_string()
+                why.wanted
+                    .clone()
+                    .filter(counted)
+                    .unwrap_or(why.counted.join(", "))
+            )
         }
-        Some(wanted) => format!("it has no environment '{wanted}', only {present}: name one of these after the @"),
+        _ if present.is_empty() => {
+            "it has no records: measure operations first, with 'syscost run --all --out FILE'"
+                .to_string()
+        }
+        Some(wanted) => format!(
+            "it has no environment '{wanted}', only {present}: name one of these after the @"
+        ),
         None => format!("it has the environments {present}: choose one as FILE@ENVIRONMENT"),
     }
 }
@@ -35,7 +48,9 @@ fn no_costs(why: &NoCosts) -> String {
 /// `FILE@ENV`, unless a file of the whole name exists.
 fn split(name: &str) -> (&Path, Option<&str>) {
     match name.rsplit_once('@') {
-        Some((path, environment)) if !Path::new(name).exists() => (Path::new(path), Some(environment)),
+        Some((path, environment)) if !Path::new(name).exists() => {
+            (Path::new(path), Some(environment))
+        }
         _ => (Path::new(name), None),
     }
 }
@@ -48,5 +63,8 @@ fn result_file(flag: &str, path: &Path) -> Result<Run> {
         Stored::Kernel(_) | Stored::Versus(_) => "a kernel explanation",
     };
     let advice = "it takes a result file from 'syscost run --out'";
-    usage(Err(anyhow!("{flag} {}: is {what}, which has no unit costs: {advice}", path.display())))
+    usage(Err(anyhow!(
+        "{flag} {}: is {what}, which has no unit costs: {advice}",
+        path.display()
+    )))
 }

@@ -40,10 +40,15 @@ impl Asked {
 
     /// The command has been traced: whether it changed files decides what each execution starts with.
     pub fn traced(&mut self, notes: Notes) {
-        let Some(Ok(changed)) = self.before.take().map(|before| before.changed(&self.home)) else { return };
+        let Some(Ok(changed)) = self.before.take().map(|before| before.changed(&self.home)) else {
+            return;
+        };
         self.race.start = match changed {
             Some(path) => {
-                notes.tell(&format!("the command changes files ({}): executions get copies of them", path.display()));
+                notes.tell(&format!(
+                    "the command changes files ({}): executions get copies of them",
+                    path.display()
+                ));
                 Start::Changes
             }
             None => {
@@ -57,9 +62,15 @@ impl Asked {
     pub fn measure(&self, notes: Notes) -> Result<Elsewhere> {
         let before = (self.race.start == Start::Unchanged).then(|| Kept::of(&self.home));
         let found = self.race.measure(notes)?;
-        if let Some(Ok(Some(path))) = before.and_then(Result::ok).map(|before| before.changed(&self.home)) {
+        if let Some(Ok(Some(path))) = before
+            .and_then(Result::ok)
+            .map(|before| before.changed(&self.home))
+        {
             let advice = "its executions were not alike; 'race --fresh-copy' has each start with the same files";
-            notes.tell(&format!("{} changed during the race: {advice}", path.display()));
+            notes.tell(&format!(
+                "{} changed during the race: {advice}",
+                path.display()
+            ));
         }
         Ok(found)
     }

@@ -132,7 +132,11 @@ pub enum Quantity {
 
 impl Part {
     pub(super) fn reversed(self) -> Part {
-        Part { calls: self.baseline_calls, baseline_calls: self.calls, ..self }
+        Part {
+            calls: self.baseline_calls,
+            baseline_calls: self.calls,
+            ..self
+        }
     }
 }
 
@@ -158,7 +162,11 @@ impl Span {
         values.sort_unstable();
         let middle = values.len().saturating_sub(1) / 2;
         let at = |index: usize| values.get(index).copied().unwrap_or(0);
-        Span { least: at(0), median: at(middle), most: at(values.len().saturating_sub(1)) }
+        Span {
+            least: at(0),
+            median: at(middle),
+            most: at(values.len().saturating_sub(1)),
+        }
     }
 
     /// The most that another run of the same program may have and still be within `limit`: where the runs of this side differ,

@@ -37,14 +37,38 @@ pub enum Blocks {
 }
 
 impl<'a> Emulator<'a> {
-    pub fn boot(workers: &'a Workers, environment: &str, options: Options) -> Result<Emulator<'a>, Failure> {
+    pub fn boot(
+        workers: &'a Workers,
+        environment: &str,
+        options: Options,
+    ) -> Result<Emulator<'a>, Failure> {
         let socket = workers.directory().join("monitor");
         let _ = std::fs::remove_file(&socket);
-        let arguments = options.arguments.into_iter().chain(Monitor::arguments(&socket)).collect();
-        let guest = Guest::boot(workers, environment, &Options { arguments, ..options })?;
+        let arguments = options
+            .arguments
+            .into_iter()
+            .chain(Monitor::arguments(&socket))
+            .collect();
+        let guest = Guest::boot(
+            workers,
+            environment,
+            &Options {
+                arguments,
+                ..options
+            },
+        )?;
         let monitor = Monitor::connect(&socket, workers.timeout)?;
-        let machine = workers.environment(environment)?.machine.unwrap_or_default();
-        Ok(Emulator { workers, guest, monitor, machine, pipe: workers.directory().join("executed") })
+        let machine = workers
+            .environment(environment)?
+            .machine
+            .unwrap_or_default();
+        Ok(Emulator {
+            workers,
+            guest,
+            monitor,
+            machine,
+            pipe: workers.directory().join("executed"),
+        })
     }
 
     /// Gives `sink` the log of what the guest executes while `run` waits for it.
@@ -71,10 +95,12 @@ impl<'a> Emulator<'a> {
 
     fn start_log<S: Sink>(&mut self, blocks: Blocks, sink: S) -> Result<Receiver<S>, Failure> {
         let _ = std::fs::remove_file(&self.pipe);
-        make_fifo(&self.pipe).map_err(|error| Failure::failed(format!("{}: {error}", self.pipe.display())))?;
+        make_fifo(&self.pipe)
+            .map_err(|error| Failure::failed(format!("{}: {error}", self.pipe.display())))?;
         let reading = read_log(&self.pipe, sink)?;
         self.monitor.execute("stop", json!({}))?;
-        self.monitor.order(&format!("logfile {}", self.pipe.display()))?;
+        self.monitor
+            .order(&format!("logfile {}", self.pipe.display()))?;
         if blocks == Blocks::OneInstruction {
             self.one_instruction_a_block("on")?;
         }
@@ -86,7 +112,11 @@ impl<'a> Emulator<'a> {
     /// The command's name since qemu 8.1, and the one before.
     fn one_instruction_a_block(&mut self, to: &str) -> Result<(), Failure> {
         let printed = self.monitor.human(&format!("one-insn-per-tb {to}"))?;
-        if printed.is_empty() { Ok(()) } else { self.monitor.order(&format!("singlestep {to}")) }
+        if printed.is_empty() {
+            Ok(())
+        } else {
+            self.monitor.order(&format!("singlestep {to}"))
+        }
     }
 
     /// The code on these pages. What cannot be read is not known.
@@ -96,8 +126,8 @@ impl<'a> Emulator<'a> {
         for (start, size) in runs(pages) {
             let arguments = json!({"val": start.cast_signed(), "size": size, "filename": path.to_string_lossy()});
             if self.monitor.execute("memsave", arguments).is_ok() {
-                let bytes =
-                    std::fs::read(&path).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+                let bytes = std::fs::read(&path)
+                    .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
                 code.add(start, bytes);
             }
         }
@@ -106,8 +136,15 @@ impl<'a> Emulator<'a> {
     }
 
     pub fn kernel_names(&self, mut names: Names, pages: &BTreeSet<u64>) -> Result<Names, Failure> {
-        let numbers: Vec<u64> = pages.iter().filter(|page| **page >= KERNEL).map(|page| page / PAGE).collect();
-        self.guest.functions(&numbers)?.iter().for_each(|(address, name)| names.add(*address, name));
+        let numbers: Vec<u64> = pages
+            .iter()
+            .filter(|page| **page >= KERNEL)
+            .map(|page| page / PAGE)
+            .collect();
+        self.guest
+            .functions(&numbers)?
+            .iter()
+            .for_each(|(address, name)| names.add(*address, name));
         Ok(names)
     }
 }
@@ -132,7 +169,10 @@ fn read_log<S: Sink>(pipe: &Path, mut sink: S) -> Result<Receiver<S>, Failure> {
     threads::start(move || {
         let Ok(file) = File::open(&pipe) else { return };
         let (mut reader, mut line) = (BufReader::with_capacity(1 << 16, file), Vec::new());
-        while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        while reader
+            .read_until(b'\n', &mut line)
+            .is_ok_and(|read| read > 0)
+        {
             sink.line(&String::from_utf8_lossy(&line));
             line.clear();
         }
@@ -150,6 +190,13 @@ mod tests {
     #[test]
     fn pages_that_follow_each_other_are_read_at_once() {
         let pages = BTreeSet::from([0x1000, 0x2000, 0x4000, 0xffff_ffff_ffff_f000]);
-        assert_eq!(runs(&pages), [(0x1000, 0x2000), (0x4000, 0x1000), (0xffff_ffff_ffff_f000, 0x1000)]);
+        assert_eq!(
+            runs(&pages),
+            [
+                (0x1000, 0x2000),
+                (0x4000, 0x1000),
+                (0xffff_ffff_ffff_f000, 0x1000)
+            ]
+        );
     }
 }

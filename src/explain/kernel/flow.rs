@@ -20,7 +20,14 @@ const LONGEST: usize = 15;
 
 impl Code64 {
     pub fn of(machine: &str) -> Code64 {
-        Code64 { pieces: BTreeMap::new(), read: if machine == "aarch64" { arm64::step } else { x86_step } }
+        Code64 {
+            pieces: BTreeMap::new(),
+            read: if machine == "aarch64" {
+                arm64::step
+            } else {
+                x86_step
+            },
+        }
     }
 
     pub fn add(&mut self, address: u64, bytes: Vec<u8>) {
@@ -30,23 +37,47 @@ impl Code64 {
     /// The instruction at an address; `None` if its bytes are not known or are no instruction.
     pub fn step(&self, address: u64) -> Option<Step> {
         let (start, bytes) = self.pieces.range(..=address).next_back()?;
-        (self.read)(bytes.get(usize::try_from(address - start).ok()?..)?, address)
+        (self.read)(
+            bytes.get(usize::try_from(address - start).ok()?..)?,
+            address,
+        )
     }
 }
 
 fn x86_step(bytes: &[u8], address: u64) -> Option<Step> {
-    let decoded = Decoder::with_ip(64, &bytes[..bytes.len().min(LONGEST)], address, DecoderOptions::NONE).decode();
+    let decoded = Decoder::with_ip(
+        64,
+        &bytes[..bytes.len().min(LONGEST)],
+        address,
+        DecoderOptions::NONE,
+    )
+    .decode();
     if decoded.is_invalid() {
         return None;
     }
-    let repeats = decoded.is_string_instruction() && (decoded.has_rep_prefix() || decoded.has_repne_prefix());
-    let target = if repeats { decoded.ip() } else { decoded.near_branch_target() };
-    Some(Step { kind: kind(&decoded), next: decoded.next_ip(), target: (target > 0).then_some(target) })
+    let repeats =
+        decoded.is_string_instruction() && (decoded.has_rep_prefix() || decoded.has_repne_prefix());
+    let target = if repeats {
+        decoded.ip()
+    } else {
+        decoded.near_branch_target()
+    };
+    Some(Step {
+        kind: kind(&decoded),
+        next: decoded.next_ip(),
+        target: (target > 0).then_some(target),
+    })
 }
 
 fn kind(decoded: &Instruction) -> Kind {
     match decoded.flow_control() {
-        _ if matches!(decoded.code(), Code::Sysretd | Code::Sysretq | Code::Sysexitd | Code::Sysexitq) => Kind::Return,
+        _ if matches!(
+            decoded.code(),
+            Code::Sysretd | Code::Sysretq | Code::Sysexitd | Code::Sysexitq
+        ) =>
+        {
+            Kind::Return
+        }
         FlowControl::Next | FlowControl::XbeginXabortXend | FlowControl::Exception => Kind::Next,
         FlowControl::UnconditionalBranch | FlowControl::IndirectBranch => Kind::Jump,
         FlowControl::ConditionalBranch => Kind::Branch,
@@ -88,7 +119,14 @@ mod tests {
     fn targets_and_gaps() {
         let mut code = Code64::of("x86_64");
         code.add(0x1000, vec![0xe8, 0xfb, 0x0f, 0, 0]);
-        assert_eq!(code.step(0x1000), Some(Step { kind: Kind::Call, next: 0x1005, target: Some(0x2000) }));
+        assert_eq!(
+            code.step(0x1000),
+            Some(Step {
+                kind: Kind::Call,
+                next: 0x1005,
+                target: Some(0x2000)
+            })
+        );
         assert_eq!(code.step(0x1004), None, "no whole instruction");
         assert_eq!((code.step(0xfff), code.step(0x1005)), (None, None));
     }

@@ -20,7 +20,11 @@ pub struct Log {
 
 impl Log {
     pub fn new(most: usize) -> Log {
-        Log { addresses: Vec::new(), most, overflow: false }
+        Log {
+            addresses: Vec::new(),
+            most,
+            overflow: false,
+        }
     }
 
     pub fn addresses(self) -> Option<Vec<u64>> {
@@ -63,7 +67,11 @@ impl Line {
     pub fn read(line: &str) -> Option<Line> {
         if line.starts_with("Trace ") {
             let (_, rest) = line.split_once('[')?;
-            return rest.split('/').nth(1).and_then(hexadecimal).map(Line::Executes);
+            return rest
+                .split('/')
+                .nth(1)
+                .and_then(hexadecimal)
+                .map(Line::Executes);
         }
         if let Some(rest) = line.strip_prefix("Stopped execution of TB chain before ") {
             let (address, _) = rest.split_once('[')?.1.split_once(']')?;
@@ -88,14 +96,27 @@ mod tests {
         log.addresses()
     }
 
-    const A: &str = "Trace 0: 0x7f00d6ab9fc0 [0000000000000000/ffffffff81c00eb0/0040c2b0/ff020201] ";
+    const A: &str =
+        "Trace 0: 0x7f00d6ab9fc0 [0000000000000000/ffffffff81c00eb0/0040c2b0/ff020201] ";
     const B: &str = "Trace 0: 0x7f00d6aba100 [0000000000000000/ffffffff81c00eb3/0040c2b0/ff020201] entry_SYSCALL_64";
 
     #[test]
     fn each_trace_line_is_an_instruction() {
         let other = "Linking TBs 0x7f00d6ab9fc0 [ffffffff81c00eb0] index 0 -> 0x7f00d6aba100 [ffffffff81c00eb3]";
         assert_eq!(
-            read(&[A, other, B, "", "Trace", "Trace 0: x [1", "Trace 0: x [1/g/"], 9).unwrap(),
+            read(
+                &[
+                    A,
+                    other,
+                    B,
+                    "",
+                    "Trace",
+                    "Trace 0: x [1",
+                    "Trace 0: x [1/g/"
+                ],
+                9
+            )
+            .unwrap(),
             [0xffff_ffff_81c0_0eb0, 0xffff_ffff_81c0_0eb3]
         );
     }

@@ -35,7 +35,9 @@ impl Names {
     }
 
     fn add_probe(&mut self, file: &object::File) {
-        let functions = file.symbols().filter(|s| s.kind() == SymbolKind::Text && !s.is_undefined() && s.address() > 0);
+        let functions = file
+            .symbols()
+            .filter(|s| s.kind() == SymbolKind::Text && !s.is_undefined() && s.address() > 0);
         let (mut low, mut high) = (u64::MAX, 0);
         for symbol in functions {
             if let Ok(name) = symbol.name() {
@@ -52,31 +54,54 @@ impl Names {
         if start == 0 || name.starts_with('$') {
             return;
         }
-        let known = self.by_start.entry(start).or_insert_with(|| name.to_string());
+        let known = self
+            .by_start
+            .entry(start)
+            .or_insert_with(|| name.to_string());
         if rank(name) < rank(known) {
             *known = name.to_string();
         }
     }
 
     pub fn start_of(&self, name: &str) -> Option<u64> {
-        self.by_start.iter().find(|(_, known)| *known == name).map(|(start, _)| *start)
+        self.by_start
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map(|(start, _)| *start)
     }
 
     pub fn at(&self, address: u64) -> NamedAddress<'_> {
         if address < KERNEL && !self.probe.contains(&address) {
-            return NamedAddress { start: 0, name: "[vdso]" };
+            return NamedAddress {
+                start: 0,
+                name: "[vdso]",
+            };
         }
         match self.by_start.range(..=address).next_back() {
-            Some((start, name)) if (*start < KERNEL) == (address < KERNEL) => NamedAddress { start: *start, name },
-            _ => NamedAddress { start: 0, name: "[unknown]" },
+            Some((start, name)) if (*start < KERNEL) == (address < KERNEL) => NamedAddress {
+                start: *start,
+                name,
+            },
+            _ => NamedAddress {
+                start: 0,
+                name: "[unknown]",
+            },
         }
     }
 
     /// The addresses of the function around `address`, or some behind it if that is not known.
     pub fn range(&self, address: u64) -> Range<u64> {
         const SOME: u64 = 512;
-        let next = self.by_start.range(address + 1..).next().map_or(u64::MAX, |(next, _)| *next);
-        let end = if self.at(address).start == 0 { address + SOME } else { next };
+        let next = self
+            .by_start
+            .range(address + 1..)
+            .next()
+            .map_or(u64::MAX, |(next, _)| *next);
+        let end = if self.at(address).start == 0 {
+            address + SOME
+        } else {
+            next
+        };
         address..end.max(address)
     }
 
@@ -87,7 +112,15 @@ impl Names {
 
 /// Of several names for one address, that with the lowest rank is shown: as in C, without prefixes of the build.
 fn rank(name: &str) -> (bool, usize, usize, &str) {
-    let made = ["__pfx_", "__ia32_", "__do_sys_", "__se_sys_", "__SCT__", "__cfi_", "__pi_"];
+    let made = [
+        "__pfx_",
+        "__ia32_",
+        "__do_sys_",
+        "__se_sys_",
+        "__SCT__",
+        "__cfi_",
+        "__pi_",
+    ];
     let underscores = name.len() - name.trim_start_matches('_').len();
     let is_of_build = is_of_section(name) || made.iter().any(|prefix| name.starts_with(prefix));
     (is_of_build, underscores, name.len(), name)
@@ -96,7 +129,9 @@ fn rank(name: &str) -> (bool, usize, usize, &str) {
 /// Whether the linker script made it, for the start or the end of a section: the function there may begin at the same address in
 /// one kernel and not in the next.
 fn is_of_section(name: &str) -> bool {
-    ["_text_start", "_text_end", "_thunk_start", "_thunk_end"].iter().any(|end| name.ends_with(end))
+    ["_text_start", "_text_end", "_thunk_start", "_thunk_end"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 /// A name without what the compiler appended to the part of a function that it moved (`.cold`).
@@ -112,8 +147,12 @@ pub fn in_source(name: &str) -> &str {
         _ => name,
     };
     let own = name.strip_prefix("__pi_").unwrap_or(name);
-    let variant = ["_orig", "_erms", "_generic"].iter().find_map(|end| own.strip_suffix(end));
-    variant.filter(|function| function.starts_with("mem")).unwrap_or(name)
+    let variant = ["_orig", "_erms", "_generic"]
+        .iter()
+        .find_map(|end| own.strip_suffix(end));
+    variant
+        .filter(|function| function.starts_with("mem"))
+        .unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -123,39 +162,82 @@ mod tests {
     #[test]
     fn a_function_reaches_to_the_next() {
         let mut names = Names::default();
-        for (start, name) in [(0x10, "vfs_fstat"), (0x40, "cp_new_stat"), (0x50, "schedule")] {
+        for (start, name) in [
+            (0x10, "vfs_fstat"),
+            (0x40, "cp_new_stat"),
+            (0x50, "schedule"),
+        ] {
             names.add(0xffff_ffff_8100_0000 + start, name);
         }
         names.add(0, "hidden");
         names.add(0xffff_ffff_8100_0044, "$x");
-        assert_eq!(names.at(0xffff_ffff_8100_003f), NamedAddress { start: 0xffff_ffff_8100_0010, name: "vfs_fstat" });
+        assert_eq!(
+            names.at(0xffff_ffff_8100_003f),
+            NamedAddress {
+                start: 0xffff_ffff_8100_0010,
+                name: "vfs_fstat"
+            }
+        );
         assert_eq!(names.at(0xffff_ffff_8100_0046).name, "cp_new_stat");
         assert_eq!(names.at(0xffff_ffff_9000_0000).name, "schedule");
         assert_eq!(names.at(0xffff_ffff_8000_0000).name, "[unknown]");
         assert_eq!(names.at(0x7ffc_1000_0000).name, "[vdso]");
-        assert_eq!(names.range(0xffff_ffff_8100_0012), 0xffff_ffff_8100_0012..0xffff_ffff_8100_0040);
-        assert_eq!((names.lacks_kernel(), Names::default().lacks_kernel()), (false, true));
+        assert_eq!(
+            names.range(0xffff_ffff_8100_0012),
+            0xffff_ffff_8100_0012..0xffff_ffff_8100_0040
+        );
+        assert_eq!(
+            (names.lacks_kernel(), Names::default().lacks_kernel()),
+            (false, true)
+        );
     }
 
     #[test]
     fn of_aliases_the_one_in_the_source_is_shown() {
         let mut names = Names::default();
-        for name in ["__se_sys_getppid", "__x64_sys_getppid", "__ia32_sys_getppid"] {
+        for name in [
+            "__se_sys_getppid",
+            "__x64_sys_getppid",
+            "__ia32_sys_getppid",
+        ] {
             names.add(0xffff_ffff_8100_0010, name);
         }
-        ["__memset", "memset"].iter().for_each(|name| names.add(0xffff_ffff_8100_0020, name));
+        ["__memset", "memset"]
+            .iter()
+            .for_each(|name| names.add(0xffff_ffff_8100_0020, name));
         assert_eq!(names.at(0xffff_ffff_8100_0010).name, "__x64_sys_getppid");
-        let thunk = ["__x86_indirect_thunk_array", "__softirqentry_text_end", "__x86_indirect_thunk_rax"];
-        thunk.iter().for_each(|name| names.add(0xffff_ffff_8100_0030, name));
+        let thunk = [
+            "__x86_indirect_thunk_array",
+            "__softirqentry_text_end",
+            "__x86_indirect_thunk_rax",
+        ];
+        thunk
+            .iter()
+            .for_each(|name| names.add(0xffff_ffff_8100_0030, name));
         assert_eq!(names.at(0xffff_ffff_8100_0020).name, "memset");
-        assert_eq!(names.at(0xffff_ffff_8100_0030).name, "__x86_indirect_thunk_rax");
+        assert_eq!(
+            names.at(0xffff_ffff_8100_0030).name,
+            "__x86_indirect_thunk_rax"
+        );
     }
 
     #[test]
     fn suffixes_of_the_compiler() {
-        assert_eq!((whole("do_exit.cold"), whole("f.part.0")), ("do_exit", "f.part.0"));
+        assert_eq!(
+            (whole("do_exit.cold"), whole("f.part.0")),
+            ("do_exit", "f.part.0")
+        );
         assert_eq!(in_source("vfs_statx.constprop.0"), "vfs_statx");
-        let variants = ["memset_orig", "memcpy_erms", "__pi_memset_generic", "set_orig", "__pi_strlen"];
-        assert_eq!(variants.map(in_source), ["memset", "memcpy", "memset", "set_orig", "__pi_strlen"]);
+        let variants = [
+            "memset_orig",
+            "memcpy_erms",
+            "__pi_memset_generic",
+            "set_orig",
+            "__pi_strlen",
+        ];
+        assert_eq!(
+            variants.map(in_source),
+            ["memset", "memcpy", "memset", "set_orig", "__pi_strlen"]
+        );
     }
 }

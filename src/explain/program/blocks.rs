@@ -92,15 +92,21 @@ impl Counter {
     }
 
     pub fn reason_of(&self, edge: &Edge) -> &str {
-        self.reasons.get_index(edge.reason).map_or(SWITCHED, |(name, _)| name)
+        self.reasons
+            .get_index(edge.reason)
+            .map_or(SWITCHED, |(name, _)| name)
     }
 
     pub fn entries(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.reasons.iter().map(|(name, times)| (name.as_str(), *times))
+        self.reasons
+            .iter()
+            .map(|(name, times)| (name.as_str(), *times))
     }
 
     fn reason(&mut self, name: &str) -> Reason {
-        self.reasons.get_index_of(name).unwrap_or_else(|| self.reasons.insert_full(name.to_string(), 0).0)
+        self.reasons
+            .get_index_of(name)
+            .unwrap_or_else(|| self.reasons.insert_full(name.to_string(), 0).0)
     }
 
     fn executes(&mut self, block: u64) {
@@ -114,23 +120,41 @@ impl Counter {
     }
 
     fn follows(&mut self, next: u64) {
-        let Some(block) = self.block.take() else { return };
+        let Some(block) = self.block.take() else {
+            return;
+        };
         if self.now == ENTRY {
             self.pending.push((block, next));
         } else {
-            *self.recent.entry(Edge { reason: self.now, block, next }).or_insert(0) += 1;
+            *self
+                .recent
+                .entry(Edge {
+                    reason: self.now,
+                    block,
+                    next,
+                })
+                .or_insert(0) += 1;
         }
     }
 
     /// What ran since the entry was for this.
     fn settle_entry(&mut self, reason: Reason) {
         for (block, next) in std::mem::take(&mut self.pending) {
-            *self.recent.entry(Edge { reason, block, next }).or_insert(0) += 1;
+            *self
+                .recent
+                .entry(Edge {
+                    reason,
+                    block,
+                    next,
+                })
+                .or_insert(0) += 1;
         }
     }
 
     fn pass_mark(&mut self, block: u64) {
-        let Some(mark) = self.marks.get(&block) else { return };
+        let Some(mark) = self.marks.get(&block) else {
+            return;
+        };
         match mark.clone() {
             Mark::Call(name) if self.now == ENTRY => {
                 self.enter(&name);
@@ -229,7 +253,9 @@ mod tests {
     fn counted(blocks: &[u64]) -> Counter {
         let mut counter = Counter::new(marks());
         for block in blocks {
-            counter.line(&format!("Trace 0: 0x7f00 [0000000000000000/{block:016x}/0040c2b0/ff020201] x"));
+            counter.line(&format!(
+                "Trace 0: 0x7f00 [0000000000000000/{block:016x}/0040c2b0/ff020201] x"
+            ));
         }
         counter
     }
@@ -245,23 +271,51 @@ mod tests {
     #[test]
     fn blocks_belong_to_the_call_that_the_kernel_was_entered_for() {
         let resumed = [SWITCH, 6, ENTRY_AT, 7, READ, SWITCH, 0x50];
-        let begun = [1, 0x40, ENTRY_AT, 7, READ, 8, FAULT, 9, BACK, 8, ENTRY_AT, 7, READ];
+        let begun = [
+            1, 0x40, ENTRY_AT, 7, READ, 8, FAULT, 9, BACK, 8, ENTRY_AT, 7, READ,
+        ];
         let counter = counted(&[&begun[..], &resumed, &[ENTRY_AT, READ]].concat());
         let expected = [("[after a switch]", 2), ("[page fault]", 2), ("read", 12)];
-        assert_eq!(blocks_by_reason(&counter), expected.map(|(name, n)| (name.to_string(), n)).into());
+        assert_eq!(
+            blocks_by_reason(&counter),
+            expected.map(|(name, n)| (name.to_string(), n)).into()
+        );
         let entries: BTreeMap<&str, u64> = counter.entries().collect();
-        assert_eq!((entries["read"], entries["[page fault]"]), (3, 1), "not those behind the end");
-        assert!(counted(&[0x40, ENTRY_AT]).edges().is_none() && counted(&[ENTRY_AT, 0x50]).edges().is_none());
+        assert_eq!(
+            (entries["read"], entries["[page fault]"]),
+            (3, 1),
+            "not those behind the end"
+        );
+        assert!(
+            counted(&[0x40, ENTRY_AT]).edges().is_none()
+                && counted(&[ENTRY_AT, 0x50]).edges().is_none()
+        );
     }
 
     #[test]
     fn what_others_execute_between_two_switches_is_not_the_commands() {
         let launcher = [SWITCH, 6, OTHER, ENTRY_AT, 7, READ];
         let own = [SWITCH, 6, ENTRY_AT, 7, READ];
-        let counter = counted(&[&[0x40][..], &launcher, &own, &[DEAD, 5], &launcher, &[SWITCH, 6, 0x50]].concat());
+        let counter = counted(
+            &[
+                &[0x40][..],
+                &launcher,
+                &own,
+                &[DEAD, 5],
+                &launcher,
+                &[SWITCH, 6, 0x50],
+            ]
+            .concat(),
+        );
         let expected = [("[after a switch]", 2), ("read", 3)];
-        assert_eq!(blocks_by_reason(&counter), expected.map(|(name, n)| (name.to_string(), n)).into());
-        assert_eq!(counter.entries().find(|(name, _)| *name == "read"), Some(("read", 1)));
+        assert_eq!(
+            blocks_by_reason(&counter),
+            expected.map(|(name, n)| (name.to_string(), n)).into()
+        );
+        assert_eq!(
+            counter.entries().find(|(name, _)| *name == "read"),
+            Some(("read", 1))
+        );
     }
 
     #[test]

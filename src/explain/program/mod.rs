@@ -58,15 +58,32 @@ pub fn measure(
     let memory_mib = image::memory_mib(&gathered)?;
     let files = Rc::new(image::command_files(&gathered));
     let mut all = ProgramInKernels {
-        command: command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command: command
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
         native: native(&gathered),
         notes: image::notes(&gathered),
         ..ProgramInKernels::default()
     };
     for environment in environments {
-        let options = Options { memory_mib, command: Some(Rc::clone(&files)), ..Options::default() };
-        let lab = Lab { workers, environment, options, native: &all.native, entries: &gathered.entries, repeats };
-        all.kernels.push(lab.measure(report).with_context(|| format!("environment {environment}"))?);
+        let options = Options {
+            memory_mib,
+            command: Some(Rc::clone(&files)),
+            ..Options::default()
+        };
+        let lab = Lab {
+            workers,
+            environment,
+            options,
+            native: &all.native,
+            entries: &gathered.entries,
+            repeats,
+        };
+        all.kernels.push(
+            lab.measure(report)
+                .with_context(|| format!("environment {environment}"))?,
+        );
     }
     if let [first, .., last] = &all.kernels[..] {
         all.changes = changes(&first.split, &last.split);
@@ -80,7 +97,12 @@ fn native(gathered: &Gathered) -> NativeRun {
         Ending::Signalled(signal) => 128 + signal,
     };
     let (files, bytes) = (gathered.entries.iter().count(), gathered.entries.size());
-    NativeRun { status, calls: gathered.calls.clone(), files, bytes }
+    NativeRun {
+        status,
+        calls: gathered.calls.clone(),
+        files,
+        bytes,
+    }
 }
 
 struct Lab<'a> {
@@ -94,9 +116,17 @@ struct Lab<'a> {
 
 impl Lab<'_> {
     fn measure(&self, report: &mut dyn FnMut(&str)) -> Result<ProgramInKernel> {
-        let mut found = ProgramInKernel { environment: self.environment.to_string(), ..ProgramInKernel::default() };
+        let mut found = ProgramInKernel {
+            environment: self.environment.to_string(),
+            ..ProgramInKernel::default()
+        };
         for boot in 0..self.repeats.boots {
-            report(&format!("{}: boot {} of {}", self.environment, boot + 1, self.repeats.boots));
+            report(&format!(
+                "{}: boot {} of {}",
+                self.environment,
+                boot + 1,
+                self.repeats.boots
+            ));
             let mut emulator = self.boot()?;
             let program = emulator.guest.program(RUN)?;
             // It reads files for the first time, and shows whether the command works there.
@@ -120,44 +150,77 @@ impl Lab<'_> {
 
     /// Boots a guest whose emulator logs the kernel and the marks alone.
     fn boot(&self) -> Result<Emulator<'_>, Failure> {
-        let marks = recorded::LAUNCHER_MARKS.map(|(at, _)| format!(",{at:#x}+1")).concat();
+        let marks = recorded::LAUNCHER_MARKS
+            .map(|(at, _)| format!(",{at:#x}+1"))
+            .concat();
         let filter = format!("{}{marks}", recorded::KERNEL_HALF);
         let arguments = vec!["-dfilter".into(), filter.into()];
-        Emulator::boot(self.workers, self.environment, Options { arguments, ..self.options.clone() })
+        Emulator::boot(
+            self.workers,
+            self.environment,
+            Options {
+                arguments,
+                ..self.options.clone()
+            },
+        )
     }
 
     /// The instructions of a run that ended as the one on this system.
     fn right(&self, ran: Ran) -> Result<u64, Failure> {
-        let Ran { status, instructions, said } = ran;
+        let Ran {
+            status,
+            instructions,
+            said,
+        } = ran;
         if status == self.native.status {
             return Ok(instructions);
         }
-        let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(" | ")) };
-        let text = format!("the command ended with status {status} there and {} here{said}", self.native.status);
+        let said = if said.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", said.join(" | "))
+        };
+        let text = format!(
+            "the command ended with status {status} there and {} here{said}",
+            self.native.status
+        );
         Err(Failure::failed(text))
     }
 
     fn runs(&self, program: &Program) -> Result<Vec<u64>, Failure> {
-        (0..self.repeats.runs.max(1)).map(|_| self.right(program.run()?)).collect()
+        (0..self.repeats.runs.max(1))
+            .map(|_| self.right(program.run()?))
+            .collect()
     }
 
     /// A run that cannot be recorded leaves the total.
     fn split(&self, emulator: &mut Emulator, program: &Program) -> Split {
-        let unknown = |failure: Failure| Split { unknown: Some(failure.message), ..Split::default() };
+        let unknown = |failure: Failure| Split {
+            unknown: Some(failure.message),
+            ..Split::default()
+        };
         self.recorded(emulator, program).unwrap_or_else(unknown)
     }
 
     fn recorded(&self, emulator: &mut Emulator, program: &Program) -> Result<Split, Failure> {
         let marks = recorded::marks(&emulator.guest)?;
-        let (ran, counter) = emulator.log(Blocks::ToBranch, Counter::new(marks), || program.run())?;
+        let (ran, counter) =
+            emulator.log(Blocks::ToBranch, Counter::new(marks), || program.run())?;
         recorded::split(emulator, &counter, self.right(ran)?)
     }
 }
 
 /// Of the paths that were not found there, those that are here, and were here before the command ran.
 fn missed(paths: &[PathBuf], entries: &Entries) -> Vec<String> {
-    let is_new = |path: &Path| entries.get(path).is_some_and(|entry| entry.kind == Kind::Absent);
-    let is_here = |path: &Path| path.is_absolute() && !entries.is_special(path) && path.symlink_metadata().is_ok();
+    let is_new = |path: &Path| {
+        entries
+            .get(path)
+            .is_some_and(|entry| entry.kind == Kind::Absent)
+    };
+    let is_here = |path: &Path| {
+        path.is_absolute() && !entries.is_special(path) && path.symlink_metadata().is_ok()
+    };
     let here = paths.iter().filter(|path| is_here(path) && !is_new(path));
-    here.map(|path| path.to_string_lossy().into_owned()).collect()
+    here.map(|path| path.to_string_lossy().into_owned())
+        .collect()
 }

@@ -20,7 +20,11 @@ pub fn executed(code: &Code64, block: u64, next: u64) -> Vec<u64> {
     if step.is_some_and(|last| leads_to(&last, next)) {
         return all;
     }
-    let cut = all.iter().skip(1).position(|address| *address == next).map_or(all.len(), |at| at + 1);
+    let cut = all
+        .iter()
+        .skip(1)
+        .position(|address| *address == next)
+        .map_or(all.len(), |at| at + 1);
     all.truncate(cut);
     all
 }
@@ -45,22 +49,41 @@ mod tests {
     /// nop; inc eax; jne back to the inc; rep stosq; ret
     fn code() -> Code64 {
         let mut code = Code64::of("x86_64");
-        code.add(0x1000, vec![0x90, 0xff, 0xc0, 0x75, 0xfc, 0xf3, 0x48, 0xab, 0xc3]);
+        code.add(
+            0x1000,
+            vec![0x90, 0xff, 0xc0, 0x75, 0xfc, 0xf3, 0x48, 0xab, 0xc3],
+        );
         code
     }
 
     #[test]
     fn a_block_reaches_to_its_branch() {
         assert_eq!(executed(&code(), 0x1000, 0x1005), [0x1000, 0x1001, 0x1003]);
-        assert_eq!(executed(&code(), 0x1000, 0x1001), [0x1000, 0x1001, 0x1003], "back into its own middle");
-        assert_eq!(executed(&code(), 0x1008, 0x9999), [0x1008], "a return leads anywhere");
-        assert_eq!(executed(&code(), 0x1000, 0xffff), [0x1000, 0x1001, 0x1003], "interrupted behind it");
+        assert_eq!(
+            executed(&code(), 0x1000, 0x1001),
+            [0x1000, 0x1001, 0x1003],
+            "back into its own middle"
+        );
+        assert_eq!(
+            executed(&code(), 0x1008, 0x9999),
+            [0x1008],
+            "a return leads anywhere"
+        );
+        assert_eq!(
+            executed(&code(), 0x1000, 0xffff),
+            [0x1000, 0x1001, 0x1003],
+            "interrupted behind it"
+        );
     }
 
     #[test]
     fn one_that_ended_early_reaches_to_the_next() {
         assert_eq!(executed(&code(), 0x1000, 0x1003), [0x1000, 0x1001]);
-        assert_eq!(executed(&code(), 0x2000, 0x3000), [0x2000], "code that is not known");
+        assert_eq!(
+            executed(&code(), 0x2000, 0x3000),
+            [0x2000],
+            "code that is not known"
+        );
     }
 
     #[test]

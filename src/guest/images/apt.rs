@@ -28,8 +28,17 @@ const LONGEST: Duration = Duration::from_secs(900);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Settings that are handed on, by how they begin.
-const KEPT: [&str; 4] = ["Acquire::", "Dir::Etc::trusted", "Dir::Etc::netrc", "Dir::Bin::"];
-const NOT_KEPT: [&str; 3] = ["Acquire::IndexTargets", "Acquire::Languages", "Acquire::GzipIndexes"];
+const KEPT: [&str; 4] = [
+    "Acquire::",
+    "Dir::Etc::trusted",
+    "Dir::Etc::netrc",
+    "Dir::Bin::",
+];
+const NOT_KEPT: [&str; 3] = [
+    "Acquire::IndexTargets",
+    "Acquire::Languages",
+    "Acquire::GzipIndexes",
+];
 
 const CONFIGURATION: &str = "apt.conf";
 
@@ -40,15 +49,36 @@ impl Apt {
     /// Sets it up in `directory`, which exists and is empty.
     pub fn new(directory: &Path, architecture: &'static str, interrupt: Interrupt) -> Result<Apt> {
         for program in ["apt-get", "apt-cache", "apt-config", "dpkg-deb", "tar"] {
-            ensure!(on_path(program).is_some(), "{NO_APT} {program} is not on PATH; {OWN_IMAGE}");
+            ensure!(
+                on_path(program).is_some(),
+                "{NO_APT} {program} is not on PATH; {OWN_IMAGE}"
+            );
         }
-        for made in ["lists/partial", "cache/archives/partial", "sources", "downloads", "kernel"] {
-            fs::create_dir_all(directory.join(made)).context("cannot write the directory for apt")?;
+        for made in [
+            "lists/partial",
+            "cache/archives/partial",
+            "sources",
+            "downloads",
+            "kernel",
+        ] {
+            fs::create_dir_all(directory.join(made))
+                .context("cannot write the directory for apt")?;
         }
         fs::write(directory.join("status"), "")?;
-        let mut apt = Apt { directory: directory.to_path_buf(), architecture, sources: Vec::new(), interrupt };
+        let mut apt = Apt {
+            directory: directory.to_path_buf(),
+            architecture,
+            sources: Vec::new(),
+            interrupt,
+        };
         let system = apt.output("apt-config", &["dump"])?;
-        let places = ["shell", "list", "Dir::Etc::sourcelist/f", "parts", "Dir::Etc::sourceparts/d"];
+        let places = [
+            "shell",
+            "list",
+            "Dir::Etc::sourcelist/f",
+            "parts",
+            "Dir::Etc::sourceparts/d",
+        ];
         apt.sources = system_sources(&apt.output("apt-config", &places)?);
         let none = "no source of packages on this machine is a mirror of Debian";
         ensure!(!apt.sources.is_empty(), "{NO_APT} {none}; {OWN_IMAGE}");
@@ -78,7 +108,9 @@ impl Apt {
             ("Dir::Cache", self.path("cache")),
             ("Dir::Log", self.directory.clone()),
         ];
-        let own = own.iter().map(|(name, path)| format!("{name} \"{}\";", path.display()));
+        let own = own
+            .iter()
+            .map(|(name, path)| format!("{name} \"{}\";", path.display()));
         let fixed = [
             format!("APT::Architecture \"{}\";", self.architecture),
             format!("APT::Architectures {{ \"{}\"; }};", self.architecture),
@@ -104,9 +136,15 @@ impl Apt {
     /// Reads the lists of packages of `suites`, in addition to those read before. Returns what apt says of suites that it could
     /// not read, which is no error: a mirror has not all of them.
     pub fn update(&self, suites: Suites) -> Result<Vec<String>> {
-        let stanzas: String =
-            self.sources.iter().filter_map(|source| source.stanza(suites, self.architecture)).collect();
-        fs::write(self.path("sources").join(format!("{suites:?}.sources")), stanzas)?;
+        let stanzas: String = self
+            .sources
+            .iter()
+            .filter_map(|source| source.stanza(suites, self.architecture))
+            .collect();
+        fs::write(
+            self.path("sources").join(format!("{suites:?}.sources")),
+            stanzas,
+        )?;
         let (_, said) = self.run(self.program("apt-get").args(["-q", "update"]))?;
         Ok(complaints(&said))
     }
@@ -122,10 +160,15 @@ impl Apt {
         self.check(&wanted, &package)?;
         let kernel = self.path("kernel");
         let mut contents = self.program("dpkg-deb");
-        contents.arg("--fsys-tarfile").arg(&package).stdout(Stdio::piped());
+        contents
+            .arg("--fsys-tarfile")
+            .arg(&package)
+            .stdout(Stdio::piped());
         let mut contents = contents.spawn().context("cannot start dpkg-deb")?;
         let mut tar = self.program("tar");
-        tar.args(["-x", "--no-same-owner", "--wildcards", "-C"]).arg(&kernel).args(patterns);
+        tar.args(["-x", "--no-same-owner", "--wildcards", "-C"])
+            .arg(&kernel)
+            .args(patterns);
         tar.stdin(contents.stdout.take().map_or_else(Stdio::null, Stdio::from));
         // One of the patterns matches nothing, which tar calls a failure.
         let unpacked = self.run(&mut tar);
@@ -140,17 +183,29 @@ impl Apt {
     fn download(&self, wanted: &str) -> Result<PathBuf> {
         let downloads = self.path("downloads");
         let mut get = self.program("apt-get");
-        let (status, said) = self.run(get.args(["-q", "download", wanted]).current_dir(&downloads))?;
-        ensure!(status.success(), "apt-get download {wanted}: {}", complaints(&said).join("; "));
-        Ok(fs::read_dir(&downloads)?.flatten().next().context("apt-get download made no file")?.path())
+        let (status, said) =
+            self.run(get.args(["-q", "download", wanted]).current_dir(&downloads))?;
+        ensure!(
+            status.success(),
+            "apt-get download {wanted}: {}",
+            complaints(&said).join("; ")
+        );
+        Ok(fs::read_dir(&downloads)?
+            .flatten()
+            .next()
+            .context("apt-get download made no file")?
+            .path())
     }
 
     /// Checks a package against the digest in the signed list, as apt has done; here it has its name and place.
     fn check(&self, wanted: &str, package: &Path) -> Result<()> {
         let shown = self.query(&["show", wanted])?;
-        let digest = digest(package).with_context(|| format!("cannot read {}", package.display()))?;
-        let listed =
-            shown.lines().filter_map(|line| line.strip_prefix("SHA256:")).any(|listed| listed.trim() == digest);
+        let digest =
+            digest(package).with_context(|| format!("cannot read {}", package.display()))?;
+        let listed = shown
+            .lines()
+            .filter_map(|line| line.strip_prefix("SHA256:"))
+            .any(|listed| listed.trim() == digest);
         ensure!(
             listed,
             "the package {wanted} is not the one in the archive's list (its SHA-256 is {digest}): fetch it again"
@@ -162,7 +217,12 @@ impl Apt {
         let file = self.path("output");
         let output = File::create(&file)?;
         let (status, said) = self.run(self.program(name).args(arguments).stdout(output))?;
-        ensure!(status.success(), "{name} {}: {}", arguments[0], complaints(&said).join("; "));
+        ensure!(
+            status.success(),
+            "{name} {}: {}",
+            arguments[0],
+            complaints(&said).join("; ")
+        );
         Ok(String::from_utf8_lossy(&fs::read(file)?).into_owned())
     }
 
@@ -172,17 +232,27 @@ impl Apt {
         if self.path(CONFIGURATION).exists() {
             command.env("APT_CONFIG", self.path(CONFIGURATION));
         }
-        command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        command
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
         command
     }
 
     fn run(&self, command: &mut Command) -> Result<(ExitStatus, String)> {
         let name = command.get_program().to_string_lossy().into_owned();
         let errors = self.path("errors");
-        let mut child =
-            command.stderr(File::create(&errors)?).spawn().with_context(|| format!("cannot start {name}"))?;
+        let mut child = command
+            .stderr(File::create(&errors)?)
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
         let status = self.wait(&mut child).context(name)?;
-        Ok((status, String::from_utf8_lossy(&fs::read(errors)?).into_owned()))
+        Ok((
+            status,
+            String::from_utf8_lossy(&fs::read(errors)?).into_owned(),
+        ))
     }
 
     /// Waits for the end of a program, and kills it with its children if the user interrupts or it takes too long.
@@ -195,7 +265,8 @@ impl Apt {
             let why = if self.interrupt.is_set() {
                 Some(anyhow!("interrupted"))
             } else {
-                (Instant::now() > deadline).then(|| anyhow!("not done after {} s", LONGEST.as_secs()))
+                (Instant::now() > deadline)
+                    .then(|| anyhow!("not done after {} s", LONGEST.as_secs()))
             };
             if let Some(why) = why {
                 kill_group(child.id());
@@ -209,21 +280,50 @@ impl Apt {
 
 /// Errors and warnings, without their marks and those about the package lists as a whole.
 fn complaints(said: &str) -> Vec<String> {
-    let text = |line: &str| Some(line.strip_prefix("E: ").or(line.strip_prefix("W: "))?.to_string());
-    said.lines().filter_map(text).filter(|line| !line.starts_with("Some index files failed")).collect()
+    let text = |line: &str| {
+        Some(
+            line.strip_prefix("E: ")
+                .or(line.strip_prefix("W: "))?
+                .to_string(),
+        )
+    };
+    said.lines()
+        .filter_map(text)
+        .filter(|line| !line.starts_with("Some index files failed"))
+        .collect()
 }
 
 /// From `list='FILE'` and `parts='DIRECTORY'`.
 fn system_sources(places: &str) -> Vec<Source> {
     let place = |name: &str| {
-        let of = |line: &str| Some(line.strip_prefix(name)?.strip_prefix("='")?.strip_suffix('\'')?.to_string());
+        let of = |line: &str| {
+            Some(
+                line.strip_prefix(name)?
+                    .strip_prefix("='")?
+                    .strip_suffix('\'')?
+                    .to_string(),
+            )
+        };
         places.lines().find_map(of).map(PathBuf::from)
     };
     let parts = place("parts").and_then(|directory| fs::read_dir(directory).ok());
-    let mut files: Vec<PathBuf> = parts.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let mut files: Vec<PathBuf> = parts
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     files.sort();
-    files.retain(|file| file.extension().is_some_and(|end| end == "list" || end == "sources"));
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|end| end == "list" || end == "sources")
+    });
     files.extend(place("list"));
-    let read = |file: &PathBuf| Some(Source::all(&file.to_string_lossy(), &fs::read_to_string(file).ok()?));
+    let read = |file: &PathBuf| {
+        Some(Source::all(
+            &file.to_string_lossy(),
+            &fs::read_to_string(file).ok()?,
+        ))
+    };
     files.iter().filter_map(read).flatten().collect()
 }

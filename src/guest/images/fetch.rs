@@ -19,13 +19,23 @@ pub struct Architecture {
     pub machine: &'static str,
 }
 
-pub const ARCHITECTURES: [Architecture; 2] =
-    [Architecture { debian: "amd64", machine: "x86_64" }, Architecture { debian: "arm64", machine: "aarch64" }];
+pub const ARCHITECTURES: [Architecture; 2] = [
+    Architecture {
+        debian: "amd64",
+        machine: "x86_64",
+    },
+    Architecture {
+        debian: "arm64",
+        machine: "aarch64",
+    },
+];
 
 impl Architecture {
     /// By either name.
     pub fn find(name: &str) -> Option<Architecture> {
-        ARCHITECTURES.into_iter().find(|one| one.debian == name || one.machine == name)
+        ARCHITECTURES
+            .into_iter()
+            .find(|one| one.debian == name || one.machine == name)
     }
 }
 
@@ -76,10 +86,17 @@ impl<'a> Mirror<'a> {
             Suites::Large => "reading the lists of packages: releases (some 10 MB each)",
         });
         self.unread = self.apt.update(suites)?;
-        let pattern = format!("^linux-(image|binary)-[0-9].*{}(-unsigned)?$", self.architecture.debian);
+        let pattern = format!(
+            "^linux-(image|binary)-[0-9].*{}(-unsigned)?$",
+            self.architecture.debian
+        );
         let names = self.apt.query(&["search", "--names-only", &pattern])?;
-        let names = names.lines().filter_map(|line| line.split_whitespace().next());
-        let names: Vec<&str> = names.filter(|name| has_kernel(name, self.architecture.debian)).collect();
+        let names = names
+            .lines()
+            .filter_map(|line| line.split_whitespace().next());
+        let names: Vec<&str> = names
+            .filter(|name| has_kernel(name, self.architecture.debian))
+            .collect();
         self.has_all = suites == Suites::Large;
         if !names.is_empty() {
             let listed = self.apt.query(&[&["madison"], names.as_slice()].concat())?;
@@ -92,8 +109,13 @@ impl<'a> Mirror<'a> {
         if !self.has_all {
             self.read(Suites::Large)?;
         }
-        let none =
-            || format!("the mirror serves no kernel for {}: {}", self.architecture.debian, self.unread.join("; "));
+        let none = || {
+            format!(
+                "the mirror serves no kernel for {}: {}",
+                self.architecture.debian,
+                self.unread.join("; ")
+            )
+        };
         ensure!(!self.packages.is_empty(), none());
         Ok(&self.packages)
     }
@@ -126,9 +148,15 @@ impl<'a> Mirror<'a> {
             (self.tell)(&format!("{} is here already", package.release));
             return Ok(image);
         }
-        (self.tell)(&format!("getting {} {} from {}", package.name, package.version, package.suite));
-        let files = self.apt.unpack(&package.name, &package.version, &PATTERNS)?;
-        let kernel = kernel(&files, &package.release).with_context(|| format!("{} has no kernel", package.name))?;
+        (self.tell)(&format!(
+            "getting {} {} from {}",
+            package.name, package.version, package.suite
+        ));
+        let files = self
+            .apt
+            .unpack(&package.name, &package.version, &PATTERNS)?;
+        let kernel = kernel(&files, &package.release)
+            .with_context(|| format!("{} has no kernel", package.name))?;
         let facts = Facts {
             release: package.release.clone(),
             architecture: self.architecture.machine.to_string(),
@@ -146,6 +174,12 @@ impl<'a> Mirror<'a> {
 const PATTERNS: [&str; 2] = ["./boot/vmlinuz-*", "./usr/lib/modules/*/vmlinuz"];
 
 fn kernel(files: &Path, release: &str) -> Option<PathBuf> {
-    let places = [format!("boot/vmlinuz-{release}"), format!("usr/lib/modules/{release}/vmlinuz")];
-    places.iter().map(|place| files.join(place)).find(|path| path.is_file())
+    let places = [
+        format!("boot/vmlinuz-{release}"),
+        format!("usr/lib/modules/{release}/vmlinuz"),
+    ];
+    places
+        .iter()
+        .map(|place| files.join(place))
+        .find(|path| path.is_file())
 }

@@ -16,20 +16,36 @@ pub struct Package {
 }
 
 /// Forms of names, those that surely hold a kernel first.
-const FORMS: [(&str, &str); 4] =
-    [("linux-binary-", ""), ("linux-binary-", "-unsigned"), ("linux-image-", ""), ("linux-image-", "-unsigned")];
+const FORMS: [(&str, &str); 4] = [
+    ("linux-binary-", ""),
+    ("linux-binary-", "-unsigned"),
+    ("linux-image-", ""),
+    ("linux-image-", "-unsigned"),
+];
 
 fn flavours(architecture: &str) -> [String; 2] {
     [format!("-cloud-{architecture}"), format!("-{architecture}")]
 }
 
 fn kernel_of<'a>(name: &'a str, architecture: &str) -> Option<(usize, &'a str)> {
-    let (form, release) = FORMS.iter().enumerate().rev().find_map(|(form, (before, after))| {
-        let release = name.strip_prefix(before)?.strip_suffix(after)?;
-        flavours(architecture).iter().any(|end| release.ends_with(end)).then_some((form, release))
-    })?;
-    let version = flavours(architecture).iter().find_map(|end| release.strip_suffix(end.as_str()))?;
-    let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (form, release) = FORMS
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(form, (before, after))| {
+            let release = name.strip_prefix(before)?.strip_suffix(after)?;
+            flavours(architecture)
+                .iter()
+                .any(|end| release.ends_with(end))
+                .then_some((form, release))
+        })?;
+    let version = flavours(architecture)
+        .iter()
+        .find_map(|end| release.strip_suffix(end.as_str()))?;
+    let digits = |text: &str| {
+        text.find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len())
+    };
     let minor = version.split_once('.')?.1;
     let rest = &minor[digits(minor)..];
     let is_whole = version.starts_with(|c: char| c.is_ascii_digit()) && digits(minor) > 0;
@@ -45,8 +61,13 @@ pub fn has_kernel(name: &str, architecture: &str) -> bool {
 /// each release, the newest release first.
 pub fn from_madison(text: &str, architecture: &str) -> Vec<Package> {
     let mut best: BTreeMap<String, (usize, Package)> = BTreeMap::new();
-    for (form, package) in text.lines().filter_map(|line| from_line(line, architecture)) {
-        let better = best.get(&package.release).is_none_or(|(other, _)| form < *other);
+    for (form, package) in text
+        .lines()
+        .filter_map(|line| from_line(line, architecture))
+    {
+        let better = best
+            .get(&package.release)
+            .is_none_or(|(other, _)| form < *other);
         if better {
             best.insert(package.release.clone(), (form, package));
         }
@@ -62,22 +83,46 @@ fn from_line(line: &str, architecture: &str) -> Option<(usize, Package)> {
     let suite = place.split_whitespace().nth(1)?.rsplit_once('/')?.0;
     let (form, release) = kernel_of(name, architecture)?;
     let [name, release, version, suite] = [name, release, version, suite].map(str::to_string);
-    Some((form, Package { name, release, version, suite }))
+    Some((
+        form,
+        Package {
+            name,
+            release,
+            version,
+            suite,
+        },
+    ))
 }
 
 /// The one that `wanted` means: the release of that name, else the newest for virtual machines, else the newest.
 pub fn meant<'a>(packages: &'a [Package], wanted: &str, architecture: &str) -> Option<&'a Package> {
     let [cloud, _] = flavours(architecture);
-    let mut meant = packages.iter().filter(|package| is_meant(wanted, &package.release));
-    let (first, exact) = (meant.clone().next(), meant.clone().find(|package| package.release == wanted));
-    exact.or_else(|| meant.find(|package| package.release.ends_with(&cloud))).or(first)
+    let mut meant = packages
+        .iter()
+        .filter(|package| is_meant(wanted, &package.release));
+    let (first, exact) = (
+        meant.clone().next(),
+        meant.clone().find(|package| package.release == wanted),
+    );
+    exact
+        .or_else(|| meant.find(|package| package.release.ends_with(&cloud)))
+        .or(first)
 }
 
 /// `6.1` of each release, the newest first.
 pub fn series(packages: &[Package]) -> Vec<String> {
-    let parts =
-        |release: &str| release.split(['.', '-', '+']).take(2).map(str::to_string).collect::<Vec<_>>().join(".");
-    let mut all: Vec<String> = packages.iter().map(|package| parts(&package.release)).collect();
+    let parts = |release: &str| {
+        release
+            .split(['.', '-', '+'])
+            .take(2)
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+            .join(".")
+    };
+    let mut all: Vec<String> = packages
+        .iter()
+        .map(|package| parts(&package.release))
+        .collect();
     all.dedup();
     all
 }
@@ -113,14 +158,18 @@ nonsense | x
             "linux-image-6.1.0-56-amd64",
         ];
         assert_eq!(names, expected);
-        assert_eq!((all[1].suite.as_str(), all[1].version.as_str()), ("trixie-backports", "7.3.4-1"));
+        assert_eq!(
+            (all[1].suite.as_str(), all[1].version.as_str()),
+            ("trixie-backports", "7.3.4-1")
+        );
         assert_eq!(series(&all), ["7.4", "7.3", "6.1"]);
     }
 
     #[test]
     fn those_for_virtual_machines_are_preferred() {
         let all = from_madison(MADISON, "amd64");
-        let release = |wanted: &str| meant(&all, wanted, "amd64").map(|package| package.release.as_str());
+        let release =
+            |wanted: &str| meant(&all, wanted, "amd64").map(|package| package.release.as_str());
         assert_eq!(release("6.1"), Some("6.1.0-56-cloud-amd64"));
         assert_eq!(release("6.1.0-58"), Some("6.1.0-58-amd64"));
         assert_eq!(release("6.1.0-56-amd64"), Some("6.1.0-56-amd64"));

@@ -13,9 +13,22 @@ pub struct Source {
 /// Debian releases with kernels to fetch.
 const RELEASES: [&str; 4] = ["bullseye", "bookworm", "trixie", "forky"];
 /// Other names of archives whose releases are those.
-const ALIASES: [&str; 6] = ["oldoldstable", "oldstable", "stable", "testing", "unstable", "sid"];
+const ALIASES: [&str; 6] = [
+    "oldoldstable",
+    "oldstable",
+    "stable",
+    "testing",
+    "unstable",
+    "sid",
+];
 /// What a suite of a release adds to its name.
-const ADDITIONS: [&str; 5] = ["-security", "/updates", "-updates", "-backports", "-proposed-updates"];
+const ADDITIONS: [&str; 5] = [
+    "-security",
+    "/updates",
+    "-updates",
+    "-backports",
+    "-proposed-updates",
+];
 /// Additions of suites in the security archive.
 const SECURITY: [&str; 2] = ["-security", "/updates"];
 /// Fields that say what to fetch, not how.
@@ -44,10 +57,17 @@ pub enum Suites {
 impl Suites {
     /// In the archive, and in the security archive.
     fn names(self) -> (Vec<String>, Vec<String>) {
-        let with =
-            |addition: &str| RELEASES.iter().map(move |release| format!("{release}{addition}")).collect::<Vec<_>>();
+        let with = |addition: &str| {
+            RELEASES
+                .iter()
+                .map(move |release| format!("{release}{addition}"))
+                .collect::<Vec<_>>()
+        };
         match self {
-            Suites::Small => ([with("-backports"), vec!["experimental".into()]].concat(), with("-security")),
+            Suites::Small => (
+                [with("-backports"), vec!["experimental".into()]].concat(),
+                with("-security"),
+            ),
             Suites::Large => ([with(""), vec!["sid".into()]].concat(), Vec::new()),
         }
     }
@@ -56,13 +76,20 @@ impl Suites {
 impl Source {
     /// Those in a file called `name`, whose ending gives its format, as far as they are Debian's archive.
     pub fn all(name: &str, text: &str) -> Vec<Source> {
-        let all = if name.ends_with(".sources") { stanzas(text) } else { lines(text) };
+        let all = if name.ends_with(".sources") {
+            stanzas(text)
+        } else {
+            lines(text)
+        };
         all.into_iter().filter(Source::is_debian).collect()
     }
 
     fn is_debian(&self) -> bool {
         let known = |suite: &String| {
-            let base = ADDITIONS.iter().find_map(|addition| suite.strip_suffix(addition)).unwrap_or(suite);
+            let base = ADDITIONS
+                .iter()
+                .find_map(|addition| suite.strip_suffix(addition))
+                .unwrap_or(suite);
             RELEASES.contains(&base) || ALIASES.contains(&base)
         };
         self.components.iter().any(|component| component == "main") && self.suites.iter().any(known)
@@ -71,9 +98,13 @@ impl Source {
     /// A stanza of `.sources` for the kernels of `architecture` in `suites`; `None` if this archive has none of them.
     pub fn stanza(&self, suites: Suites, architecture: &str) -> Option<String> {
         let (archive, security) = suites.names();
-        let is_security = |suite: &String| SECURITY.iter().any(|addition| suite.ends_with(addition));
+        let is_security =
+            |suite: &String| SECURITY.iter().any(|addition| suite.ends_with(addition));
         let serves = |kind: bool| self.suites.iter().any(|suite| is_security(suite) == kind);
-        let asked = [serves(false).then_some(archive), serves(true).then_some(security)];
+        let asked = [
+            serves(false).then_some(archive),
+            serves(true).then_some(security),
+        ];
         let asked: Vec<String> = asked.into_iter().flatten().flatten().collect();
         if asked.is_empty() {
             return None;
@@ -83,7 +114,9 @@ impl Source {
             self.uris.join(" "),
             asked.join(" ")
         );
-        self.options.iter().for_each(|(name, value)| stanza += &format!("{name}: {value}\n"));
+        self.options
+            .iter()
+            .for_each(|(name, value)| stanza += &format!("{name}: {value}\n"));
         Some(stanza + "\n")
     }
 }
@@ -108,17 +141,28 @@ fn line(line: &str) -> Option<Source> {
         Some(bracketed) => bracketed.split_once(']')?,
         None => ("", rest),
     };
-    let options = options.split_whitespace().filter_map(|option| option.split_once('='));
+    let options = options
+        .split_whitespace()
+        .filter_map(|option| option.split_once('='));
     // A list is separated by commas here and by spaces in the other format.
-    let options = options.filter(|(name, _)| is_kept(name)).map(|(name, value)| (name.into(), value.replace(',', " ")));
+    let options = options
+        .filter(|(name, _)| is_kept(name))
+        .map(|(name, value)| (name.into(), value.replace(',', " ")));
     let mut words = words(rest).into_iter();
     let (uri, suite) = words.next().zip(words.next())?;
-    Some(Source { uris: vec![uri], suites: vec![suite], components: words.collect(), options: options.collect() })
+    Some(Source {
+        uris: vec![uri],
+        suites: vec![suite],
+        components: words.collect(),
+        options: options.collect(),
+    })
 }
 
 fn stanzas(text: &str) -> Vec<Source> {
     let text: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
-    text.split(|line| line.trim().is_empty()).filter_map(stanza).collect()
+    text.split(|line| line.trim().is_empty())
+        .filter_map(stanza)
+        .collect()
 }
 
 fn stanza(lines: &[&str]) -> Option<Source> {
@@ -132,16 +176,29 @@ fn stanza(lines: &[&str]) -> Option<Source> {
             }
         }
     }
-    let field = |name: &str| fields.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
-    let list = |name: &str| field(name).map(|(_, value)| words(value)).unwrap_or_default();
-    let off =
-        field("enabled").is_some_and(|(_, value)| ["no", "false", "0"].contains(&value.to_ascii_lowercase().as_str()));
+    let field = |name: &str| {
+        fields
+            .iter()
+            .find(|(found, _)| found.eq_ignore_ascii_case(name))
+    };
+    let list = |name: &str| {
+        field(name)
+            .map(|(_, value)| words(value))
+            .unwrap_or_default()
+    };
+    let off = field("enabled").is_some_and(|(_, value)| {
+        ["no", "false", "0"].contains(&value.to_ascii_lowercase().as_str())
+    });
     let is_binary = list("types").iter().any(|kind| kind == "deb") && !off;
     let source = Source {
         uris: list("uris"),
         suites: list("suites"),
         components: list("components"),
-        options: fields.iter().filter(|(name, _)| is_kept(name)).cloned().collect(),
+        options: fields
+            .iter()
+            .filter(|(name, _)| is_kept(name))
+            .cloned()
+            .collect(),
     };
     (is_binary && !source.uris.is_empty()).then_some(source)
 }
@@ -172,29 +229,53 @@ mod tests {
              Types: deb\nURIs: http://other.test\nSuites: nodistro\nComponents: main\n",
         );
         for all in [&of_lines, &of_stanzas] {
-            let uris: Vec<&str> = all.iter().flat_map(|source| &source.uris).map(String::as_str).collect();
-            assert_eq!(uris, ["http://mirror.test/debian", "http://mirror.test/security"]);
+            let uris: Vec<&str> = all
+                .iter()
+                .flat_map(|source| &source.uris)
+                .map(String::as_str)
+                .collect();
+            assert_eq!(
+                uris,
+                ["http://mirror.test/debian", "http://mirror.test/security"]
+            );
         }
         let large = of_lines[0].stanza(Suites::Large, "arm64").unwrap();
         let expected = "Types: deb\nURIs: http://mirror.test/debian\nSuites: bullseye bookworm trixie forky sid\n\
                         Components: main\nArchitectures: arm64\n\n";
         assert_eq!(large, expected);
-        assert_eq!(of_stanzas[0].stanza(Suites::Large, "arm64").unwrap(), expected);
+        assert_eq!(
+            of_stanzas[0].stanza(Suites::Large, "arm64").unwrap(),
+            expected
+        );
         assert_eq!(of_lines[1].stanza(Suites::Large, "amd64"), None);
         let security = of_stanzas[1].stanza(Suites::Small, "amd64").unwrap();
-        assert!(security.contains("Suites: bullseye-security bookworm-security trixie-security"), "{security}");
         assert!(
-            security.ends_with("signed-by: \n -----BEGIN KEY-----\n .\n abc\nCheck-Valid-Until: no\n\n"),
+            security.contains("Suites: bullseye-security bookworm-security trixie-security"),
+            "{security}"
+        );
+        assert!(
+            security.ends_with(
+                "signed-by: \n -----BEGIN KEY-----\n .\n abc\nCheck-Valid-Until: no\n\n"
+            ),
             "{security}"
         );
         let options = of_lines[1].stanza(Suites::Small, "amd64").unwrap();
-        assert!(options.ends_with("Architectures: amd64\nsigned-by: /k.gpg\ncheck-valid-until: no\n\n"), "{options}");
+        assert!(
+            options.ends_with("Architectures: amd64\nsigned-by: /k.gpg\ncheck-valid-until: no\n\n"),
+            "{options}"
+        );
     }
 
     #[test]
     fn one_archive_may_serve_both() {
-        let both = "Types: deb\nURIs: http://m/d\nSuites: trixie trixie-security\nComponents: main\n";
-        let stanza = Source::all("x.sources", both)[0].stanza(Suites::Small, "amd64").unwrap();
-        assert!(stanza.contains("trixie-backports forky-backports experimental bullseye-security"), "{stanza}");
+        let both =
+            "Types: deb\nURIs: http://m/d\nSuites: trixie trixie-security\nComponents: main\n";
+        let stanza = Source::all("x.sources", both)[0]
+            .stanza(Suites::Small, "amd64")
+            .unwrap();
+        assert!(
+            stanza.contains("trixie-backports forky-backports experimental bullseye-security"),
+            "{stanza}"
+        );
     }
 }

@@ -60,8 +60,14 @@ impl<'a> Btf<'a> {
     /// # Errors
     /// If the bytes are not BTF of this byte order, or are truncated.
     pub fn parse(bytes: &'a [u8], wanted: &[(TypeKind, &'a str)]) -> Result<Btf<'a>, String> {
-        let (types, strings) = sections(bytes).ok_or("it is not BTF of this machine's byte order")?;
-        let mut btf = Btf { types, strings, offsets: vec![0], named: HashMap::new() };
+        let (types, strings) =
+            sections(bytes).ok_or("it is not BTF of this machine's byte order")?;
+        let mut btf = Btf {
+            types,
+            strings,
+            offsets: vec![0],
+            named: HashMap::new(),
+        };
         btf.index(wanted).ok_or("it is truncated")?;
         Ok(btf)
     }
@@ -104,7 +110,10 @@ impl<'a> Btf<'a> {
 
     /// The offset of a field in a struct, in bytes: `a.b` for a field of a nested struct.
     pub fn field(&self, of: &str, path: &str) -> Option<u32> {
-        let steps: Vec<Step> = path.split('.').map(|name| Step::Member(name.to_string())).collect();
+        let steps: Vec<Step> = path
+            .split('.')
+            .map(|name| Step::Member(name.to_string()))
+            .collect();
         self.offset(of, &steps)
     }
 
@@ -155,7 +164,9 @@ impl<'a> Btf<'a> {
             let (name, inner, _) = self.nth_member(id, index, head.flag)?;
             Some((std::str::from_utf8(name).ok()?, inner))
         };
-        (0..if head.kind == STRUCT { head.count } else { 0 }).map(member).collect()
+        (0..if head.kind == STRUCT { head.count } else { 0 })
+            .map(member)
+            .collect()
     }
 
     pub fn pointee(&self, id: u32) -> Option<u32> {
@@ -175,7 +186,9 @@ impl<'a> Btf<'a> {
         let head = self.type_of(id)?;
         match head.kind {
             POINTER => Some(8),
-            ARRAY => self.size(self.element(id, 0)?.1)?.checked_mul(self.length(id)?),
+            ARRAY => self
+                .size(self.element(id, 0)?.1)?
+                .checked_mul(self.length(id)?),
             INT | STRUCT | UNION | ENUM => Some(head.size_or_type),
             _ => None,
         }
@@ -186,13 +199,19 @@ impl<'a> Btf<'a> {
         let id = self.resolved(id)?;
         (self.type_of(id)?.kind == ARRAY).then_some(())?;
         let of = word(self.types, *self.offsets.get(id as usize)? as usize + 12)?;
-        let bits = if index == 0 { 0 } else { self.size(of)?.checked_mul(8)?.checked_mul(index)? };
+        let bits = if index == 0 {
+            0
+        } else {
+            self.size(of)?.checked_mul(8)?.checked_mul(index)?
+        };
         Some((bits, of))
     }
 
     /// How many arguments the function of a tracepoint's typedef takes, including its context.
     pub fn arguments(&self, typedef: &str) -> Option<u32> {
-        let pointer = self.type_of(self.id(TypeKind::Typedef, typedef)?)?.size_or_type;
+        let pointer = self
+            .type_of(self.id(TypeKind::Typedef, typedef)?)?
+            .size_or_type;
         let function = self.type_of(self.type_of(pointer)?.size_or_type)?;
         (function.kind == FUNC_PROTO).then_some(function.count)
     }
@@ -207,7 +226,9 @@ impl<'a> Btf<'a> {
         (0..head.count).find_map(|index| {
             let (name, inner, bits) = self.nth_member(id, index, head.flag)?;
             match name {
-                b"" => self.member(inner, wanted, seen).and_then(|(at, id)| Some((bits.checked_add(at)?, id))),
+                b"" => self
+                    .member(inner, wanted, seen)
+                    .and_then(|(at, id)| Some((bits.checked_add(at)?, id))),
                 name => (name == wanted.as_bytes()).then_some((bits, inner)),
             }
         })
@@ -217,7 +238,11 @@ impl<'a> Btf<'a> {
         let at = *self.offsets.get(id as usize)? as usize + 12 + 12 * index as usize;
         let bits = word(self.types, at + 8)?;
         let bits = if bitfields { bits & 0xff_ffff } else { bits };
-        Some((string(self.strings, word(self.types, at)?)?, word(self.types, at + 4)?, bits))
+        Some((
+            string(self.strings, word(self.types, at)?)?,
+            word(self.types, at + 4)?,
+            bits,
+        ))
     }
 
     /// The type behind typedefs and qualifiers.
@@ -240,7 +265,13 @@ impl<'a> Btf<'a> {
     fn head(&self, offset: usize) -> Option<Head> {
         let info = word(self.types, offset + 4)?;
         let (name, size_or_type) = (word(self.types, offset)?, word(self.types, offset + 8)?);
-        Some(Head { name, kind: info >> 24 & 0x1f, flag: info >> 31 == 1, count: info & 0xffff, size_or_type })
+        Some(Head {
+            name,
+            kind: info >> 24 & 0x1f,
+            flag: info >> 31 == 1,
+            count: info & 0xffff,
+            size_or_type,
+        })
     }
 }
 
@@ -284,7 +315,9 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// Whether the string at an offset is `text`. Does not search for its end, because this is called for every type.
 fn is(strings: &[u8], at: u32, text: &[u8]) -> bool {
-    let rest = strings.get(at as usize..).and_then(|rest| rest.strip_prefix(text));
+    let rest = strings
+        .get(at as usize..)
+        .and_then(|rest| rest.strip_prefix(text));
     rest.is_some_and(|rest| rest.first() == Some(&0))
 }
 

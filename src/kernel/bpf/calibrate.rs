@@ -104,7 +104,8 @@ pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     let _alone = CALIBRATING.lock().unwrap_or_else(PoisonError::into_inner);
     let caller = Caller::start()?;
     programs.attach()?;
-    let child = pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibration child")?;
+    let child =
+        pidfd::open(caller.child.as_raw()).context("pidfd_open of the calibration child")?;
     programs.mark(child.as_fd(), state::LIVE)?;
     programs.begin_present()?;
     let pairs = measure(programs, &caller)?;
@@ -131,7 +132,11 @@ fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
             }
             programs.attach()?;
             pair.traced = caller.measure()?;
-            let now = caller.cpu.map(|cpu| programs.durations_on(cpu, BARE as u16)).transpose()?.flatten();
+            let now = caller
+                .cpu
+                .map(|cpu| programs.durations_on(cpu, BARE as u16))
+                .transpose()?
+                .flatten();
             pair.measured_ns = now.as_ref().and_then(|now| typical_ns(&durations, now));
             durations = now.unwrap_or(durations);
         }
@@ -142,7 +147,9 @@ fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
 
 impl Calibration {
     fn of(pairs: &[Pair]) -> Calibration {
-        let added = |kind: usize| Overhead::from_differences(pairs.iter().map(|pair| pair.own()[kind]).collect());
+        let added = |kind: usize| {
+            Overhead::from_differences(pairs.iter().map(|pair| pair.own()[kind]).collect())
+        };
         let offset = |pair: &Pair| Some(pair.measured_ns? - pair.untraced.bare);
         let measured = pairs.iter().filter_map(|pair| pair.measured_ns);
         let all: Option<Vec<Overhead>> = (0..KINDS).map(added).collect();
@@ -156,13 +163,18 @@ impl Calibration {
 
     /// The time of a call without work that the programs do not see: on the way into the kernel and back.
     pub fn unseen_ns(&self) -> f64 {
-        self.offset.filter(|offset| offset.high < 0.0).map_or(0.0, |offset| -offset.ns)
+        self.offset
+            .filter(|offset| offset.high < 0.0)
+            .map_or(0.0, |offset| -offset.ns)
     }
 
     /// Whether it is known well enough to be used again.
     pub fn is_known(&self) -> bool {
-        self.added.is_some_and(|added| added[..=Kind::Path as usize].iter().all(|each| each.added().is_some()))
-            && (self.offset.is_none() || self.offset_ns().is_some())
+        self.added.is_some_and(|added| {
+            added[..=Kind::Path as usize]
+                .iter()
+                .all(|each| each.added().is_some())
+        }) && (self.offset.is_none() || self.offset_ns().is_some())
     }
 
     /// The offset, if it is known. Never below zero.
@@ -178,14 +190,29 @@ impl Pair {
             std::array::from_fn(|kind| self.traced.times[kind] - self.untraced.times[kind]);
         // A switch comes with a write and a read; a process with a fork, a wait and its exit, and two switches.
         let switch = (switch - 2.0 * descriptor).max(0.0);
-        [plain, descriptor, path, many, (name - path).max(0.0), switch, (process - 3.0 * plain - 2.0 * switch).max(0.0)]
+        [
+            plain,
+            descriptor,
+            path,
+            many,
+            (name - path).max(0.0),
+            switch,
+            (process - 3.0 * plain - 2.0 * switch).max(0.0),
+        ]
     }
 }
 
 /// The mean of the middle half of the durations that came since `before`, in nanoseconds: interrupts and preemptions are
 /// above it.
 fn typical_ns(before: &[u32], now: &[u32]) -> Option<f64> {
-    let new = || (0..).zip(before.iter().zip(now).map(|(before, now)| u64::from(now.wrapping_sub(*before))));
+    let new = || {
+        (0..).zip(
+            before
+                .iter()
+                .zip(now)
+                .map(|(before, now)| u64::from(now.wrapping_sub(*before))),
+        )
+    };
     let calls: u64 = new().map(|(_, count)| count).sum();
     let (first, last) = (calls / 4, calls - calls / 4);
     let (mut below, mut ns) = (0, 0.0);
@@ -203,7 +230,12 @@ impl Caller {
         let (from, answer) = pipe2(OFlag::O_CLOEXEC).context("pipe")?;
         // SAFETY: the child makes only async-signal-safe calls and allocates nothing.
         match unsafe { fork() }.context("fork")? {
-            ForkResult::Parent { child } => Ok(Caller { child, cpu: pin(child), to, from }),
+            ForkResult::Parent { child } => Ok(Caller {
+                child,
+                cpu: pin(child),
+                to,
+                from,
+            }),
             ForkResult::Child => {
                 drop(to);
                 serve(&go, &answer);
@@ -221,11 +253,17 @@ impl Caller {
     fn measure(&self) -> Result<Answer> {
         write(&self.to, &[1]).context("the calibration child has ended")?;
         let mut answer = [0; size_of::<Answer>()];
-        if read(&self.from, &mut answer).context("the calibration child has ended")? != answer.len() {
+        if read(&self.from, &mut answer).context("the calibration child has ended")? != answer.len()
+        {
             bail!("the calibration child ended");
         }
-        let word = |at: usize| f64::from_ne_bytes(std::array::from_fn(|byte| answer[8 * at + byte]));
-        Ok(Answer { times: std::array::from_fn(word), bare: word(KINDS), fault: word(KINDS + 1) })
+        let word =
+            |at: usize| f64::from_ne_bytes(std::array::from_fn(|byte| answer[8 * at + byte]));
+        Ok(Answer {
+            times: std::array::from_fn(word),
+            bare: word(KINDS),
+            fault: word(KINDS + 1),
+        })
     }
 }
 
@@ -271,7 +309,9 @@ fn serve(go: &OwnedFd, answer: &OwnedFd) {
     let mut peer = None;
     while read(go, &mut byte) == Ok(1) {
         // Not earlier: it is to be traced as well.
-        let Some(peer) = peer.get_or_insert_with(Peer::start) else { return };
+        let Some(peer) = peer.get_or_insert_with(Peer::start) else {
+            return;
+        };
         // Of the first two times, one is traced.
         if measured < 2 {
             for number in 0..MANY {
@@ -281,7 +321,8 @@ fn serve(go: &OwnedFd, answer: &OwnedFd) {
         }
         let mut times = [[0.0; BATCHES]; KINDS + 2];
         for batch in 0..BATCHES {
-            let of_calls = turns(zeros, libraries, &mut names).map(|ns| ns / f64::from(TURNS_PER_BATCH));
+            let of_calls =
+                turns(zeros, libraries, &mut names).map(|ns| ns / f64::from(TURNS_PER_BATCH));
             let others = [peer.switch_ns(), process_ns(), bare_ns(), fault_ns()];
             for (list, time) in times.iter_mut().zip(of_calls.into_iter().chain(others)) {
                 list[batch] = time;
@@ -359,7 +400,14 @@ fn fault_ns() -> f64 {
     // SAFETY: new memory, written within its length and given back.
     unsafe {
         let anywhere = std::ptr::null_mut();
-        let memory = libc::mmap(anywhere, bytes, access, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+        let memory = libc::mmap(
+            anywhere,
+            bytes,
+            access,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
         if memory == libc::MAP_FAILED {
             return 0.0;
         }
@@ -380,14 +428,21 @@ fn turns(zeros: i32, libraries: i32, names: &mut u32) -> [f64; 5] {
     let mut sums = [0.0; 5];
     for turn in 0..TURNS_PER_BATCH {
         // SAFETY: none of the calls does more than write to the buffer, of its length.
-        sums[0] += timed(&mut memory, turn, || unsafe { libc::syscall(libc::SYS_getuid) });
+        sums[0] += timed(&mut memory, turn, || unsafe {
+            libc::syscall(libc::SYS_getuid)
+        });
         // SAFETY: as above.
         sums[1] += timed(&mut memory, turn, || unsafe {
             libc::syscall(libc::SYS_pread64, zeros, buffer.as_mut_ptr(), 8usize, 0i64)
         });
-        sums[2] += timed(&mut memory, turn, || asked(libc::AT_FDCWD, &made_up(b"/usr/lib/", 0)));
+        sums[2] += timed(&mut memory, turn, || {
+            asked(libc::AT_FDCWD, &made_up(b"/usr/lib/", 0))
+        });
         *names += 1;
-        let (one, new) = (made_up(b"", names.wrapping_mul(STRIDE) % MANY), made_up(b"/usr/lib/", *names));
+        let (one, new) = (
+            made_up(b"", names.wrapping_mul(STRIDE) % MANY),
+            made_up(b"/usr/lib/", *names),
+        );
         sums[3] += timed(&mut memory, turn, || asked(libraries, &one));
         sums[4] += timed(&mut memory, turn, || asked(libc::AT_FDCWD, &new));
     }
@@ -403,7 +458,10 @@ fn made_up(directory: &[u8], number: u32) -> [u8; 32] {
     let file = b"os-release/";
     path[..directory.len()].copy_from_slice(directory);
     path[directory.len()..][..file.len()].copy_from_slice(file);
-    for (place, digit) in path[directory.len() + file.len()..][..8].iter_mut().enumerate() {
+    for (place, digit) in path[directory.len() + file.len()..][..8]
+        .iter_mut()
+        .enumerate()
+    {
         *digit = b'a' + (number >> (4 * place) & 15) as u8;
     }
     path
@@ -443,7 +501,9 @@ mod tests {
 
     fn durations(counts: &[(usize, u32)]) -> Vec<u32> {
         let mut all = vec![0; BUCKETS];
-        counts.iter().for_each(|(bucket, count)| all[*bucket] = *count);
+        counts
+            .iter()
+            .for_each(|(bucket, count)| all[*bucket] = *count);
         all
     }
 
@@ -452,36 +512,60 @@ mod tests {
         let before = durations(&[(10, 1000), (700, 3)]);
         let now = durations(&[(10, 1100), (11, 100), (700, 43)]);
         // The middle half of 100 x 10.5 ns, 100 x 11.5 ns and 40 that took long.
-        assert_eq!(typical_ns(&before, &now), Some((40.0 * 10.5 + 80.0 * 11.5) / 120.0));
+        assert_eq!(
+            typical_ns(&before, &now),
+            Some((40.0 * 10.5 + 80.0 * 11.5) / 120.0)
+        );
         assert_eq!(typical_ns(&now, &now), None);
     }
 
     #[test]
     fn a_machine_that_gets_busy_leaves_the_overhead_unknown() {
-        let answer = |ns| Answer { times: [ns; KINDS], bare: ns, fault: 500.0 };
+        let answer = |ns| Answer {
+            times: [ns; KINDS],
+            bare: ns,
+            fault: 500.0,
+        };
         let pair = |i: usize, busy: f64| Pair {
             untraced: answer(100.0 + busy * (i % 5) as f64),
             traced: answer(400.0),
             measured_ns: Some(150.0),
         };
-        let of = |pairs: usize, busy| Calibration::of(&(0..pairs).map(|i| pair(i, busy)).collect::<Vec<_>>());
+        let of = |pairs: usize, busy| {
+            Calibration::of(&(0..pairs).map(|i| pair(i, busy)).collect::<Vec<_>>())
+        };
         let quiet = of(PAIRS, 0.5);
         let of_kind = |found: &Calibration, kind: Kind| found.added.unwrap()[kind as usize];
-        assert_eq!((of_kind(&quiet, Kind::Path).added(), quiet.offset_ns()), (Some(299.0), Some(49.0)));
+        assert_eq!(
+            (of_kind(&quiet, Kind::Path).added(), quiet.offset_ns()),
+            (Some(299.0), Some(49.0))
+        );
         assert!(quiet.is_known());
         let busy = of(PAIRS, 500.0);
-        assert_eq!((of_kind(&busy, Kind::Path).added(), busy.offset_ns()), (None, None));
+        assert_eq!(
+            (of_kind(&busy, Kind::Path).added(), busy.offset_ns()),
+            (None, None)
+        );
         assert!(!busy.is_known());
-        let few = Calibration { call_ns: 150.0, fault_ns: 500.0, ..Calibration::default() };
+        let few = Calibration {
+            call_ns: 150.0,
+            fault_ns: 500.0,
+            ..Calibration::default()
+        };
         assert_eq!(of(FEWEST_BLOCKS - 1, 0.0), few);
     }
 
     #[test]
     fn a_child_is_measured_in_pairs() {
-        let Ok(caller) = Caller::start() else { return eprintln!("SKIPPED: no process can be started") };
+        let Ok(caller) = Caller::start() else {
+            return eprintln!("SKIPPED: no process can be started");
+        };
         let (first, second) = (caller.measure().unwrap(), caller.measure().unwrap());
         for answer in [first, second] {
-            assert!(answer.bare > 0.0 && answer.fault > 0.0 && answer.times.iter().all(|ns| *ns > 0.0), "{answer:?}");
+            assert!(
+                answer.bare > 0.0 && answer.fault > 0.0 && answer.times.iter().all(|ns| *ns > 0.0),
+                "{answer:?}"
+            );
         }
     }
 }

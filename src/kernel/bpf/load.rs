@@ -1,7 +1,10 @@
 //! The loaded programs of one trace and their maps. Nothing is pinned and each attachment is a file descriptor, so they
 //! are gone when this is dropped or the process ends, however it ends.
 
-#![allow(clippy::missing_errors_doc, reason = "unless they say otherwise, they fail with what the kernel refuses")]
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "unless they say otherwise, they fail with what the kernel refuses"
+)]
 
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
@@ -26,8 +29,14 @@ const TASK_BITS: u32 = 15;
 /// The same if tasks are not those of one tree.
 const ALL_TASK_BITS: u32 = 17;
 /// The names of the programs that track tasks, in the order in which they are attached.
-const TASKS: [&str; 6] =
-    ["syscost_switch", "syscost_wake", "syscost_wake_new", "syscost_fork", "syscost_exec", "syscost_end"];
+const TASKS: [&str; 6] = [
+    "syscost_switch",
+    "syscost_wake",
+    "syscost_wake_new",
+    "syscost_fork",
+    "syscost_exec",
+    "syscost_end",
+];
 /// Needed only for what calls waited for.
 const WAKING: &str = "syscost_waking";
 /// Those that see calls, attached after them.
@@ -59,27 +68,44 @@ impl Programs {
     /// # Errors
     /// What the kernel refuses; for a program, with the end of the verifier's log.
     pub fn load(config: &Config) -> Result<Programs> {
-        let release = nix::sys::utsname::uname().context("uname")?.release().to_string_lossy().into_owned();
+        let release = nix::sys::utsname::uname()
+            .context("uname")?
+            .release()
+            .to_string_lossy()
+            .into_owned();
         Programs::load_with(config, version(&release) >= REGISTERS_OF_TASKS, true)
     }
 
     /// `registers`: whether to read those of tasks that end; `casts`: whether to use casts if the kernel has them.
     fn load_with(config: &Config, registers: bool, casts: bool) -> Result<Programs> {
-        let object = Object::parse(object::BYTES).context("the BPF programs in this binary are damaged")?;
-        let targets: Vec<_> = object.programs.iter().filter_map(object::Program::kernel_type).collect();
-        let bytes = std::fs::read(TYPES).with_context(|| format!("{TYPES}; use --tracer ptrace"))?;
+        let object =
+            Object::parse(object::BYTES).context("the BPF programs in this binary are damaged")?;
+        let targets: Vec<_> = object
+            .programs
+            .iter()
+            .filter_map(object::Program::kernel_type)
+            .collect();
+        let bytes =
+            std::fs::read(TYPES).with_context(|| format!("{TYPES}; use --tracer ptrace"))?;
         let kernel = Btf::parse(&bytes, &relocate::wanted(&object, &targets))
             .map_err(|why| anyhow!("{TYPES}: {why}; use --tracer ptrace"))?;
         let mut settings = settings(config, &kernel);
         let sampled = config.record == Record::Samples;
-        ensure!(registers || !sampled, "sampling needs Linux 5.15 or newer: leave out --sampled");
+        ensure!(
+            registers || !sampled,
+            "sampling needs Linux 5.15 or newer: leave out --sampled"
+        );
         settings.enters |= u8::from(!registers);
         settings.has_registers = registers.into();
         settings.has_cast &= u8::from(casts);
         let maps = Tables::create(&object, &settings)?;
         let prepared = |name: &str| {
             let program = object.programs.iter().find(|program| program.name == name);
-            Prepared::new(program.with_context(|| format!("there is no BPF program {name}"))?, &kernel, &maps)
+            Prepared::new(
+                program.with_context(|| format!("there is no BPF program {name}"))?,
+                &kernel,
+                &maps,
+            )
         };
         let beside = config.record == Record::Times && config.interruption.is_some() && registers;
         let others = [
@@ -91,10 +117,19 @@ impl Programs {
             (SAMPLE, sampled),
             (SAMPLE_OUTSIDE, beside),
         ];
-        let names = TASKS.into_iter().chain(others.into_iter().filter(|(_, needed)| *needed).map(|(name, _)| name));
+        let names = TASKS.into_iter().chain(
+            others
+                .into_iter()
+                .filter(|(_, needed)| *needed)
+                .map(|(name, _)| name),
+        );
         let all = names.map(prepared).collect::<Result<Vec<_>>>()?;
         let mut loaded = load_all(&all)?;
-        let sampler = if sampled || beside { loaded.pop() } else { None };
+        let sampler = if sampled || beside {
+            loaded.pop()
+        } else {
+            None
+        };
         let mut link = || {
             let program = loaded.pop().context("a BPF program is missing")?;
             sys::link_iterator(program.as_fd()).context("the kernel refuses to link a BPF program")
@@ -102,14 +137,28 @@ impl Programs {
         let (list, begin) = (link()?, link()?);
         let sampler = sampler.map(|program| Sampler::new(program, config.interruption));
         // Where calls are counted, samples are an addition that the kernel may refuse.
-        let sampler = if sampled { sampler.transpose()? } else { sampler.and_then(Result::ok) };
-        Ok(Programs { links: Vec::new(), sampler, programs: loaded, begin, list, maps })
+        let sampler = if sampled {
+            sampler.transpose()?
+        } else {
+            sampler.and_then(Result::ok)
+        };
+        Ok(Programs {
+            links: Vec::new(),
+            sampler,
+            programs: loaded,
+            begin,
+            list,
+            maps,
+        })
     }
 
     /// Attaches all programs to their tracepoints.
     pub fn attach(&mut self) -> Result<()> {
         for program in &self.programs[self.links.len()..] {
-            self.links.push(sys::attach(program.as_fd()).context("the kernel refuses to attach a BPF program")?);
+            self.links.push(
+                sys::attach(program.as_fd())
+                    .context("the kernel refuses to attach a BPF program")?,
+            );
         }
         Ok(())
     }
@@ -121,7 +170,9 @@ impl Programs {
 
     /// How often each CPU is sampled a second, if it is, and how long an interrupt for that takes.
     pub fn sampling(&self) -> Option<(u64, Duration)> {
-        self.sampler.as_ref().map(|sampler| (sampler.hz, sampler.interruption))
+        self.sampler
+            .as_ref()
+            .map(|sampler| (sampler.hz, sampler.interruption))
     }
 
     /// Programs, mappings, forks and stacks that have been sent since the last call, in the order in which they happened; only if stacks
@@ -138,7 +189,13 @@ impl Programs {
 
     /// From now on, all tasks of the scope are traced; before, only those that are marked.
     pub fn begin(&self) -> Result<()> {
-        self.maps.globals.set(&ONLY, &Globals { begun: 1, ..Globals::default() })
+        self.maps.globals.set(
+            &ONLY,
+            &Globals {
+                begun: 1,
+                ..Globals::default()
+            },
+        )
     }
 
     /// Marks a process: `state::HELD` before its execve, `state::LIVE` for one all of whose threads are to be traced, or
@@ -156,20 +213,29 @@ impl Programs {
     /// The traced tasks that have not ended.
     pub fn live(&self) -> Result<Vec<Live>> {
         let bytes = self.call(&self.list)?;
-        Ok(bytes.chunks_exact(size_of::<Live>()).filter_map(|row| Live::read_from_bytes(row).ok()).collect())
+        Ok(bytes
+            .chunks_exact(size_of::<Live>())
+            .filter_map(|row| Live::read_from_bytes(row).ok())
+            .collect())
     }
 
     /// What an iterator writes.
     fn call(&self, link: &OwnedFd) -> Result<Vec<u8>> {
-        let file = sys::open_iterator(link.as_fd()).context("the kernel refuses to call a BPF program")?;
+        let file =
+            sys::open_iterator(link.as_fd()).context("the kernel refuses to call a BPF program")?;
         let mut bytes = Vec::new();
-        std::fs::File::from(file).read_to_end(&mut bytes).context("the kernel refuses to list tasks")?;
+        std::fs::File::from(file)
+            .read_to_end(&mut bytes)
+            .context("the kernel refuses to list tasks")?;
         Ok(bytes)
     }
 
     /// The counters as they are now.
     pub fn globals(&self) -> Result<Globals> {
-        self.maps.globals.get(&ONLY)?.context("BPF map 'globals' is empty")
+        self.maps
+            .globals
+            .get(&ONLY)?
+            .context("BPF map 'globals' is empty")
     }
 
     /// Resets everything that was counted. Nothing may be traced meanwhile.
@@ -201,30 +267,63 @@ impl Programs {
         let window = self.maps.windows.get_large(&cpu)?;
         let window = window.with_context(|| format!("BPF map 'windows' has no CPU {cpu}"))?;
         let histogram = usize::from(window.histogram_of[usize::from(number)]).checked_sub(1);
-        Ok(histogram.and_then(|at| window.histograms.get(at)).map(|counts| counts.to_vec()))
+        Ok(histogram
+            .and_then(|at| window.histograms.get(at))
+            .map(|counts| counts.to_vec()))
     }
 
     /// Everything that was counted so far. Programs may count meanwhile.
     pub fn read(&self) -> Result<Raw> {
         let maps = &self.maps;
-        let mut raw = Raw { now_ns: now_ns()?, globals: self.globals()?, live: self.live()?, ..Raw::default() };
+        let mut raw = Raw {
+            now_ns: now_ns()?,
+            globals: self.globals()?,
+            live: self.live()?,
+            ..Raw::default()
+        };
         raw.globals.lost += self.missed()?;
         let windows = self.read_calls(&mut raw)?;
         windows.iter().for_each(|window| raw.add_window(window));
-        let row = |(DurationKey { number, gate, bucket }, calls)| Durations { number, gate: gate as u8, bucket, calls };
-        raw.durations.extend(maps.durations.entries()?.into_iter().map(row));
+        let row = |(
+            DurationKey {
+                number,
+                gate,
+                bucket,
+            },
+            calls,
+        )| Durations {
+            number,
+            gate: gate as u8,
+            bucket,
+            calls,
+        };
+        raw.durations
+            .extend(maps.durations.entries()?.into_iter().map(row));
         for (key, number) in maps.groups.entries()? {
             raw.add_group(&key, number);
         }
-        raw.usage = maps.usage.entries()?.into_iter().map(|(number, used)| (number as u32, used)).collect();
-        raw.started =
-            maps.started.entries()?.into_iter().map(|(number, processes)| (number as u32, processes)).collect();
+        raw.usage = maps
+            .usage
+            .entries()?
+            .into_iter()
+            .map(|(number, used)| (number as u32, used))
+            .collect();
+        raw.started = maps
+            .started
+            .entries()?
+            .into_iter()
+            .map(|(number, processes)| (number as u32, processes))
+            .collect();
         raw.objects = maps.objects.entries()?;
         raw.waits = maps.waits.entries()?;
         raw.names = maps.names.entries()?.into_iter().collect();
         raw.stack_counts = maps.stack_counts.entries()?;
         raw.places = self.places()?;
-        let kept = maps.details.values()?.into_iter().flat_map(|details| details.slowest);
+        let kept = maps
+            .details
+            .values()?
+            .into_iter()
+            .flat_map(|details| details.slowest);
         raw.slowest = kept.filter(|slow| slow.elapsed > 0).collect();
         Ok(raw)
     }
@@ -232,7 +331,12 @@ impl Programs {
     /// Reads the shared map of calls and the windows of one moment: if a window's entry was handed to the map meanwhile, it
     /// would be counted twice or not at all.
     fn read_calls(&self, raw: &mut Raw) -> Result<Vec<Window>> {
-        let flushes = |windows: &[Window]| windows.iter().map(|window| window.flushes).collect::<Vec<u64>>();
+        let flushes = |windows: &[Window]| {
+            windows
+                .iter()
+                .map(|window| window.flushes)
+                .collect::<Vec<u64>>()
+        };
         let before = flushes(&self.maps.windows.values()?);
         let (windows, whole) = until_whole(before, || {
             raw.calls = self.maps.calls.entries()?;
@@ -250,14 +354,22 @@ impl Programs {
 
     /// Events that a program missed because it was already running on that CPU.
     fn missed(&self) -> Result<u64> {
-        let misses = self.programs.iter().map(|program| sys::recursion_misses(program.as_fd()));
-        misses.sum::<Result<u64, Errno>>().context("the kernel does not report the misses of a BPF program")
+        let misses = self
+            .programs
+            .iter()
+            .map(|program| sys::recursion_misses(program.as_fd()));
+        misses
+            .sum::<Result<u64, Errno>>()
+            .context("the kernel does not report the misses of a BPF program")
     }
 }
 
 /// Reads again until nothing was handed over meanwhile, but not for ever, and returns whether that was so. What is read
 /// comes with the numbers that are odd while an entry is handed over, and other ones afterwards.
-fn until_whole<T>(mut before: Vec<u64>, mut read: impl FnMut() -> Result<(Vec<u64>, T)>) -> Result<(T, bool)> {
+fn until_whole<T>(
+    mut before: Vec<u64>,
+    mut read: impl FnMut() -> Result<(Vec<u64>, T)>,
+) -> Result<(T, bool)> {
     const ATTEMPTS: usize = 20;
     const LONGEST: Duration = Duration::from_millis(300);
     let begun = Instant::now();
@@ -274,7 +386,13 @@ fn until_whole<T>(mut before: Vec<u64>, mut read: impl FnMut() -> Result<(Vec<u6
 
 fn settings(config: &Config, kernel: &Btf) -> Settings {
     let switch = kernel.arguments("btf_trace_sched_switch");
-    let Numbers { exec, exit, sigreturn, close, mmap } = config.numbers;
+    let Numbers {
+        exec,
+        exit,
+        sigreturn,
+        close,
+        mmap,
+    } = config.numbers;
     Settings {
         times: (config.record == Record::Times).into(),
         enters: (config.record == Record::Times).into(),
@@ -285,7 +403,10 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
             Scope::System => 3,
         },
         switch_has_state: switch.is_some_and(|count| count >= 5).into(),
-        has_cast: kernel.id(TypeKind::Function, "bpf_rdonly_cast").is_some().into(),
+        has_cast: kernel
+            .id(TypeKind::Function, "bpf_rdonly_cast")
+            .is_some()
+            .into(),
         group_by: config.group_by as u8,
         concurrency: (config.scope != Scope::System).into(),
         has_registers: 1,
@@ -304,7 +425,11 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
         stacks: config.details.stacks.into(),
         slowest: config.details.slowest.into(),
         waits: config.details.waits.into(),
-        cgroup: if let Scope::Cgroup(id) = config.scope { id } else { 0 },
+        cgroup: if let Scope::Cgroup(id) = config.scope {
+            id
+        } else {
+            0
+        },
         calls: *config.calls,
     }
 }
@@ -314,7 +439,8 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
 /// # Errors
 /// If it cannot be read.
 pub fn now_ns() -> Result<u64> {
-    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).context("clock_gettime")?;
+    let now =
+        nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).context("clock_gettime")?;
     Ok(now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs())
 }
 
@@ -329,35 +455,58 @@ impl Prepared<'_> {
     fn new<'a>(program: &'a object::Program, kernel: &Btf, maps: &Tables) -> Result<Prepared<'a>> {
         let name = program.name.as_str();
         let id = match program.kernel_type() {
-            Some((kind, target)) => kernel.id(kind, &target).with_context(|| format!("{TYPES} has no {target}"))?,
+            Some((kind, target)) => kernel
+                .id(kind, &target)
+                .with_context(|| format!("{TYPES} has no {target}"))?,
             None => 0,
         };
-        let target = sys::Target { attachment: program.attachment, id };
+        let target = sys::Target {
+            attachment: program.attachment,
+            id,
+        };
         let code = relocate::relocate(program, kernel, &|name| maps.place(name));
-        Ok(Prepared { name, code: code.map_err(|why| anyhow!("BPF program {name}: {why}"))?, target })
+        Ok(Prepared {
+            name,
+            code: code.map_err(|why| anyhow!("BPF program {name}: {why}"))?,
+            target,
+        })
     }
 
     /// Loads it; if the verifier rejects it, once more to get its log.
     fn load(&self) -> Result<OwnedFd> {
-        let Prepared { name, ref code, target } = *self;
+        let Prepared {
+            name,
+            ref code,
+            target,
+        } = *self;
         let error = match sys::load_program(name, code, target, &mut []) {
             Ok(program) => return Ok(program),
             Err(Errno::EPERM) => {
-                bail!("the kernel refuses BPF programs (EPERM): run as root or with CAP_BPF and CAP_PERFMON")
+                bail!(
+                    "the kernel refuses BPF programs (EPERM): run as root or with CAP_BPF and CAP_PERFMON"
+                )
             }
             Err(error) => error,
         };
         let mut log = vec![0; 1 << 20];
         let _ = sys::load_program(name, code, target, &mut log);
-        bail!("the kernel's verifier refuses BPF program {name} ({error}): {}; use --tracer ptrace", log_tail(&log))
+        bail!(
+            "the kernel's verifier refuses BPF program {name} ({error}): {}; use --tracer ptrace",
+            log_tail(&log)
+        )
     }
 }
 
 /// Loads all at the same time: the kernel's verifier takes most of the time that it takes to begin a trace.
 fn load_all(programs: &[Prepared]) -> Result<Vec<OwnedFd>> {
     std::thread::scope(|scope| {
-        let loading: Vec<_> = programs.iter().map(|program| scope.spawn(|| program.load())).collect();
-        let joined = loading.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("a thread ended early"))?);
+        let loading: Vec<_> = programs
+            .iter()
+            .map(|program| scope.spawn(|| program.load()))
+            .collect();
+        let joined = loading
+            .into_iter()
+            .map(|thread| thread.join().map_err(|_| anyhow!("a thread ended early"))?);
         joined.collect()
     })
 }
@@ -366,9 +515,15 @@ fn load_all(programs: &[Prepared]) -> Result<Vec<OwnedFd>> {
 fn log_tail(log: &[u8]) -> String {
     let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
     let text = String::from_utf8_lossy(&log[..end]);
-    let lines: Vec<&str> =
-        text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("processed")).collect();
-    if lines.is_empty() { "no reason given".to_string() } else { lines[lines.len().saturating_sub(4)..].join(" | ") }
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty() && !line.starts_with("processed"))
+        .collect();
+    if lines.is_empty() {
+        "no reason given".to_string()
+    } else {
+        lines[lines.len().saturating_sub(4)..].join(" | ")
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Maps: memory shared with the programs. Key and value types determine the lengths that the kernel copies, so that no
 //! buffer passed to it can be too short. Source: bpf(2), kernel/bpf/syscall.c.
 
-#![allow(clippy::missing_errors_doc, reason = "they fail with what the kernel refuses")]
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "they fail with what the kernel refuses"
+)]
 #![allow(unsafe_code)]
 
 use super::sys;
@@ -106,11 +109,21 @@ impl<K: Plain, V: Plain> Map<K, V> {
     pub fn create(spec: &MapSpec) -> Result<Map<K, V>> {
         // The values of an array are 8 bytes apart, or a multiple.
         const { assert!(size_of::<V>().is_multiple_of(8)) };
-        ensure!(ONE_VALUE.contains(&spec.kind), "BPF map '{}' is of kind {}, which is not read", spec.name, spec.kind);
+        ensure!(
+            ONE_VALUE.contains(&spec.kind),
+            "BPF map '{}' is of kind {}, which is not read",
+            spec.name,
+            spec.kind
+        );
         let fd = create(spec, size_of::<K>() as u32, size_of::<V>() as u32)
             .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))?;
         let (name, entries) = (spec.name.to_string(), spec.max_entries as usize);
-        Ok(Map { fd, name, entries, types: PhantomData })
+        Ok(Map {
+            fd,
+            name,
+            entries,
+            types: PhantomData,
+        })
     }
 
     /// The file descriptor, for instructions that refer to the map.
@@ -129,17 +142,22 @@ impl<K: Plain, V: Plain> Map<K, V> {
 
     /// The value of `key`, where it has no room on a stack.
     pub fn get_large(&self, key: &K) -> Result<Option<Box<V>>> {
-        let mut value = V::new_box_zeroed().ok().with_context(|| self.failed("read: no memory"))?;
+        let mut value = V::new_box_zeroed()
+            .ok()
+            .with_context(|| self.failed("read: no memory"))?;
         // SAFETY: the kernel writes one value of the map's length, which is V's (`create` refuses kinds with more than one);
         // any bytes are a valid V.
         match unsafe { self.command(MAP_LOOKUP_ELEM, Some(key), (&raw mut *value) as u64, ANY) } {
             Err(Errno::ENOENT) => Ok(None),
-            found => found.map(|()| Some(value)).with_context(|| self.failed("read")),
+            found => found
+                .map(|()| Some(value))
+                .with_context(|| self.failed("read")),
         }
     }
 
     pub fn set(&self, key: &K, value: &V) -> Result<()> {
-        self.update(key, value, ANY).with_context(|| self.failed("written"))
+        self.update(key, value, ANY)
+            .with_context(|| self.failed("written"))
     }
 
     /// From now on, nobody but programs can write to the map.
@@ -152,13 +170,27 @@ impl<K: Plain, V: Plain> Map<K, V> {
     /// was there, but words need not fit together. The first word of a value is read last: if it counts what replaces
     /// others, it shows whether something did.
     pub fn values(&self) -> Result<Vec<V>> {
-        let mut values = V::new_vec_zeroed(self.entries).ok().with_context(|| self.failed("read: no memory"))?;
-        let length =
-            NonZeroUsize::new(size_of_val(values.as_slice())).with_context(|| self.failed("read: no values"))?;
+        let mut values = V::new_vec_zeroed(self.entries)
+            .ok()
+            .with_context(|| self.failed("read: no memory"))?;
+        let length = NonZeroUsize::new(size_of_val(values.as_slice()))
+            .with_context(|| self.failed("read: no values"))?;
         // SAFETY: a new shared mapping of the map, for reading.
-        let from = unsafe { mmap(None, length, ProtFlags::PROT_READ, MapFlags::MAP_SHARED, &self.fd, 0) }
-            .with_context(|| self.failed("mapped"))?;
-        let (from_words, to_words) = (from.as_ptr().cast::<u64>(), values.as_mut_ptr().cast::<u64>());
+        let from = unsafe {
+            mmap(
+                None,
+                length,
+                ProtFlags::PROT_READ,
+                MapFlags::MAP_SHARED,
+                &self.fd,
+                0,
+            )
+        }
+        .with_context(|| self.failed("mapped"))?;
+        let (from_words, to_words) = (
+            from.as_ptr().cast::<u64>(),
+            values.as_mut_ptr().cast::<u64>(),
+        );
         let words = size_of::<V>() / size_of::<u64>();
         for value in 0..self.entries {
             for word in (0..words).map(|word| value * words + (word + 1) % words) {
@@ -167,7 +199,11 @@ impl<K: Plain, V: Plain> Map<K, V> {
                 }
                 // SAFETY: both are `length` bytes, since the values of the map are V's length apart and whole words (checked
                 // by `create`), and any bytes are valid Vs. The mapping begins at a page; programs write to it meanwhile.
-                unsafe { to_words.add(word).write_unaligned(from_words.add(word).read_volatile()) };
+                unsafe {
+                    to_words
+                        .add(word)
+                        .write_unaligned(from_words.add(word).read_volatile())
+                };
             }
         }
         // SAFETY: the mapping is ours, and nothing refers to it any more.
@@ -186,12 +222,15 @@ impl<K: Plain, V: Plain> Map<K, V> {
 
     /// All keys of a hash with their values, in the kernel's order. Nothing may delete from the map meanwhile.
     pub fn entries(&self) -> Result<Vec<(K, V)>> {
-        self.batches(MAP_LOOKUP_BATCH).with_context(|| self.failed("listed"))
+        self.batches(MAP_LOOKUP_BATCH)
+            .with_context(|| self.failed("listed"))
     }
 
     /// Deletes all entries of a hash.
     pub fn clear(&self) -> Result<()> {
-        self.batches(MAP_LOOKUP_AND_DELETE_BATCH).map(drop).with_context(|| self.failed("cleared"))
+        self.batches(MAP_LOOKUP_AND_DELETE_BATCH)
+            .map(drop)
+            .with_context(|| self.failed("cleared"))
     }
 
     /// All entries of a hash by one call, or a few (since Linux 5.6).
@@ -227,14 +266,32 @@ impl<K: Plain, V: Plain> Map<K, V> {
 
     fn update(&self, key: &K, value: &V, flags: u64) -> Result<(), Errno> {
         // SAFETY: the kernel reads one value of the map's length, which is V's.
-        unsafe { self.command(MAP_UPDATE_ELEM, Some(key), std::ptr::from_ref(value) as u64, flags) }
+        unsafe {
+            self.command(
+                MAP_UPDATE_ELEM,
+                Some(key),
+                std::ptr::from_ref(value) as u64,
+                flags,
+            )
+        }
     }
 
     /// # Safety
     /// `value` points to what the command reads or writes there: one value, or nothing.
-    unsafe fn command(&self, command: i32, key: Option<&K>, value: u64, flags: u64) -> Result<(), Errno> {
+    unsafe fn command(
+        &self,
+        command: i32,
+        key: Option<&K>,
+        value: u64,
+        flags: u64,
+    ) -> Result<(), Errno> {
         let key = key.map_or(0, |key| std::ptr::from_ref(key) as u64);
-        let mut request = Element { map_fd: self.fd.as_raw_fd() as u64, key, value, flags };
+        let mut request = Element {
+            map_fd: self.fd.as_raw_fd() as u64,
+            key,
+            value,
+            flags,
+        };
         // SAFETY: the key is as long as the map's, and only read; the value is as the caller guarantees.
         unsafe { sys::call(command, &mut request) }.map(|_| ())
     }
@@ -245,8 +302,9 @@ impl<K: Plain, V: Plain> Map<K, V> {
 }
 
 pub(super) fn create(spec: &MapSpec, key_size: u32, value_size: u32) -> Result<OwnedFd, Errno> {
-    let (btf, key_type, value_type) =
-        spec.types.map_or((0, 0, 0), |(fd, key, value)| (fd.as_raw_fd().cast_unsigned(), key, value));
+    let (btf, key_type, value_type) = spec.types.map_or((0, 0, 0), |(fd, key, value)| {
+        (fd.as_raw_fd().cast_unsigned(), key, value)
+    });
     let mut request = Create {
         map_type: spec.kind,
         key_size,
@@ -268,7 +326,13 @@ mod tests {
     use super::*;
 
     fn hash() -> MapSpec<'static> {
-        MapSpec { name: "test", kind: HASH, max_entries: 4, flags: 0, types: None }
+        MapSpec {
+            name: "test",
+            kind: HASH,
+            max_entries: 4,
+            flags: 0,
+            types: None,
+        }
     }
 
     #[test]
@@ -276,7 +340,11 @@ mod tests {
         if let Err(why) = crate::kernel::bpf::available() {
             return eprintln!("SKIPPED: {why}");
         }
-        let many = Map::<u64, u64>::create(&MapSpec { max_entries: 3000, ..hash() }).unwrap();
+        let many = Map::<u64, u64>::create(&MapSpec {
+            max_entries: 3000,
+            ..hash()
+        })
+        .unwrap();
         (0..3000).for_each(|key| many.set(&key, &(key + 1)).unwrap());
         let mut all = many.entries().unwrap();
         all.sort_unstable();
@@ -284,13 +352,22 @@ mod tests {
         let map = Map::<[u8; 16], [u64; 2]>::create(&hash()).unwrap();
         let (key, other) = ([7; 16], [8; 16]);
         map.set(&key, &[1, u64::MAX]).unwrap();
-        assert_eq!((map.insert(&key, &[0; 2]).unwrap(), map.insert(&other, &[3, 4]).unwrap()), (false, true));
+        assert_eq!(
+            (
+                map.insert(&key, &[0; 2]).unwrap(),
+                map.insert(&other, &[3, 4]).unwrap()
+            ),
+            (false, true)
+        );
         assert_eq!(map.get(&key).unwrap(), Some([1, u64::MAX]));
         let mut entries = map.entries().unwrap();
         entries.sort_unstable();
         assert_eq!(entries, [(key, [1, u64::MAX]), (other, [3, 4])]);
         map.clear().unwrap();
-        assert_eq!((map.entries().unwrap(), map.get(&key).unwrap()), (Vec::new(), None));
+        assert_eq!(
+            (map.entries().unwrap(), map.get(&key).unwrap()),
+            (Vec::new(), None)
+        );
     }
 
     #[test]
@@ -298,12 +375,24 @@ mod tests {
         if let Err(why) = crate::kernel::bpf::available() {
             return eprintln!("SKIPPED: {why}");
         }
-        let spec = MapSpec { kind: ARRAY, max_entries: 3, flags: MAPPABLE, ..hash() };
+        let spec = MapSpec {
+            kind: ARRAY,
+            max_entries: 3,
+            flags: MAPPABLE,
+            ..hash()
+        };
         let map = Map::<u32, [u8; 4104]>::create(&spec).unwrap();
         map.set(&1, &[5; 4104]).unwrap();
         let values = map.values().unwrap();
-        assert_eq!(values.iter().map(|value| value[4103]).collect::<Vec<_>>(), [0, 5, 0]);
-        let fixed = Map::<u32, u64>::create(&MapSpec { flags: READ_ONLY, ..spec }).unwrap();
+        assert_eq!(
+            values.iter().map(|value| value[4103]).collect::<Vec<_>>(),
+            [0, 5, 0]
+        );
+        let fixed = Map::<u32, u64>::create(&MapSpec {
+            flags: READ_ONLY,
+            ..spec
+        })
+        .unwrap();
         fixed.freeze().unwrap();
         assert!(fixed.set(&0, &1).is_err() && fixed.values().is_err());
     }
@@ -311,7 +400,10 @@ mod tests {
     #[test]
     fn maps_with_a_value_for_each_cpu_are_refused() {
         const PERCPU_HASH: u32 = 5;
-        let made = Map::<u64, u64>::create(&MapSpec { kind: PERCPU_HASH, ..hash() });
+        let made = Map::<u64, u64>::create(&MapSpec {
+            kind: PERCPU_HASH,
+            ..hash()
+        });
         assert!(made.err().unwrap().to_string().contains("kind 5"));
     }
 }

@@ -5,7 +5,10 @@ use super::btf::{Btf, Step, TypeKind};
 use super::sys::Attachment;
 use object::elf::{R_BPF_64_32, R_BPF_64_64};
 use object::read::elf::ElfFile64;
-use object::{LittleEndian, Object as _, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolKind};
+use object::{
+    LittleEndian, Object as _, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
+    SymbolKind,
+};
 
 /// The programs for this architecture. Built by `bpf/build`, and embedded so that users need no compiler.
 #[cfg(target_arch = "aarch64")]
@@ -14,8 +17,11 @@ pub const BYTES: &[u8] = include_bytes!("../../../bpf/syscost.arm64.o");
 pub const BYTES: &[u8] = include_bytes!("../../../bpf/syscost.x86.o");
 
 /// Sections of programs, as libbpf names them: what follows is the kernel's name of what they attach to.
-const SECTIONS: [(&str, Attachment); 3] =
-    [("tp_btf/", Attachment::Tracepoint), ("iter/", Attachment::Iterator), ("perf_event", Attachment::Event)];
+const SECTIONS: [(&str, Attachment); 3] = [
+    ("tp_btf/", Attachment::Tracepoint),
+    ("iter/", Attachment::Iterator),
+    ("perf_event", Attachment::Event),
+];
 
 /// Programs and maps.
 #[derive(Debug)]
@@ -65,7 +71,9 @@ impl Program {
     /// The type in the kernel that says what it attaches to: its kind and name. `None` if it is attached to an event.
     pub fn kernel_type(&self) -> Option<(TypeKind, String)> {
         match self.attachment {
-            Attachment::Tracepoint => Some((TypeKind::Typedef, format!("btf_trace_{}", self.target))),
+            Attachment::Tracepoint => {
+                Some((TypeKind::Typedef, format!("btf_trace_{}", self.target)))
+            }
             Attachment::Iterator => Some((TypeKind::Function, format!("bpf_iter_{}", self.target))),
             Attachment::Event => None,
         }
@@ -78,9 +86,14 @@ impl Object {
         let elf = Elf::parse(image).ok()?;
         let btf = Btf::parse(section(&elf, ".BTF")?, &[(TypeKind::Section, ".maps")]).ok()?;
         let (maps, accesses) = (maps(&btf)?, accesses(&btf, section(&elf, ".BTF.ext")?)?);
-        let programs = elf.symbols().filter(|symbol| symbol.is_global() && symbol.kind() == SymbolKind::Text);
+        let programs = elf
+            .symbols()
+            .filter(|symbol| symbol.is_global() && symbol.kind() == SymbolKind::Text);
         let programs = programs.map(|symbol| program(&elf, &symbol, &accesses));
-        Some(Object { programs: programs.collect::<Option<_>>()?, maps })
+        Some(Object {
+            programs: programs.collect::<Option<_>>()?,
+            maps,
+        })
     }
 
     pub fn map(&self, name: &str) -> Option<&MapDefinition> {
@@ -93,37 +106,75 @@ pub(super) fn section<'a>(elf: &Elf<'a>, name: &str) -> Option<&'a [u8]> {
 }
 
 /// The program of a symbol: a part of its section, as are the relocations.
-fn program<'a>(elf: &Elf<'a>, symbol: &impl ObjectSymbol<'a>, all: &[(&str, Access)]) -> Option<Program> {
+fn program<'a>(
+    elf: &Elf<'a>,
+    symbol: &impl ObjectSymbol<'a>,
+    all: &[(&str, Access)],
+) -> Option<Program> {
     let section = elf.section_by_index(symbol.section_index()?).ok()?;
     let place = section.name().ok()?;
-    let (attachment, target) = SECTIONS.iter().find_map(|(start, kind)| Some((*kind, place.strip_prefix(start)?)))?;
+    let (attachment, target) = SECTIONS
+        .iter()
+        .find_map(|(start, kind)| Some((*kind, place.strip_prefix(start)?)))?;
     let bytes = section.data_range(symbol.address(), symbol.size()).ok()??;
-    let code: Vec<_> =
-        bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
+    let code: Vec<_> = bytes
+        .chunks_exact(8)
+        .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
+        .collect();
     let first = symbol.address() as usize / 8;
     let own = |at: usize| at.checked_sub(first).filter(|at| *at < code.len());
-    let access =
-        |(_, access): &(&str, Access)| Some(Access { instruction: own(access.instruction)?, ..access.clone() });
-    let accesses = all.iter().filter(|(section, _)| *section == place).filter_map(access).collect();
+    let access = |(_, access): &(&str, Access)| {
+        Some(Access {
+            instruction: own(access.instruction)?,
+            ..access.clone()
+        })
+    };
+    let accesses = all
+        .iter()
+        .filter(|(section, _)| *section == place)
+        .filter_map(access)
+        .collect();
     let (mut addresses, mut calls) = (Vec::new(), Vec::new());
     for (offset, relocation) in section.relocations() {
-        let Some(at) = own(offset as usize / 8) else { continue };
-        let RelocationTarget::Symbol(index) = relocation.target() else { return None };
-        let entry = (at, elf.symbol_by_index(index).ok()?.name().ok()?.to_string());
+        let Some(at) = own(offset as usize / 8) else {
+            continue;
+        };
+        let RelocationTarget::Symbol(index) = relocation.target() else {
+            return None;
+        };
+        let entry = (
+            at,
+            elf.symbol_by_index(index).ok()?.name().ok()?.to_string(),
+        );
         match relocation.flags() {
-            RelocationFlags::Elf { r_type: R_BPF_64_64 } => addresses.push(entry),
-            RelocationFlags::Elf { r_type: R_BPF_64_32 } => calls.push(entry),
+            RelocationFlags::Elf {
+                r_type: R_BPF_64_64,
+            } => addresses.push(entry),
+            RelocationFlags::Elf {
+                r_type: R_BPF_64_32,
+            } => calls.push(entry),
             _ => return None,
         }
     }
     let name = symbol.name().ok()?.to_string();
-    Some(Program { name, attachment, target: target.to_string(), code, addresses, calls, accesses })
+    Some(Program {
+        name,
+        attachment,
+        target: target.to_string(),
+        code,
+        addresses,
+        calls,
+        accesses,
+    })
 }
 
 /// The maps in section `.maps`: structs whose members are pointers to arrays, whose length is a number, or to types.
 fn maps(btf: &Btf) -> Option<Vec<MapDefinition>> {
     let map = |(name, id): (&str, u32)| {
-        let mut map = MapDefinition { name: name.to_string(), ..MapDefinition::default() };
+        let mut map = MapDefinition {
+            name: name.to_string(),
+            ..MapDefinition::default()
+        };
         for (member, id) in btf.members(id)? {
             let of = btf.pointee(id)?;
             match member {
@@ -156,7 +207,12 @@ fn accesses<'a>(btf: &Btf<'a>, bytes: &[u8]) -> Option<Vec<(&'a str, Access)>> {
                 indices => btf.access(word(at + 4)?, indices)?,
             };
             let of = of.split("___").next().unwrap_or(of).to_string();
-            let access = Access { instruction: word(at)? as usize / 8, kind: word(at + 12)?, of, path };
+            let access = Access {
+                instruction: word(at)? as usize / 8,
+                kind: word(at + 12)?,
+                of,
+                path,
+            };
             found.push((section, access));
             at += record;
         }

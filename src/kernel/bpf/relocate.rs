@@ -25,10 +25,15 @@ const MISSING: u64 = 0x85 | 195_896_080 << 32;
 const NOTHING: u64 = 0xb7;
 
 /// What the programs refer to in the kernel, as `Btf::parse` takes it. `targets` are the types of what they attach to.
-pub fn wanted<'a>(object: &'a Object, targets: &'a [(TypeKind, String)]) -> Vec<(TypeKind, &'a str)> {
+pub fn wanted<'a>(
+    object: &'a Object,
+    targets: &'a [(TypeKind, String)],
+) -> Vec<(TypeKind, &'a str)> {
     let accesses = object.programs.iter().flat_map(|program| &program.accesses);
     let calls = object.programs.iter().flat_map(|program| &program.calls);
-    let mut wanted: Vec<_> = accesses.map(|access| (TypeKind::Struct, access.of.as_str())).collect();
+    let mut wanted: Vec<_> = accesses
+        .map(|access| (TypeKind::Struct, access.of.as_str()))
+        .collect();
     wanted.extend(calls.map(|(_, name)| (TypeKind::Function, name.as_str())));
     wanted.extend(targets.iter().map(|(kind, name)| (*kind, name.as_str())));
     wanted.sort_unstable_by_key(|(kind, name)| (*kind as u8, *name));
@@ -54,11 +59,17 @@ pub fn relocate(
 ) -> Result<Vec<u64>, String> {
     let mut code = program.code.clone();
     for access in &program.accesses {
-        fit(&mut code, access, kernel).ok_or_else(|| format!("an access to {} cannot be relocated", access.of))?;
+        fit(&mut code, access, kernel)
+            .ok_or_else(|| format!("an access to {} cannot be relocated", access.of))?;
     }
     for (at, name) in &program.addresses {
         let place = place(name).ok_or_else(|| format!("there is no map {name}"))?;
-        let [low, high] = code.get_mut(*at..at + 2).ok_or("an address beyond the end")? else { unreachable!() };
+        let [low, high] = code
+            .get_mut(*at..at + 2)
+            .ok_or("an address beyond the end")?
+        else {
+            unreachable!()
+        };
         let offset = *low >> 32;
         *low = with_source(*low, if place.value { MAP_VALUE } else { MAP });
         *low = with_immediate(*low, place.descriptor.cast_unsigned());

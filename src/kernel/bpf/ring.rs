@@ -35,26 +35,55 @@ impl Ring {
     /// # Errors
     /// What the kernel refuses.
     pub fn create(name: &str, bytes: usize) -> Result<Ring> {
-        let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten().unwrap_or(4096);
+        let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE)
+            .ok()
+            .flatten()
+            .unwrap_or(4096);
         let page = usize::try_from(page).unwrap_or(4096);
         let bytes = bytes.max(page);
-        ensure!(bytes.is_power_of_two(), "BPF map '{name}': {bytes} bytes are no power of two");
+        ensure!(
+            bytes.is_power_of_two(),
+            "BPF map '{name}': {bytes} bytes are no power of two"
+        );
         let max_entries = u32::try_from(bytes).context("a ring of that size")?;
-        let spec = MapSpec { name, kind: RING, max_entries, flags: 0, types: None };
-        let fd = maps::create(&spec, 0, 0).with_context(|| format!("the kernel refuses BPF map '{name}'"))?;
+        let spec = MapSpec {
+            name,
+            kind: RING,
+            max_entries,
+            flags: 0,
+            types: None,
+        };
+        let fd = maps::create(&spec, 0, 0)
+            .with_context(|| format!("the kernel refuses BPF map '{name}'"))?;
         let map = |length: usize, access, offset: usize| {
             let length = NonZeroUsize::new(length).context("an empty mapping")?;
             // SAFETY: a new shared mapping of the ring, which `drop` unmaps.
-            let mapped = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, &fd, offset as i64) }
-                .with_context(|| format!("BPF map '{name}' cannot be mapped"))?;
+            let mapped = unsafe {
+                mmap(
+                    None,
+                    length,
+                    access,
+                    MapFlags::MAP_SHARED,
+                    &fd,
+                    offset as i64,
+                )
+            }
+            .with_context(|| format!("BPF map '{name}' cannot be mapped"))?;
             // The traced command begins as a child of ours, and what that has mapped counts as its resident set.
             // SAFETY: the mapping was just made, and no child uses it.
-            unsafe { madvise(mapped, length.get(), MmapAdvise::MADV_DONTFORK) }.context("madvise of a BPF map")?;
+            unsafe { madvise(mapped, length.get(), MmapAdvise::MADV_DONTFORK) }
+                .context("madvise of a BPF map")?;
             anyhow::Ok(mapped)
         };
         let read = map(page, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, 0)?;
         let written = map(page + 2 * bytes, ProtFlags::PROT_READ, page)?;
-        Ok(Ring { fd, bytes, page, read, written })
+        Ok(Ring {
+            fd,
+            bytes,
+            page,
+            read,
+            written,
+        })
     }
 
     /// The file descriptor, for instructions that refer to the map.
@@ -66,14 +95,19 @@ impl Ring {
     pub fn drain(&mut self, each: &mut dyn FnMut(&[u8])) {
         // SAFETY: both positions are aligned 64-bit words at the beginning of pages that are mapped as long as `self` lives,
         // written by us alone and by the kernel alone.
-        let (read, written) =
-            unsafe { (self.read.cast::<AtomicU64>().as_ref(), self.written.cast::<AtomicU64>().as_ref()) };
+        let (read, written) = unsafe {
+            (
+                self.read.cast::<AtomicU64>().as_ref(),
+                self.written.cast::<AtomicU64>().as_ref(),
+            )
+        };
         let mut at = read.load(Ordering::Relaxed);
         while at < written.load(Ordering::Acquire) {
             let offset = self.page + (at as usize & (self.bytes - 1));
             // SAFETY: below the written position, the kernel keeps records at multiples of 8 bytes, each within `bytes` after
             // its offset, which the second mapping of the data covers. A header is one aligned word that the kernel writes.
-            let head = unsafe { self.written.byte_add(offset).cast::<AtomicU32>().as_ref() }.load(Ordering::Acquire);
+            let head = unsafe { self.written.byte_add(offset).cast::<AtomicU32>().as_ref() }
+                .load(Ordering::Acquire);
             if head & BUSY != 0 {
                 break;
             }
@@ -81,7 +115,10 @@ impl Ring {
             if head & DISCARDED == 0 {
                 // SAFETY: as above; a record that is not busy is not written to until the read position has passed it.
                 let record = unsafe {
-                    std::slice::from_raw_parts(self.written.byte_add(offset + HEADER).cast::<u8>().as_ptr(), length)
+                    std::slice::from_raw_parts(
+                        self.written.byte_add(offset + HEADER).cast::<u8>().as_ptr(),
+                        length,
+                    )
                 };
                 each(record);
             }

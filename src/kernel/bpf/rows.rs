@@ -1,7 +1,8 @@
 //! What the programs counted, as typed rows: values of the maps in, rows out. Pure. Read by `trace::bpf`.
 
 use super::layout::{
-    Counted, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place, Slow, StackKey, WaitKey, Window,
+    Counted, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place, Slow, StackKey,
+    WaitKey, Window,
 };
 use crate::kernel::usage::Used;
 use std::collections::BTreeMap;
@@ -62,11 +63,23 @@ impl Raw {
     /// Adds what one CPU has not handed to the shared maps.
     pub(super) fn add_window(&mut self, window: &Window) {
         let full = |entry: &&Entry| entry.counted.calls + entry.counted.unfinished > 0;
-        self.calls.extend(window.entries.iter().filter(full).map(|entry| (entry.key, entry.counted)));
+        self.calls.extend(
+            window
+                .entries
+                .iter()
+                .filter(full)
+                .map(|entry| (entry.key, entry.counted)),
+        );
         for (at, histogram) in window.histogram_of.iter().enumerate() {
             let (number, gate) = ((at % NUMBERS) as u16, (at / NUMBERS) as u8);
-            let counts = usize::from(*histogram).checked_sub(1).and_then(|index| window.histograms.get(index));
-            let counts = counts.into_iter().flatten().enumerate().filter(|(_, calls)| **calls > 0);
+            let counts = usize::from(*histogram)
+                .checked_sub(1)
+                .and_then(|index| window.histograms.get(index));
+            let counts = counts
+                .into_iter()
+                .flatten()
+                .enumerate()
+                .filter(|(_, calls)| **calls > 0);
             let row = |(bucket, calls): (usize, &u32)| Durations {
                 number,
                 gate,
@@ -85,18 +98,29 @@ impl Raw {
         for (number, group) in &self.groups {
             first.entry(&group.name).or_insert(*number);
         }
-        let of = |number: u32| self.groups.get(&number).map_or(number, |group| first[group.name.as_str()]);
+        let of = |number: u32| {
+            self.groups
+                .get(&number)
+                .map_or(number, |group| first[group.name.as_str()])
+        };
         raw.groups.retain(|number, _| of(*number) == *number);
         raw.groups.values_mut().for_each(|group| group.id = 0);
-        raw.calls.iter_mut().for_each(|(key, _)| key.group = of(key.group));
-        raw.live.iter_mut().for_each(|task| task.key.group = of(task.key.group));
-        raw.usage.iter_mut().for_each(|(number, _)| *number = of(*number));
+        raw.calls
+            .iter_mut()
+            .for_each(|(key, _)| key.group = of(key.group));
+        raw.live
+            .iter_mut()
+            .for_each(|task| task.key.group = of(task.key.group));
+        raw.usage
+            .iter_mut()
+            .for_each(|(number, _)| *number = of(*number));
         raw
     }
 
     pub(super) fn add_group(&mut self, key: &GroupKey, number: u64) {
         let name = key.name.split(|byte| *byte == 0).next().unwrap_or_default();
         let name = String::from_utf8_lossy(name).into_owned();
-        self.groups.insert(number as u32, Group { name, id: key.id });
+        self.groups
+            .insert(number as u32, Group { name, id: key.id });
     }
 }

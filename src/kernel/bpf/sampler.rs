@@ -4,7 +4,9 @@
 //! hypervisor sets. So one is timed first, and the rate is what the programs that are sampled will not notice.
 
 use crate::kernel::Sources;
-use crate::kernel::perf::{Attributes, DISABLED, ENABLE, NO_GROUP, SOFTWARE, control, open, open_of_cpu, set_program};
+use crate::kernel::perf::{
+    Attributes, DISABLED, ENABLE, NO_GROUP, SOFTWARE, control, open, open_of_cpu, set_program,
+};
 use crate::stats::median;
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -42,13 +44,22 @@ impl Sampler {
     /// # Errors
     /// What the kernel refuses.
     pub fn new(program: OwnedFd, known: Option<Duration>) -> Result<Sampler> {
-        let most = Sources::default().number(MOST_OF_ALL).map_or(u64::MAX, |most| most as u64);
+        let most = Sources::default()
+            .number(MOST_OF_ALL)
+            .map_or(u64::MAX, |most| most as u64);
         let interruption = known.unwrap_or_default();
-        let mut sampler = Sampler { program, hz: TRIAL_HZ.min(most), interruption, events: Vec::new() };
+        let mut sampler = Sampler {
+            program,
+            hz: TRIAL_HZ.min(most),
+            interruption,
+            events: Vec::new(),
+        };
         if interruption.is_zero() {
-            let event =
-                open(&sampler.attributes(), 0, NO_GROUP).context("the kernel refuses to sample this process")?;
-            sampler.attach(&event).context("the kernel refuses to sample this process")?;
+            let event = open(&sampler.attributes(), 0, NO_GROUP)
+                .context("the kernel refuses to sample this process")?;
+            sampler
+                .attach(&event)
+                .context("the kernel refuses to sample this process")?;
             sampler.interruption = timed();
         }
         sampler.hz = rate(sampler.interruption.as_secs_f64(), most);
@@ -63,7 +74,9 @@ impl Sampler {
         if !self.events.is_empty() {
             return Ok(());
         }
-        let cpus = Sources::default().cpus("sys/devices/system/cpu/online").context("no list of CPUs")?;
+        let cpus = Sources::default()
+            .cpus("sys/devices/system/cpu/online")
+            .context("no list of CPUs")?;
         for cpu in cpus {
             let refused = || format!("the kernel refuses to sample CPU {cpu}");
             let event = open_of_cpu(&self.attributes(), cpu).with_context(refused)?;
@@ -102,7 +115,11 @@ fn timed() -> Duration {
     let (mut before, mut gaps) = (begun, Vec::new());
     while before - begun < TRIAL {
         let now = Instant::now();
-        gaps.extend(Some(now - before).filter(|gap| *gap > INTERRUPTED).map(|gap| gap.as_secs_f64()));
+        gaps.extend(
+            Some(now - before)
+                .filter(|gap| *gap > INTERRUPTED)
+                .map(|gap| gap.as_secs_f64()),
+        );
         before = now;
     }
     Duration::from_secs_f64(median(gaps).unwrap_or(0.0))
@@ -111,7 +128,10 @@ fn timed() -> Duration {
 /// The highest rate at which samples cost little enough, and that the kernel takes.
 fn rate(each_s: f64, most: u64) -> u64 {
     let fits = |hz: &u64| *hz <= most && *hz as f64 * each_s <= MOST_COST;
-    RATES.into_iter().find(fits).unwrap_or(RATES[RATES.len() - 1].min(most.max(1)))
+    RATES
+        .into_iter()
+        .find(fits)
+        .unwrap_or(RATES[RATES.len() - 1].min(most.max(1)))
 }
 
 #[cfg(test)]

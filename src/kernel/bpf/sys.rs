@@ -92,7 +92,12 @@ const LOAD_TRIES: u32 = 100;
 ///
 /// # Errors
 /// EACCES or EINVAL if the verifier rejects it, EPERM without privilege, EAGAIN if signals keep interrupting it.
-pub fn load_program(name: &str, code: &[u64], target: Target, log: &mut [u8]) -> Result<OwnedFd, Errno> {
+pub fn load_program(
+    name: &str,
+    code: &[u64],
+    target: Target,
+    log: &mut [u8],
+) -> Result<OwnedFd, Errno> {
     let mut request = ProgLoad {
         prog_type: match target.attachment {
             Attachment::Tracepoint | Attachment::Iterator => PROG_TYPE_TRACING,
@@ -103,7 +108,11 @@ pub fn load_program(name: &str, code: &[u64], target: Target, log: &mut [u8]) ->
         license: LICENSE.as_ptr() as u64,
         log_level: u32::from(!log.is_empty()),
         log_size: u32::try_from(log.len()).map_err(|_| Errno::E2BIG)?,
-        log_buf: if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 },
+        log_buf: if log.is_empty() {
+            0
+        } else {
+            log.as_mut_ptr() as u64
+        },
         prog_name: object_name(name),
         expected_attach_type: target.attachment as u32,
         attach_btf_id: target.id,
@@ -130,7 +139,16 @@ pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
 /// A link by which a loaded iterator can be called, until the file descriptor is closed.
 pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `prog_fd`, `target_fd`, `attach_type`, and no options.
-    let mut request = [program.as_raw_fd().cast_unsigned(), 0, Attachment::Iterator as u32, 0, 0, 0, 0, 0];
+    let mut request = [
+        program.as_raw_fd().cast_unsigned(),
+        0,
+        Attachment::Iterator as u32,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ];
     // SAFETY: the request holds no pointers.
     unsafe { call_for_fd(LINK_CREATE, &mut request) }
 }
@@ -149,7 +167,11 @@ pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
 /// EINVAL if they are malformed.
 pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     let size = u32::try_from(bytes.len()).map_err(|_| Errno::E2BIG)?;
-    let mut request = BtfLoad { btf: bytes.as_ptr() as u64, size, ..BtfLoad::default() };
+    let mut request = BtfLoad {
+        btf: bytes.as_ptr() as u64,
+        size,
+        ..BtfLoad::default()
+    };
     // SAFETY: the bytes outlive the call, and their length is passed with them.
     unsafe { call_for_fd(BTF_LOAD, &mut request) }
 }
@@ -198,6 +220,13 @@ pub(super) unsafe fn call_for_fd<T>(command: i32, request: &mut T) -> Result<Own
 /// which the kernel may write where the command says so.
 pub(super) unsafe fn call<T>(command: i32, request: &mut T) -> Result<i32, Errno> {
     // SAFETY: guaranteed by the caller; the size passed is that of the structure.
-    let result = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(request), size_of::<T>()) };
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_bpf,
+            command,
+            std::ptr::from_mut(request),
+            size_of::<T>(),
+        )
+    };
     Errno::result(result).map(|result| result as i32)
 }

@@ -3,7 +3,8 @@
 use super::config::GroupBy;
 use super::events::RING_BYTES;
 use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, Settings, StackKey, WaitKey, Window,
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, Settings,
+    StackKey, WaitKey, Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;
@@ -47,20 +48,50 @@ pub struct Tables {
 
 impl Tables {
     pub fn create(object: &Object, settings: &Settings) -> Result<Tables> {
-        let array = |name, flags| MapSpec { name, kind: maps::ARRAY, max_entries: 1, flags, types: None };
-        let types = sys::load_btf(&storage_btf()).context("the kernel refuses the types of task storage")?;
-        let marks = MapSpec { types: Some((types.as_fd(), 1, 2)), max_entries: 0, ..defined(object, "marks")? };
+        let array = |name, flags| MapSpec {
+            name,
+            kind: maps::ARRAY,
+            max_entries: 1,
+            flags,
+            types: None,
+        };
+        let types = sys::load_btf(&storage_btf())
+            .context("the kernel refuses the types of task storage")?;
+        let marks = MapSpec {
+            types: Some((types.as_fd(), 1, 2)),
+            max_entries: 0,
+            ..defined(object, "marks")?
+        };
         // What is not wanted has no memory.
         let sized = |name, wanted: bool| {
             let spec = defined(object, name)?;
-            anyhow::Ok(MapSpec { max_entries: if wanted { spec.max_entries } else { 1 }, ..spec })
+            anyhow::Ok(MapSpec {
+                max_entries: if wanted { spec.max_entries } else { 1 },
+                ..spec
+            })
         };
         let with_objects = settings.paths + settings.descriptors > 0;
-        let details = MapSpec { max_entries: possible_cpus()?, ..defined(object, "details")? };
-        let windows = MapSpec { max_entries: possible_cpus()?, ..defined(object, "windows")? };
-        let tasks = MapSpec { max_entries: settings.task_mask + 1, ..defined(object, "tasks")? };
-        let samplers = if settings.stacks > 0 { possible_cpus()? } else { 1 };
-        let samples = MapSpec { max_entries: samplers, ..defined(object, "samples")? };
+        let details = MapSpec {
+            max_entries: possible_cpus()?,
+            ..defined(object, "details")?
+        };
+        let windows = MapSpec {
+            max_entries: possible_cpus()?,
+            ..defined(object, "windows")?
+        };
+        let tasks = MapSpec {
+            max_entries: settings.task_mask + 1,
+            ..defined(object, "tasks")?
+        };
+        let samplers = if settings.stacks > 0 {
+            possible_cpus()?
+        } else {
+            1
+        };
+        let samples = MapSpec {
+            max_entries: samplers,
+            ..defined(object, "samples")?
+        };
         let tables = Tables {
             windows: create(object, &windows)?,
             tasks: unread(object, &tasks)?,
@@ -69,13 +100,23 @@ impl Tables {
             durations: create(object, &defined(object, "durations")?)?,
             groups: create(object, &defined(object, "groups")?)?,
             usage: create(object, &defined(object, "usage")?)?,
-            started: create(object, &sized("started", settings.group_by == GroupBy::Tree as u8)?)?,
+            started: create(
+                object,
+                &sized("started", settings.group_by == GroupBy::Tree as u8)?,
+            )?,
             objects: create(object, &sized("objects", with_objects)?)?,
             waits: create(object, &sized("waits", settings.waits > 0)?)?,
             names: create(object, &sized("names", with_objects || settings.waits > 0)?)?,
             stack_counts: create(object, &sized("stack_counts", settings.stacks > 0)?)?,
             samples: unread(object, &samples)?,
-            events: Ring::create("events", if settings.stacks > 0 { RING_BYTES } else { PAGE })?,
+            events: Ring::create(
+                "events",
+                if settings.stacks > 0 {
+                    RING_BYTES
+                } else {
+                    PAGE
+                },
+            )?,
             details: create(object, &details)?,
             places: create(object, &sized("places", settings.times > 0)?)?,
             globals: Map::create(&array("globals", MAPPABLE))?,
@@ -102,26 +143,45 @@ impl Tables {
         let descriptor = descriptor_of!(
             windows marks calls durations groups usage started objects waits names stack_counts events details places globals
         );
-        Some(MapReference { descriptor, value: matches!(name, "globals" | "config") })
+        Some(MapReference {
+            descriptor,
+            value: matches!(name, "globals" | "config"),
+        })
     }
 }
 
 /// A map as the programs define it. Hashes are preallocated: inserting at a tracepoint never allocates memory.
 fn defined<'a>(object: &Object, name: &'a str) -> Result<MapSpec<'a>> {
-    let map = object.map(name).with_context(|| format!("there is no BPF map '{name}'"))?;
-    Ok(MapSpec { name, kind: map.kind, max_entries: map.entries, flags: map.flags, types: None })
+    let map = object
+        .map(name)
+        .with_context(|| format!("there is no BPF map '{name}'"))?;
+    Ok(MapSpec {
+        name,
+        kind: map.kind,
+        max_entries: map.entries,
+        flags: map.flags,
+        types: None,
+    })
 }
 
 /// Creates a map whose types have the lengths that the programs define.
 fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, V>> {
-    let defined = object.map(spec.name).map(|map| (map.key_bytes as usize, map.value_bytes as usize));
-    ensure!(defined == Some((size_of::<K>(), size_of::<V>())), "BPF map '{}' has other types", spec.name);
+    let defined = object
+        .map(spec.name)
+        .map(|map| (map.key_bytes as usize, map.value_bytes as usize));
+    ensure!(
+        defined == Some((size_of::<K>(), size_of::<V>())),
+        "BPF map '{}' has other types",
+        spec.name
+    );
     Map::create(spec)
 }
 
 /// Creates a map that this process does not read, with the lengths that the programs define.
 fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
-    let map = object.map(spec.name).with_context(|| format!("there is no BPF map '{}'", spec.name))?;
+    let map = object
+        .map(spec.name)
+        .with_context(|| format!("there is no BPF map '{}'", spec.name))?;
     maps::create(spec, map.key_bytes, map.value_bytes)
         .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))
 }
@@ -129,7 +189,9 @@ fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
 /// One more than the highest number of a CPU that could ever be plugged in.
 fn possible_cpus() -> Result<u32> {
     const FILE: &str = "sys/devices/system/cpu/possible";
-    let last = Sources::default().cpus(FILE).and_then(|cpus| cpus.into_iter().max());
+    let last = Sources::default()
+        .cpus(FILE)
+        .and_then(|cpus| cpus.into_iter().max());
     Ok(last.with_context(|| format!("/{FILE} cannot be read"))? + 1)
 }
 
@@ -140,6 +202,9 @@ fn storage_btf() -> Vec<u8> {
     let types: [u32; 8] = [1, INT, 4, 1 << 24 | 32, 5, INT, 8, 64];
     let length = types.len() as u32 * 4;
     let header: [u32; 6] = [0xeb9f | 1 << 16, 24, 0, length, length, names.len() as u32];
-    let words = header.iter().chain(&types).flat_map(|word| word.to_ne_bytes());
+    let words = header
+        .iter()
+        .chain(&types)
+        .flat_map(|word| word.to_ne_bytes());
     words.chain(names.iter().copied()).collect()
 }

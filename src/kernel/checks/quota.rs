@@ -8,7 +8,10 @@ use crate::kernel::cgroup;
 /// The limit in CPUs; `None` if there is no visible one.
 pub fn cpus(sources: &Sources) -> Option<f64> {
     let groups = cgroup::directories(sources, "cpu");
-    groups.iter().filter_map(|group| limit_2(sources, group).or_else(|| limit_1(sources, group))).reduce(f64::min)
+    groups
+        .iter()
+        .filter_map(|group| limit_2(sources, group).or_else(|| limit_1(sources, group)))
+        .reduce(f64::min)
 }
 
 /// `MICROSECONDS PERIOD`, or `max PERIOD`.
@@ -30,10 +33,18 @@ pub fn throttled_ns(sources: &Sources) -> Option<u64> {
     cpus(sources)?;
     let stopped = |group: &String| {
         let text = sources.text(&format!("{group}/cpu.stat"))?;
-        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
-        field("throttled_usec ").map(|us| us * 1000).or_else(|| field("throttled_time "))
+        let field = |name: &str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+        };
+        field("throttled_usec ")
+            .map(|us| us * 1000)
+            .or_else(|| field("throttled_time "))
     };
-    cgroup::directories(sources, "cpu").iter().filter_map(stopped).max()
+    cgroup::directories(sources, "cpu")
+        .iter()
+        .filter_map(stopped)
+        .max()
 }
 
 fn share(quota: f64, period: f64) -> Option<f64> {
@@ -71,7 +82,10 @@ mod tests {
         let (_keep, sources) = tree(&[
             ("proc/self/cgroup", "0::/a\n"),
             ("sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
-            ("sys/fs/cgroup/a/cpu.stat", "usage_usec 9\nnr_throttled 2\nthrottled_usec 70\n"),
+            (
+                "sys/fs/cgroup/a/cpu.stat",
+                "usage_usec 9\nnr_throttled 2\nthrottled_usec 70\n",
+            ),
             ("sys/fs/cgroup/cpu.stat", "usage_usec 9\n"),
         ]);
         assert_eq!(throttled_ns(&sources), Some(70_000));
@@ -79,15 +93,24 @@ mod tests {
             ("proc/self/cgroup", "4:cpu:/x\n"),
             ("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n"),
             ("sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"),
-            ("sys/fs/cgroup/cpu/x/cpu.stat", "nr_periods 3\nnr_throttled 2\nthrottled_time 800\n"),
+            (
+                "sys/fs/cgroup/cpu/x/cpu.stat",
+                "nr_periods 3\nnr_throttled 2\nthrottled_time 800\n",
+            ),
         ]);
         assert_eq!(throttled_ns(&old), Some(800));
-        assert_eq!(throttled_ns(&tree(&[("proc/self/cgroup", "0::/a\n")]).1), None);
+        assert_eq!(
+            throttled_ns(&tree(&[("proc/self/cgroup", "0::/a\n")]).1),
+            None
+        );
     }
 
     #[test]
     fn no_limit_is_none() {
-        let files = [("proc/self/cgroup", "1:cpu:/\n0::/\n"), ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n")];
+        let files = [
+            ("proc/self/cgroup", "1:cpu:/\n0::/\n"),
+            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
+        ];
         assert_eq!(cpus(&tree(&files).1), None);
         assert_eq!(cpus(&tree(&[("proc/self/cgroup", "garbage\n")]).1), None);
     }

@@ -21,7 +21,11 @@ impl Follower {
         }
         for tid in self.tracees.keys().map(|tid| Pid::from_raw(*tid)) {
             // One that has ended meanwhile needs neither.
-            let _ = if kills { kill(tid, Signal::SIGKILL) } else { ptrace::interrupt(tid) };
+            let _ = if kills {
+                kill(tid, Signal::SIGKILL)
+            } else {
+                ptrace::interrupt(tid)
+            };
         }
         self.wait_for_tracees(kills);
         self.tracees.clear();
@@ -35,7 +39,9 @@ impl Follower {
                 (Ok(Some((tid, Report::Ended(_)))), _) => drop(self.tracees.remove(&tid)),
                 (Ok(Some((tid, Report::Signal(signal)))), false) => self.detach(tid, signal),
                 (Ok(Some((tid, _))), false) => self.detach(tid, 0),
-                (Ok(Some((tid, _))), true) => drop(tracee::resume(tid, Resume::ToEvent, libc::SIGKILL)),
+                (Ok(Some((tid, _))), true) => {
+                    drop(tracee::resume(tid, Resume::ToEvent, libc::SIGKILL))
+                }
                 (Ok(None), _) => std::thread::sleep(Duration::from_millis(1)),
                 (Err(Errno::EINTR), _) => {}
                 (Err(_), _) => return,

@@ -7,7 +7,14 @@ use super::Sources;
 
 const CPUS: &str = "sys/devices/system/cpu";
 /// The field with the model's name, by architecture.
-const NAMES: &[&str] = &["model name", "cpu model", "cpu", "uarch", "Processor", "Hardware"];
+const NAMES: &[&str] = &[
+    "model name",
+    "cpu model",
+    "cpu",
+    "uarch",
+    "Processor",
+    "Hardware",
+];
 /// What identifies a model and its microcode: the fields of x86, then those of ARM.
 const REVISION: &[(&str, &str)] = &[
     ("cpu family", "family"),
@@ -30,9 +37,18 @@ impl Cpu {
     /// Reads that processor's fields, or the first one's.
     pub fn read(sources: &Sources, number: Option<u32>) -> Cpu {
         let text = sources.text("proc/cpuinfo").unwrap_or_default();
-        let blocks: Vec<Cpu> = text.split("\n\n").enumerate().map(|(i, block)| Cpu::parse(i as u32, block)).collect();
-        let wanted = blocks.into_iter().find(|cpu| number.is_none_or(|number| cpu.number == number));
-        wanted.unwrap_or(Cpu { number: number.unwrap_or(0), fields: Vec::new() })
+        let blocks: Vec<Cpu> = text
+            .split("\n\n")
+            .enumerate()
+            .map(|(i, block)| Cpu::parse(i as u32, block))
+            .collect();
+        let wanted = blocks
+            .into_iter()
+            .find(|cpu| number.is_none_or(|number| cpu.number == number));
+        wanted.unwrap_or(Cpu {
+            number: number.unwrap_or(0),
+            fields: Vec::new(),
+        })
     }
 
     fn parse(position: u32, block: &str) -> Cpu {
@@ -42,15 +58,26 @@ impl Cpu {
         };
         let fields: Vec<(String, String)> = block.lines().filter_map(pair).collect();
         let own = fields.iter().find(|(key, _)| key == "processor");
-        Cpu { number: own.and_then(|(_, value)| value.parse().ok()).unwrap_or(position), fields }
+        Cpu {
+            number: own
+                .and_then(|(_, value)| value.parse().ok())
+                .unwrap_or(position),
+            fields,
+        }
     }
 
     fn field(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.as_str())
+        self.fields
+            .iter()
+            .find(|(key, value)| key == name && !value.is_empty())
+            .map(|(_, value)| value.as_str())
     }
 
     pub fn name(&self) -> Option<String> {
-        NAMES.iter().find_map(|name| self.field(name)).map(str::to_string)
+        NAMES
+            .iter()
+            .find_map(|name| self.field(name))
+            .map(str::to_string)
     }
 
     pub fn revision(&self) -> Option<String> {
@@ -61,7 +88,11 @@ impl Cpu {
 
     /// Whether the processor has a flag; `None` if the architecture lists none.
     pub fn flag(&self, name: &str) -> Option<bool> {
-        Some(self.field("flags")?.split_whitespace().any(|flag| flag == name))
+        Some(
+            self.field("flags")?
+                .split_whitespace()
+                .any(|flag| flag == name),
+        )
     }
 
     pub fn governor(&self, sources: &Sources) -> Option<String> {
@@ -73,14 +104,20 @@ impl Cpu {
         let forbidden = sources.flag(&format!("{CPUS}/intel_pstate/no_turbo"));
         let permitted = || sources.flag(&format!("{CPUS}/cpufreq/boost"));
         let permitted_here = || sources.flag(&self.frequency_file("boost"));
-        forbidden.map(|forbidden| !forbidden).or_else(permitted).or_else(permitted_here)
+        forbidden
+            .map(|forbidden| !forbidden)
+            .or_else(permitted)
+            .or_else(permitted_here)
     }
 
     /// The present frequency. In a VM the kernel shows the nominal frequency of its clock, unless the CPU's own
     /// counters (`aperfmperf`) are passed through; that is not the CPU's frequency, so it is left out.
     pub fn frequency_mhz(&self, sources: &Sources) -> Option<f64> {
-        let scaled = sources.number(&self.frequency_file("scaling_cur_freq")).map(|khz| khz / 1000.0);
-        let nominal_only = self.flag("hypervisor") == Some(true) && self.flag("aperfmperf") != Some(true);
+        let scaled = sources
+            .number(&self.frequency_file("scaling_cur_freq"))
+            .map(|khz| khz / 1000.0);
+        let nominal_only =
+            self.flag("hypervisor") == Some(true) && self.flag("aperfmperf") != Some(true);
         scaled.or_else(|| if nominal_only { None } else { self.shown_mhz() })
     }
 
@@ -108,14 +145,20 @@ mod tests {
         let (_keep, sources) = tree(&[("proc/cpuinfo", TWO)]);
         let first = Cpu::read(&sources, None);
         assert_eq!(first.name().as_deref(), Some("Fast"));
-        assert_eq!(first.revision().as_deref(), Some("family 26, model 2, microcode 0x1"));
+        assert_eq!(
+            first.revision().as_deref(),
+            Some("family 26, model 2, microcode 0x1")
+        );
         assert_eq!(Cpu::read(&sources, Some(1)).name().as_deref(), Some("Slow"));
     }
 
     #[test]
     fn a_virtual_machine_does_not_know_its_frequency() {
         let (_keep, sources) = tree(&[("proc/cpuinfo", TWO)]);
-        assert_eq!(Cpu::read(&sources, Some(0)).frequency_mhz(&sources), Some(2596.094));
+        assert_eq!(
+            Cpu::read(&sources, Some(0)).frequency_mhz(&sources),
+            Some(2596.094)
+        );
         assert_eq!(Cpu::read(&sources, Some(1)).frequency_mhz(&sources), None);
         assert_eq!(Cpu::read(&sources, Some(1)).shown_mhz(), Some(1000.0));
     }
@@ -124,8 +167,14 @@ mod tests {
     fn the_frequency_driver_is_believed_first() {
         let (_keep, sources) = tree(&[
             ("proc/cpuinfo", TWO),
-            ("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3400000\n"),
-            ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"),
+            (
+                "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq",
+                "3400000\n",
+            ),
+            (
+                "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
+                "powersave\n",
+            ),
             ("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
         ]);
         let cpu = Cpu::read(&sources, Some(1));
@@ -136,7 +185,10 @@ mod tests {
 
     #[test]
     fn boost_is_turbo() {
-        for (path, text, expected) in [("cpufreq/boost", "1\n", true), ("cpu0/cpufreq/boost", "0\n", false)] {
+        for (path, text, expected) in [
+            ("cpufreq/boost", "1\n", true),
+            ("cpu0/cpufreq/boost", "0\n", false),
+        ] {
             let (_keep, sources) = tree(&[(&format!("{CPUS}/{path}"), text)]);
             assert_eq!(Cpu::read(&sources, None).turbo(&sources), Some(expected));
         }

@@ -57,8 +57,12 @@ pub struct Room {
 #[allow(clippy::useless_conversion, reason = "the types differ by system")]
 pub fn room(path: &Path) -> Option<Room> {
     let facts = nix::sys::statvfs::statvfs(path).ok()?;
-    let bytes = u64::from(facts.blocks_available()).saturating_mul(u64::from(facts.fragment_size()));
-    Some(Room { bytes, files: (facts.files() > 0).then(|| u64::from(facts.files_available())) })
+    let bytes =
+        u64::from(facts.blocks_available()).saturating_mul(u64::from(facts.fragment_size()));
+    Some(Room {
+        bytes,
+        files: (facts.files() > 0).then(|| u64::from(facts.files_available())),
+    })
 }
 
 /// Kernels keep 32 bits in a field that is wider on some systems, and may sign-extend them.
@@ -81,6 +85,9 @@ mod tests {
 
     #[test]
     fn a_number_that_is_not_known_is_shown() {
-        assert_eq!((name(0xef53), name(0xabc)), ("ext4".to_string(), "0xabc".to_string()));
+        assert_eq!(
+            (name(0xef53), name(0xabc)),
+            ("ext4".to_string(), "0xabc".to_string())
+        );
     }
 }

@@ -25,7 +25,10 @@ impl StealClock {
     }
 
     pub fn since_boot() -> StealClock {
-        StealClock { line: "cpu".to_string(), at_start: Ticks::default() }
+        StealClock {
+            line: "cpu".to_string(),
+            at_start: Ticks::default(),
+        }
     }
 
     /// The stolen share of the time since then, idle time included, in percent; `None` if no tick has passed.
@@ -39,15 +42,28 @@ impl StealClock {
 
 fn ticks(sources: &Sources, name: &str) -> Option<Ticks> {
     let fields = cpu_ticks(sources, name)?;
-    Some(Ticks { all: fields.iter().take(8).fold(0, |sum, ticks| sum.saturating_add(*ticks)), stolen: *fields.get(7)? })
+    Some(Ticks {
+        all: fields
+            .iter()
+            .take(8)
+            .fold(0, |sum, ticks| sum.saturating_add(*ticks)),
+        stolen: *fields.get(7)?,
+    })
 }
 
 /// The line of one CPU, or of `cpu` for all: user, nice, system, idle, iowait, irq, softirq, steal; the guest times after them are
 /// within user's.
 pub fn cpu_ticks(sources: &Sources, name: &str) -> Option<Vec<u64>> {
     let text = sources.text("proc/stat")?;
-    let line = text.lines().find(|line| line.split_whitespace().next() == Some(name))?;
-    Some(line.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect())
+    let line = text
+        .lines()
+        .find(|line| line.split_whitespace().next() == Some(name))?;
+    Some(
+        line.split_whitespace()
+            .skip(1)
+            .map_while(|word| word.parse().ok())
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -57,8 +73,14 @@ mod tests {
 
     #[test]
     fn the_share_is_that_of_the_time_in_between() {
-        let (_a, before) = tree(&[("proc/stat", "cpu  10 0 10 70 0 0 0 10 5 0\ncpu0 1 0 1 7 0 0 0 1 0 0\n")]);
-        let (_b, after) = tree(&[("proc/stat", "cpu  30 0 20 110 0 0 0 40 9 0\ncpu0 1 0 1 7 0 0 0 1 0 0\n")]);
+        let (_a, before) = tree(&[(
+            "proc/stat",
+            "cpu  10 0 10 70 0 0 0 10 5 0\ncpu0 1 0 1 7 0 0 0 1 0 0\n",
+        )]);
+        let (_b, after) = tree(&[(
+            "proc/stat",
+            "cpu  30 0 20 110 0 0 0 40 9 0\ncpu0 1 0 1 7 0 0 0 1 0 0\n",
+        )]);
         let clock = StealClock::start(&before, None).expect("counts");
         assert_eq!(clock.percent_since(&after), Some(30.0));
         assert_eq!(StealClock::since_boot().percent_since(&before), Some(10.0));

@@ -22,11 +22,20 @@ pub mod kind {
 
 /// Whether a tax of this kind comes and goes with what others do: a cost with it says nothing of a later one.
 pub fn is_passing(tax: &Tax) -> bool {
-    ![kind::SECCOMP, kind::AUDIT, kind::CONTEXT_TRACKING, kind::LOCK_DEBUGGING].contains(&tax.kind.as_str())
+    ![
+        kind::SECCOMP,
+        kind::AUDIT,
+        kind::CONTEXT_TRACKING,
+        kind::LOCK_DEBUGGING,
+    ]
+    .contains(&tax.kind.as_str())
 }
 
 pub fn tax(kind: &str, detail: String) -> Tax {
-    Tax { kind: kind.to_string(), detail }
+    Tax {
+        kind: kind.to_string(),
+        detail,
+    }
 }
 
 pub fn who(sources: &Sources, process: &str) -> String {
@@ -37,5 +46,8 @@ pub fn who(sources: &Sources, process: &str) -> String {
 }
 
 pub fn processes(sources: &Sources) -> impl Iterator<Item = String> {
-    sources.list("proc").into_iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+    sources
+        .list("proc")
+        .into_iter()
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
 }

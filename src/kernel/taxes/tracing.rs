@@ -14,7 +14,11 @@ const EVERY_CALL: &[&str] = &["raw_syscalls:", "syscalls:"];
 const SHOWN: usize = 3;
 
 pub fn directory(sources: &Sources) -> Option<&'static str> {
-    DIRECTORIES.iter().copied().find(|directory| sources.text(&format!("{directory}/current_tracer")).is_some())
+    DIRECTORIES.iter().copied().find(|directory| {
+        sources
+            .text(&format!("{directory}/current_tracer"))
+            .is_some()
+    })
 }
 
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
@@ -29,31 +33,56 @@ pub fn taxes(sources: &Sources) -> Vec<Tax> {
 
 /// The top buffer and each instance: how a detail names it, and its directory.
 fn buffers(sources: &Sources) -> Vec<(String, String)> {
-    let Some(top) = directory(sources) else { return Vec::new() };
+    let Some(top) = directory(sources) else {
+        return Vec::new();
+    };
     let instances = sources.list(&format!("{top}/instances")).into_iter();
-    let named = instances.map(|name| (format!(" in instance {name}"), format!("{top}/instances/{name}")));
-    [(String::new(), top.to_string())].into_iter().chain(named).collect()
+    let named = instances.map(|name| {
+        (
+            format!(" in instance {name}"),
+            format!("{top}/instances/{name}"),
+        )
+    });
+    [(String::new(), top.to_string())]
+        .into_iter()
+        .chain(named)
+        .collect()
 }
 
 fn tracer(sources: &Sources, place: &str, directory: &str) -> Option<Tax> {
-    let tracer = sources.text(&format!("{directory}/current_tracer")).filter(|tracer| tracer != "nop")?;
+    let tracer = sources
+        .text(&format!("{directory}/current_tracer"))
+        .filter(|tracer| tracer != "nop")?;
     Some(tax(kind::TRACER, format!("{tracer} is on{place}")))
 }
 
 fn events(sources: &Sources, place: &str, directory: &str) -> Vec<Tax> {
-    let text = sources.text(&format!("{directory}/set_event")).unwrap_or_default();
-    let (calls, others): (Vec<&str>, Vec<&str>) =
-        text.lines().partition(|event| EVERY_CALL.iter().any(|group| event.starts_with(group)));
+    let text = sources
+        .text(&format!("{directory}/set_event"))
+        .unwrap_or_default();
+    let (calls, others): (Vec<&str>, Vec<&str>) = text
+        .lines()
+        .partition(|event| EVERY_CALL.iter().any(|group| event.starts_with(group)));
     let listed = |kind, events: Vec<&str>| {
         (!events.is_empty()).then(|| tax(kind, format!("{} enabled{place}", some(&events, SHOWN))))
     };
-    [listed(kind::TRACEPOINTS, calls), listed(kind::OTHER_TRACEPOINTS, others)].into_iter().flatten().collect()
+    [
+        listed(kind::TRACEPOINTS, calls),
+        listed(kind::OTHER_TRACEPOINTS, others),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Probes of all origins; those of disabled ones cost nothing. Which calls pass them is not known here.
 fn probes(sources: &Sources) -> Option<Tax> {
     let text = sources.text("sys/kernel/debug/kprobes/list")?;
-    let live = text.lines().filter(|line| !line.contains("[DISABLED]") && !line.contains("[GONE]"));
-    let places: Vec<&str> = live.filter_map(|line| line.split_whitespace().nth(2)).collect();
+    let live = text
+        .lines()
+        .filter(|line| !line.contains("[DISABLED]") && !line.contains("[GONE]"));
+    let places: Vec<&str> = live
+        .filter_map(|line| line.split_whitespace().nth(2))
+        .collect();
     (!places.is_empty()).then(|| tax(kind::KPROBES, format!("at {}", some(&places, SHOWN))))
 }

@@ -5,7 +5,9 @@ use super::error::{StudyError, StudyText};
 use super::fixtures;
 use crate::model::pattern::matching;
 use crate::model::{Case, Expectation, Operation, Planned, Run};
-use crate::plan::select::{add_baselines, cases, check_count, count, has, in_environments, parameter_names};
+use crate::plan::select::{
+    add_baselines, cases, check_count, count, has, in_environments, parameter_names,
+};
 use crate::plan::{Choices, Setting, Subject};
 use crate::runner::Fixture;
 use anyhow::{Result, bail};
@@ -19,7 +21,11 @@ pub struct StudyPlan {
 
 impl StudyPlan {
     pub fn without_study(planned: Vec<Planned>) -> StudyPlan {
-        StudyPlan { planned, fixtures: Vec::new(), expected: Vec::new() }
+        StudyPlan {
+            planned,
+            fixtures: Vec::new(),
+            expected: Vec::new(),
+        }
     }
 
     /// The cases of `run` whose counted entries differ from what the study expects.
@@ -29,7 +35,10 @@ impl StudyPlan {
             let counted = record.and_then(|record| record.entries.as_ref());
             counted.is_some_and(|counted| !expectation.matches(counted, &case.effective_params()))
         };
-        self.expected.iter().filter(move |(case, expectation)| unlike(case, expectation)).map(|(case, _)| case)
+        self.expected
+            .iter()
+            .filter(move |(case, expectation)| unlike(case, expectation))
+            .map(|(case, _)| case)
     }
 }
 
@@ -38,38 +47,62 @@ impl Study {
     pub fn plan(&self, catalogue: &[Operation], choices: &Choices) -> Result<StudyPlan> {
         let subjects = self.subjects(catalogue)?;
         self.check_parameters(&subjects)?;
-        if let Some(setting) =
-            choices.settings.iter().find(|s| !subjects.iter().any(|(_, subject)| has(subject, &s.name)))
+        if let Some(setting) = choices
+            .settings
+            .iter()
+            .find(|s| !subjects.iter().any(|(_, subject)| has(subject, &s.name)))
         {
             bail!("--param {}: no case of the study has it", setting.name);
         }
         let counted = |(case, subject): &(StudyCase, Subject)| {
-            count(subject, &self.settings(case, choices), self.environments(case, choices), choices.reach)
+            count(
+                subject,
+                &self.settings(case, choices),
+                self.environments(case, choices),
+                choices.reach,
+            )
         };
         check_count(subjects.iter().map(counted))?;
         let mut planned = Vec::new();
         let mut expected = Vec::new();
         for (case, subject) in &subjects {
             for one in self.cases_of(case, subject, choices) {
-                expected.extend(case.expected.for_case(&one.case).map(|e| (one.case.clone(), e.clone())));
+                expected.extend(
+                    case.expected
+                        .for_case(&one.case)
+                        .map(|e| (one.case.clone(), e.clone())),
+                );
                 planned.push(one);
             }
         }
         self.check_derived(&planned)?;
         add_baselines(catalogue, &mut planned);
         let fixtures = fixtures::needed(&self.fixtures, &planned);
-        Ok(StudyPlan { planned, fixtures, expected })
+        Ok(StudyPlan {
+            planned,
+            fixtures,
+            expected,
+        })
     }
 
     fn subjects<'a>(&self, catalogue: &'a [Operation]) -> Result<Vec<(StudyCase, Subject<'a>)>> {
         let mut subjects: Vec<(StudyCase, Subject)> = Vec::new();
         for pattern in &self.patterns {
             let found = matching(catalogue, std::slice::from_ref(&pattern.value));
-            let found = found.map_err(|e| self.error(pattern.line, format!("key 'patterns': {e:#}")))?;
-            let known =
-                |o: &&Operation| subjects.iter().any(|(_, s)| matches!(s, Subject::Operation(k) if k.id == o.id));
+            let found =
+                found.map_err(|e| self.error(pattern.line, format!("key 'patterns': {e:#}")))?;
+            let known = |o: &&Operation| {
+                subjects
+                    .iter()
+                    .any(|(_, s)| matches!(s, Subject::Operation(k) if k.id == o.id))
+            };
             let new: Vec<&Operation> = found.into_iter().filter(|o| !known(o)).collect();
-            subjects.extend(new.into_iter().map(|o| (StudyCase::from_pattern(pattern.line, o), Subject::Operation(o))));
+            subjects.extend(new.into_iter().map(|o| {
+                (
+                    StudyCase::from_pattern(pattern.line, o),
+                    Subject::Operation(o),
+                )
+            }));
         }
         for case in &self.cases {
             let subject = match &case.work {
@@ -86,39 +119,72 @@ impl Study {
             return Ok(operation);
         }
         let wrong = matching(catalogue, std::slice::from_ref(&id.value)).err();
-        let why =
-            wrong.map_or(format!("'{}' is a pattern, not the id of one operation", id.value), |e| format!("{e:#}"));
-        Err(self.error(id.line, format!("key 'operation': {why}")).into())
+        let why = wrong.map_or(
+            format!("'{}' is a pattern, not the id of one operation", id.value),
+            |e| format!("{e:#}"),
+        );
+        Err(self
+            .error(id.line, format!("key 'operation': {why}"))
+            .into())
     }
 
     /// A parameter of the study must belong to some case; a parameter of a case, to that case.
     fn check_parameters(&self, subjects: &[(StudyCase, Subject)]) -> Result<(), StudyError> {
         for (case, subject) in subjects {
-            if let Some(setting) = case.parameters.iter().find(|s| !has(subject, &s.value.name)) {
+            if let Some(setting) = case
+                .parameters
+                .iter()
+                .find(|s| !has(subject, &s.value.name))
+            {
                 return Err(self.unknown_parameter(setting, std::slice::from_ref(subject)));
             }
         }
-        let all = || subjects.iter().map(|(_, subject)| subject.clone()).collect::<Vec<_>>();
-        let orphan = self.parameters.iter().find(|s| !subjects.iter().any(|(_, subject)| has(subject, &s.value.name)));
-        orphan.map_or(Ok(()), |setting| Err(self.unknown_parameter(setting, &all())))
+        let all = || {
+            subjects
+                .iter()
+                .map(|(_, subject)| subject.clone())
+                .collect::<Vec<_>>()
+        };
+        let orphan = self.parameters.iter().find(|s| {
+            !subjects
+                .iter()
+                .any(|(_, subject)| has(subject, &s.value.name))
+        });
+        orphan.map_or(Ok(()), |setting| {
+            Err(self.unknown_parameter(setting, &all()))
+        })
     }
 
     fn unknown_parameter(&self, setting: &At<Setting>, subjects: &[Subject]) -> StudyError {
         let mut allowed: Vec<&str> = parameter_names(subjects).into_iter().collect();
         let snippets = subjects.iter().any(|s| matches!(s, Subject::Snippet(_)));
         allowed.extend(snippets.then_some("names in braces in the code"));
-        let allowed = if allowed.is_empty() { "none".to_string() } else { allowed.join(", ") };
+        let allowed = if allowed.is_empty() {
+            "none".to_string()
+        } else {
+            allowed.join(", ")
+        };
         let name = &setting.value.name;
-        self.error(setting.line, format!("parameter '{name}' is in no case here; allowed: {allowed}"))
+        self.error(
+            setting.line,
+            format!("parameter '{name}' is in no case here; allowed: {allowed}"),
+        )
     }
 
     fn check_derived(&self, planned: &[Planned]) -> Result<(), StudyError> {
         let labels: Vec<&str> = planned.iter().map(|p| p.case.label()).collect();
         for (derived, line) in self.view.derived.iter().zip(&self.derived_lines) {
-            if let Some(name) = derived.of.iter().find(|name| !labels.contains(&name.as_str())) {
+            if let Some(name) = derived
+                .of
+                .iter()
+                .find(|name| !labels.contains(&name.as_str()))
+            {
                 let mut allowed = labels.clone();
                 allowed.dedup();
-                let source = StudyText { file: &self.file, text: "" };
+                let source = StudyText {
+                    file: &self.file,
+                    text: "",
+                };
                 return Err(source.unknown(*line, "derived", name, &allowed));
             }
         }
@@ -141,7 +207,10 @@ impl Study {
 
     /// The user's environments, else the case's own, else the study's.
     fn environments<'a>(&'a self, case: &'a StudyCase, choices: &Choices<'a>) -> &'a [String] {
-        match (choices.environments.is_empty(), case.environments.is_empty()) {
+        match (
+            choices.environments.is_empty(),
+            case.environments.is_empty(),
+        ) {
             (false, _) => choices.environments,
             (true, false) => &case.environments,
             (true, true) => &self.environments,
@@ -160,18 +229,37 @@ impl Study {
     }
 
     fn error(&self, line: usize, what: String) -> StudyError {
-        StudyText { file: &self.file, text: "" }.error(line, what)
+        StudyText {
+            file: &self.file,
+            text: "",
+        }
+        .error(line, what)
     }
 }
 
 impl StudyCase {
     fn from_pattern(line: usize, operation: &Operation) -> StudyCase {
-        let work = Work::Operation(At { line, value: operation.id.clone() }, operation.id.clone());
-        StudyCase { work, parameters: Vec::new(), environments: Vec::new(), expected: Expected::default() }
+        let work = Work::Operation(
+            At {
+                line,
+                value: operation.id.clone(),
+            },
+            operation.id.clone(),
+        );
+        StudyCase {
+            work,
+            parameters: Vec::new(),
+            environments: Vec::new(),
+            expected: Expected::default(),
+        }
     }
 
     fn expecting(&self, planned: Planned) -> Planned {
-        let enters = self.expected.for_case(&planned.case).cloned().or(planned.enters.clone());
+        let enters = self
+            .expected
+            .for_case(&planned.case)
+            .cloned()
+            .or(planned.enters.clone());
         Planned { enters, ..planned }
     }
 }

@@ -63,7 +63,13 @@ pub struct Expected {
 
 impl Expected {
     pub fn for_case(&self, case: &Case) -> Option<&Expectation> {
-        let language = case.language.as_ref().and_then(|language| self.by.get(language));
-        self.by.get(&case.environment).or(language).or(self.all.as_ref())
+        let language = case
+            .language
+            .as_ref()
+            .and_then(|language| self.by.get(language));
+        self.by
+            .get(&case.environment)
+            .or(language)
+            .or(self.all.as_ref())
     }
 }

@@ -21,16 +21,37 @@ pub struct StudyText<'a> {
 
 impl StudyText<'_> {
     pub fn line(&self, offset: usize) -> usize {
-        self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+        self.text
+            .bytes()
+            .take(offset)
+            .filter(|byte| *byte == b'\n')
+            .count()
+            + 1
     }
 
     pub fn error(&self, line: usize, what: impl Into<String>) -> StudyError {
-        StudyError { file: self.file.to_string(), line, what: what.into() }
+        StudyError {
+            file: self.file.to_string(),
+            line,
+            what: what.into(),
+        }
     }
 
-    pub fn unknown<S: AsRef<str>>(&self, line: usize, key: &str, value: &str, allowed: &[S]) -> StudyError {
+    pub fn unknown<S: AsRef<str>>(
+        &self,
+        line: usize,
+        key: &str,
+        value: &str,
+        allowed: &[S],
+    ) -> StudyError {
         let allowed: Vec<&str> = allowed.iter().map(AsRef::as_ref).collect();
-        self.error(line, format!("key '{key}': '{value}' is not known; allowed: {}", allowed.join(", ")))
+        self.error(
+            line,
+            format!(
+                "key '{key}': '{value}' is not known; allowed: {}",
+                allowed.join(", ")
+            ),
+        )
     }
 
     pub fn toml(&self, error: &toml::de::Error) -> StudyError {
@@ -39,12 +60,17 @@ impl StudyText<'_> {
     }
 
     fn reword(&self, message: &str, line: usize) -> String {
-        if let Some((key, allowed)) = message.strip_prefix("unknown field `").and_then(|m| m.split_once("`, expected "))
+        if let Some((key, allowed)) = message
+            .strip_prefix("unknown field `")
+            .and_then(|m| m.split_once("`, expected "))
         {
             let allowed = allowed.trim_start_matches("one of ").replace('`', "");
             return format!("key '{key}' is not known here; allowed: {allowed}");
         }
-        if let Some(key) = message.strip_prefix("missing field `").and_then(|m| m.strip_suffix('`')) {
+        if let Some(key) = message
+            .strip_prefix("missing field `")
+            .and_then(|m| m.strip_suffix('`'))
+        {
             return format!("key '{key}' is missing");
         }
         match self.key_of(line) {
@@ -58,7 +84,9 @@ impl StudyText<'_> {
         let above = self.text.lines().take(line).collect::<Vec<_>>();
         above.iter().rev().find_map(|text| {
             let key = text.split_once('=')?.0.trim();
-            key.chars().all(|c| c.is_alphanumeric() || "._-\"".contains(c)).then_some(key)
+            key.chars()
+                .all(|c| c.is_alphanumeric() || "._-\"".contains(c))
+                .then_some(key)
         })
     }
 }

@@ -82,14 +82,20 @@ pub struct ScaleTable {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a whole number, a text such as \"4K\", or a list of them")]
+#[serde(
+    untagged,
+    expecting = "expected a whole number, a text such as \"4K\", or a list of them"
+)]
 pub enum Values {
     One(Quantity),
     Many(Vec<Quantity>),
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a whole number or a text such as \"4K\"")]
+#[serde(
+    untagged,
+    expecting = "expected a whole number or a text such as \"4K\""
+)]
 pub enum Quantity {
     Number(u64),
     Text(String),
@@ -100,7 +106,13 @@ impl fmt::Display for Values {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Values::One(value) => value.fmt(f),
-            Values::Many(values) => f.write_str(&values.iter().map(Quantity::to_string).collect::<Vec<_>>().join(",")),
+            Values::Many(values) => f.write_str(
+                &values
+                    .iter()
+                    .map(Quantity::to_string)
+                    .collect::<Vec<_>>()
+                    .join(","),
+            ),
         }
     }
 }
@@ -115,7 +127,10 @@ impl fmt::Display for Quantity {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected code, or a table with body and perhaps setup, prelude, entries")]
+#[serde(
+    untagged,
+    expecting = "expected code, or a table with body and perhaps setup, prelude, entries"
+)]
 pub enum Body {
     Text(String),
     Table(BodyTable),
@@ -136,7 +151,12 @@ impl Body {
     pub fn into_table(self) -> BodyTable {
         match self {
             Body::Table(table) => table,
-            Body::Text(body) => BodyTable { body, setup: String::new(), prelude: String::new(), entries: None },
+            Body::Text(body) => BodyTable {
+                body,
+                setup: String::new(),
+                prelude: String::new(),
+                entries: None,
+            },
         }
     }
 }

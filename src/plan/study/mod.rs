@@ -32,9 +32,16 @@ impl Study {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
             let path = Path::new(name_or_path);
             let read = code_file::read(name_or_path);
-            let (text, untrusted) = read.with_context(|| format!("cannot read the study {name_or_path}"))?;
-            let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            return Ok(Study { untrusted, ..Study::parse(&stem, name_or_path, &text)? });
+            let (text, untrusted) =
+                read.with_context(|| format!("cannot read the study {name_or_path}"))?;
+            let stem = path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+                .unwrap_or_default();
+            return Ok(Study {
+                untrusted,
+                ..Study::parse(&stem, name_or_path, &text)?
+            });
         }
         let Some(file) = STUDIES.get_file(format!("{name_or_path}.toml")) else {
             let names = Study::names().join(", ");
@@ -42,14 +49,24 @@ impl Study {
                 "there is no study '{name_or_path}'; available: {names}; or give the path of a file that ends in .toml"
             );
         };
-        let text = file.contents_utf8().with_context(|| format!("studies/{name_or_path}.toml is not text"))?;
-        Ok(Study::parse(name_or_path, &format!("studies/{name_or_path}.toml"), text)?)
+        let text = file
+            .contents_utf8()
+            .with_context(|| format!("studies/{name_or_path}.toml is not text"))?;
+        Ok(Study::parse(
+            name_or_path,
+            &format!("studies/{name_or_path}.toml"),
+            text,
+        )?)
     }
 
     pub fn names() -> Vec<String> {
-        let files =
-            STUDIES.files().map(|file| file.path()).filter(|path| path.extension().is_some_and(|e| e == "toml"));
-        let mut names: Vec<String> = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_string())).collect();
+        let files = STUDIES
+            .files()
+            .map(|file| file.path())
+            .filter(|path| path.extension().is_some_and(|e| e == "toml"));
+        let mut names: Vec<String> = files
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_string()))
+            .collect();
         names.sort();
         names
     }
@@ -67,7 +84,10 @@ impl Study {
     /// Its cases before parameters and environments, in their order, without those that `patterns` adds.
     pub fn named_cases(&self) -> Vec<Case> {
         let case = |case: &StudyCase| match &case.work {
-            Work::Operation(id, name) => Case { name: Some(name.clone()), ..Case::native(&id.value) },
+            Work::Operation(id, name) => Case {
+                name: Some(name.clone()),
+                ..Case::native(&id.value)
+            },
             Work::Snippet(snippet) => snippet.clone(),
         };
         self.cases.iter().map(case).collect()
@@ -80,7 +100,10 @@ impl Study {
     pub fn languages(&self) -> Vec<&str> {
         let mut languages: Vec<&str> = Vec::new();
         for case in &self.cases {
-            if let Work::Snippet(Case { language: Some(language), .. }) = &case.work
+            if let Work::Snippet(Case {
+                language: Some(language),
+                ..
+            }) = &case.work
                 && !languages.contains(&language.as_str())
             {
                 languages.push(language);

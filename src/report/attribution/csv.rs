@@ -19,8 +19,18 @@ struct CsvLine {
 }
 
 fn line(section: &'static str, name: &str, figure: &'static str, seconds: f64) -> CsvLine {
-    let time = Seconds { value: seconds, low: seconds, high: seconds };
-    CsvLine { section, name: name.to_string(), figure, time, ..CsvLine::default() }
+    let time = Seconds {
+        value: seconds,
+        low: seconds,
+        high: seconds,
+    };
+    CsvLine {
+        section,
+        name: name.to_string(),
+        figure,
+        time,
+        ..CsvLine::default()
+    }
 }
 
 /// All numbers of `found`.
@@ -44,12 +54,19 @@ pub fn records(found: &Attribution) -> Records {
 
 fn time(found: &Attribution) -> Vec<CsvLine> {
     let parts = found.time.parts.iter().flat_map(|part| {
-        let of = |(figure, seconds): (_, Option<f64>)| Some(line("time", &name(part.kind).0, figure, seconds?));
-        [("wall", part.wall_s), ("cpu", part.cpu_s)].into_iter().filter_map(of)
+        let of = |(figure, seconds): (_, Option<f64>)| {
+            Some(line("time", &name(part.kind).0, figure, seconds?))
+        };
+        [("wall", part.wall_s), ("cpu", part.cpu_s)]
+            .into_iter()
+            .filter_map(of)
     });
     let entering = found.entering.iter().map(|own| {
         let time = line("entering", "entering the kernel", "time", own.seconds);
-        CsvLine { calls: Some(own.calls), ..time }
+        CsvLine {
+            calls: Some(own.calls),
+            ..time
+        }
     });
     parts.chain(entering).collect()
 }
@@ -65,7 +82,11 @@ fn calls(found: &Attribution) -> Vec<CsvLine> {
         ];
         let of = move |(figure, ns): (&'static str, Option<u64>)| {
             let time = line("calls", &count.call, figure, s(ns?));
-            Some(CsvLine { calls: Some(count.calls), note: row.process.clone(), ..time })
+            Some(CsvLine {
+                calls: Some(count.calls),
+                note: row.process.clone(),
+                ..time
+            })
         };
         figures.into_iter().filter_map(of)
     });
@@ -74,7 +95,11 @@ fn calls(found: &Attribution) -> Vec<CsvLine> {
 
 fn elsewhere(found: &Attribution) -> Vec<CsvLine> {
     let lines = found.elsewhere.iter().flat_map(|own| {
-        let changes = own.calls.iter().chain(&own.crossings).map(|change| ("versus", change));
+        let changes = own
+            .calls
+            .iter()
+            .chain(&own.crossings)
+            .map(|change| ("versus", change));
         let all = changes.chain(own.parts.iter().map(|change| ("beside_versus", change)));
         let lines = all.map(|(section, change)| CsvLine {
             calls: Some(change.calls),
@@ -82,7 +107,10 @@ fn elsewhere(found: &Attribution) -> Vec<CsvLine> {
             ..line(section, &change.name, "change", change.change_s)
         });
         let total = line("versus_total", "total", "change", own.total_s);
-        lines.chain([total]).map(|line| CsvLine { versus: own.there.clone(), ..line })
+        lines.chain([total]).map(|line| CsvLine {
+            versus: own.there.clone(),
+            ..line
+        })
     });
     lines.collect()
 }

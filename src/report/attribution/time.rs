@@ -34,7 +34,12 @@ pub fn name(kind: PartKind) -> (String, ShareKind) {
         PartKind::AllSystem => ("kernel", ShareKind::Calls),
         PartKind::All => ("user mode and kernel", ShareKind::User),
         PartKind::WaitingForCpu => (RUNNABLE, ShareKind::Waiting),
-        PartKind::Blocked { reason } => return (format!("waiting for {}", awaited(reason)), ShareKind::Blocked),
+        PartKind::Blocked { reason } => {
+            return (
+                format!("waiting for {}", awaited(reason)),
+                ShareKind::Blocked,
+            );
+        }
         PartKind::BlockedOutside => ("waiting outside calls", ShareKind::Blocked),
         PartKind::Rest => ("not known", ShareKind::Unknown),
     };
@@ -58,18 +63,25 @@ fn awaited(reason: Reason) -> &'static str {
 /// The parts as rows that add up to the wall time, else to the CPU time; the small ones are one. `title` is what ran, and `waits`
 /// name what calls waited for.
 pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
-    let whole_s = spent.whole_s().unwrap_or_else(|| spent.parts.iter().map(Part::seconds).sum());
+    let whole_s = spent
+        .whole_s()
+        .unwrap_or_else(|| spent.parts.iter().map(Part::seconds).sum());
     let row = |part: &Part| Row {
         name: name(part.kind).0,
         seconds: part.seconds(),
         cpu_s: part.cpu_s,
         what: match part.kind {
-            PartKind::Blocked { reason } => some(&awaited_by(&part.what, reason, waits), MOST_WAITS),
+            PartKind::Blocked { reason } => {
+                some(&awaited_by(&part.what, reason, waits), MOST_WAITS)
+            }
             _ => some(&part.what, MOST_NAMES),
         },
     };
-    let (mut shown, small): (Vec<Row>, Vec<Row>) =
-        spent.parts.iter().map(row).partition(|row| row.seconds >= LEAST * whole_s);
+    let (mut shown, small): (Vec<Row>, Vec<Row>) = spent
+        .parts
+        .iter()
+        .map(row)
+        .partition(|row| row.seconds >= LEAST * whole_s);
     shown.extend(Some(others(&small)).filter(|others| others.seconds > LEAST * whole_s / 10.0));
     let unit = TimeUnit::of(whole_s);
     let time = move |seconds: f64| Cell::number(unit.text(seconds), seconds);
@@ -78,16 +90,26 @@ pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
         Spec::left("part", |row: &Row| row.name.as_str().into()),
         Spec::right(&unit.title("time"), move |row: &Row| time(row.seconds)),
         Spec::right("%", move |row: &Row| {
-            let share = if whole_s > 0.0 { row.seconds / whole_s } else { 0.0 };
+            let share = if whole_s > 0.0 {
+                row.seconds / whole_s
+            } else {
+                0.0
+            };
             Cell::number(percent(100.0 * share), share)
         }),
-        Spec::right(&unit.title("CPU"), move |row: &Row| row.cpu_s.map_or(Cell::default(), time))
-            .shown_if(parallel.is_some()),
+        Spec::right(&unit.title("CPU"), move |row: &Row| {
+            row.cpu_s.map_or(Cell::default(), time)
+        })
+        .shown_if(parallel.is_some()),
         Spec::left("what", |row: &Row| row.what.as_str().into()).wrapping(),
     ];
     let whole = match (spent.wall_s, spent.cpu_s, parallel) {
         (Some(wall_s), _, Some((_, cpu_s))) => {
-            format!("{} s of wall time, {} s of CPU time", seconds(wall_s), seconds(cpu_s))
+            format!(
+                "{} s of wall time, {} s of CPU time",
+                seconds(wall_s),
+                seconds(cpu_s)
+            )
         }
         (Some(wall_s), ..) => format!("{} s of wall time", seconds(wall_s)),
         (None, Some(cpu_s), _) => format!("{} s of CPU time", seconds(cpu_s)),
@@ -100,16 +122,30 @@ pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
             seconds(parallel_s)
         )
     });
-    Table::of(&columns, &shown).titled(format!("{title}: {whole}")).noted(shared.into_iter().collect())
+    Table::of(&columns, &shown)
+        .titled(format!("{title}: {whole}"))
+        .noted(shared.into_iter().collect())
 }
 
 /// What calls waited for while nothing else ran, the longest first; of the other calls the names.
 fn awaited_by(calls: &[String], reason: Reason, waits: &[Wait]) -> Vec<String> {
-    let own = waits.iter().filter(|wait| wait.reason == reason && wait.stalled_s > Some(0.0));
+    let own = waits
+        .iter()
+        .filter(|wait| wait.reason == reason && wait.stalled_s > Some(0.0));
     let mut own: Vec<&Wait> = own.collect();
-    own.sort_by(|a, b| b.stalled_s.unwrap_or(0.0).total_cmp(&a.stalled_s.unwrap_or(0.0)));
-    let bare = calls.iter().filter(|call| own.iter().all(|wait| wait.call != **call)).cloned();
-    own.iter().map(|wait| notes::wait(wait)).chain(bare).collect()
+    own.sort_by(|a, b| {
+        b.stalled_s
+            .unwrap_or(0.0)
+            .total_cmp(&a.stalled_s.unwrap_or(0.0))
+    });
+    let bare = calls
+        .iter()
+        .filter(|call| own.iter().all(|wait| wait.call != **call))
+        .cloned();
+    own.iter()
+        .map(|wait| notes::wait(wait))
+        .chain(bare)
+        .collect()
 }
 
 struct Row {
@@ -125,7 +161,10 @@ fn others(small: &[Row]) -> Row {
     Row {
         name: "others".to_string(),
         seconds: small.iter().map(|row| row.seconds).sum(),
-        cpu_s: small.iter().filter_map(|row| row.cpu_s).reduce(|sum, seconds| sum + seconds),
+        cpu_s: small
+            .iter()
+            .filter_map(|row| row.cpu_s)
+            .reduce(|sum, seconds| sum + seconds),
         what: some(&names, MOST_NAMES),
     }
 }
@@ -134,17 +173,38 @@ fn others(small: &[Row]) -> Row {
 pub fn time_figure(profile: &Profile) -> Option<Figure> {
     let spent = spent(profile);
     let whole_s = spent.whole_s().filter(|whole_s| *whole_s > 0.0)?;
-    let of_wall = if spent.wall_s.is_some() { "wall time" } else { "CPU time" };
+    let of_wall = if spent.wall_s.is_some() {
+        "wall time"
+    } else {
+        "CPU time"
+    };
     let share = |part: &Part| {
         let (name, kind) = name(part.kind);
-        let what = if part.what.is_empty() { String::new() } else { format!(": {}", some(&part.what, MOST_NAMES)) };
+        let what = if part.what.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", some(&part.what, MOST_NAMES))
+        };
         let share = part.seconds() / whole_s;
         let words = format!("{} s, {}%", seconds(part.seconds()), percent(100.0 * share));
-        Share { kind, label: format!("{name}{what}"), words, share }
+        Share {
+            kind,
+            label: format!("{name}{what}"),
+            words,
+            share,
+        }
     };
-    let mut parts: Vec<Share> = spent.parts.iter().map(share).filter(|part| part.share > LEAST / 10.0).collect();
+    let mut parts: Vec<Share> = spent
+        .parts
+        .iter()
+        .map(share)
+        .filter(|part| part.share > LEAST / 10.0)
+        .collect();
     parts.sort_by_key(|part| part.kind);
-    let words: Vec<String> = parts.iter().map(|part| format!("{} {}", part.label, part.words)).collect();
+    let words: Vec<String> = parts
+        .iter()
+        .map(|part| format!("{} {}", part.label, part.words))
+        .collect();
     Some(Figure {
         title: format!("Where {} s of {of_wall} went", seconds(whole_s)),
         description: format!("One bar of {of_wall}: {}.", some(&words, words.len())),

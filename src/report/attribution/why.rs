@@ -51,8 +51,14 @@ impl JsonDocument for WhyDocument<'_> {
 
 /// The screen. All of it is in the records for programs.
 pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
-    let blocks = why_tables(profile, found).into_iter().map(Block::Table).collect();
-    Document { blocks, records: csv::records(found) }
+    let blocks = why_tables(profile, found)
+        .into_iter()
+        .map(Block::Table)
+        .collect();
+    Document {
+        blocks,
+        records: csv::records(found),
+    }
 }
 
 /// The tables of the screen.
@@ -62,9 +68,12 @@ fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
     let mut tables = vec![time, calls(profile, found), savings(profile, found)];
     tables.extend(found.elsewhere.iter().map(elsewhere::table));
     if let Some(last) = tables.last_mut() {
-        let incomplete = found.incomplete.then(|| "the profile is incomplete: all counts are lower bounds".to_string());
+        let incomplete = found
+            .incomplete
+            .then(|| "the profile is incomplete: all counts are lower bounds".to_string());
         let warnings = incomplete.iter().chain(&found.warnings).take(MOST_WARNINGS);
-        last.notes.extend(warnings.map(|warning| format!("Warning: {}.", warning.trim_end_matches('.'))));
+        last.notes
+            .extend(warnings.map(|warning| format!("Warning: {}.", warning.trim_end_matches('.'))));
     }
     tables.retain(|table| !table.rows().is_empty() || !table.notes.is_empty());
     tables.iter().map(Table::without_empty).collect()
@@ -73,7 +82,11 @@ fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
 /// What entering the kernel takes, and whether system calls matter at all.
 fn verdicts(found: &Attribution) -> Vec<String> {
     let entering = found.entering.as_ref().map(|own| {
-        let of = if own.of_wall { "of the wall time" } else { "of the CPU time" };
+        let of = if own.of_wall {
+            "of the wall time"
+        } else {
+            "of the CPU time"
+        };
         format!(
             "If entering the kernel cost nothing: {}% less {of} ({} calls x {:.0} ns).",
             percent(100.0 * own.share),
@@ -87,7 +100,14 @@ fn verdicts(found: &Attribution) -> Vec<String> {
 /// System calls are not the problem of a program that is in user mode most of the time that it had a CPU or was blocked: how long it
 /// waited for a CPU is others' doing.
 fn user_bound(found: &Attribution) -> Option<String> {
-    let part = |kind| found.time.parts.iter().find(|part| part.kind == kind).map_or(0.0, Part::seconds);
+    let part = |kind| {
+        found
+            .time
+            .parts
+            .iter()
+            .find(|part| part.kind == kind)
+            .map_or(0.0, Part::seconds)
+    };
     let waiting_s = part(PartKind::WaitingForCpu);
     let share = part(PartKind::UserMode) / (found.time.whole_s()? - waiting_s);
     (share >= USER_BOUND).then(|| {
@@ -105,12 +125,24 @@ fn user_bound(found: &Attribution) -> Option<String> {
 
 /// What threads waited for, which nothing above shows: others ran meanwhile, or it is not known how much of the wall time it was.
 fn side_by_side(found: &Attribution) -> Option<String> {
-    let is_meant = |wait: &&Wait| !matches!(wait.reason, Reason::Timer | Reason::Children | Reason::Events);
+    let is_meant = |wait: &&Wait| {
+        !matches!(
+            wait.reason,
+            Reason::Timer | Reason::Children | Reason::Events
+        )
+    };
     let whole_s = found.time.wall_s.unwrap_or(0.0);
-    let hidden = |wait: &&Wait| wait.blocked_s - wait.stalled_s.unwrap_or(0.0) > LEAST_HIDDEN * whole_s;
-    let own = found.waits.iter().filter(is_meant).filter(hidden).take(MOST_WAITS);
-    let own: Vec<String> =
-        own.map(|wait| format!("{} {} s", notes::wait(wait), notes::seconds(wait.blocked_s))).collect();
+    let hidden =
+        |wait: &&Wait| wait.blocked_s - wait.stalled_s.unwrap_or(0.0) > LEAST_HIDDEN * whole_s;
+    let own = found
+        .waits
+        .iter()
+        .filter(is_meant)
+        .filter(hidden)
+        .take(MOST_WAITS);
+    let own: Vec<String> = own
+        .map(|wait| format!("{} {} s", notes::wait(wait), notes::seconds(wait.blocked_s)))
+        .collect();
     (!own.is_empty()).then(|| format!("Waiting, summed over threads: {}.", own.join(", ")))
 }
 
@@ -121,7 +153,9 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
     let unit = TimeUnit::of(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
     let column = |what: &str, of: fn(&CallCount) -> Option<u64>| {
         Spec::right(&unit.title(what), move |row: &&CallRow| {
-            of(&row.count).map(s).map_or(Cell::default(), |seconds| Cell::number(unit.text(seconds), seconds))
+            of(&row.count).map(s).map_or(Cell::default(), |seconds| {
+                Cell::number(unit.text(seconds), seconds)
+            })
         })
     };
     let count = |calls: u64| Cell::number(thousands(calls as f64), calls as f64);
@@ -129,14 +163,20 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
         Spec::left("call", |row: &&CallRow| row.count.call.as_str().into()),
         Spec::right("calls", move |row: &&CallRow| count(row.count.calls)),
         Spec::right("errors", move |row: &&CallRow| {
-            Some(row.count.failures()).filter(|failures| *failures > 0).map_or(Cell::default(), count)
+            Some(row.count.failures())
+                .filter(|failures| *failures > 0)
+                .map_or(Cell::default(), count)
         }),
         column("on CPU", |count| count.on_cpu_ns),
         column("waiting", |count| count.stalled_ns),
         column("elapsed", |count| count.elapsed_ns),
         Spec::right("us each", |row: &&CallRow| {
             let each = row.seconds() * 1e6 / row.count.calls.max(1) as f64;
-            if each > 0.0 { Cell::number(format!("{each:.2}"), each) } else { Cell::default() }
+            if each > 0.0 {
+                Cell::number(format!("{each:.2}"), each)
+            } else {
+                Cell::default()
+            }
         }),
         Spec::left("who", |row: &&CallRow| match &row.function {
             Some(function) => format!("{} ({function})", row.process).into(),
@@ -144,25 +184,46 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
         }),
     ];
     let waiting = found.calls.iter().any(|row| row.count.stalled_ns.is_some());
-    let waiting = waiting.then(|| "Waiting: nothing else of the program ran meanwhile.".to_string());
-    let notes = waiting.into_iter().chain(side_by_side(found)).chain(tree(profile, MOST_PATHS)).collect();
-    Table::of(&columns, &rows).titled("System calls with most time").noted(notes)
+    let waiting =
+        waiting.then(|| "Waiting: nothing else of the program ran meanwhile.".to_string());
+    let notes = waiting
+        .into_iter()
+        .chain(side_by_side(found))
+        .chain(tree(profile, MOST_PATHS))
+        .collect();
+    Table::of(&columns, &rows)
+        .titled("System calls with most time")
+        .noted(notes)
 }
 
 /// The calls below those that are shown.
 fn others(rows: &[CallRow]) -> Option<CallRow> {
-    let mut count = CallCount { call: format!("{} others", rows.len()), ..CallCount::default() };
+    let mut count = CallCount {
+        call: format!("{} others", rows.len()),
+        ..CallCount::default()
+    };
     rows.iter().for_each(|row| count.add(&row.count));
-    (!rows.is_empty()).then(|| CallRow { count, ..CallRow::default() })
+    (!rows.is_empty()).then(|| CallRow {
+        count,
+        ..CallRow::default()
+    })
 }
 
 fn savings(profile: &Profile, found: &Attribution) -> Table {
     let advice = &found.advice[..found.advice.len().min(MOST_SAVINGS)];
     let columns = [
-        Spec::right("saves s", |advice: &Advice| Cell::number(notes::seconds(advice.saved.value), advice.saved.value)),
+        Spec::right("saves s", |advice: &Advice| {
+            Cell::number(notes::seconds(advice.saved.value), advice.saved.value)
+        }),
         Spec::right("range", |advice: &Advice| notes::range(advice.saved).into()),
         Spec::left("what", |advice: &Advice| advice::what(advice).into()).wrapping(),
     ];
-    let notes = if advice.is_empty() { advice::none(profile) } else { Vec::new() };
-    Table::of(&columns, advice).titled("What could be saved").noted(notes)
+    let notes = if advice.is_empty() {
+        advice::none(profile)
+    } else {
+        Vec::new()
+    };
+    Table::of(&columns, advice)
+        .titled("What could be saved")
+        .noted(notes)
 }

@@ -10,26 +10,51 @@ pub fn findings(comparison: &Comparison) -> Vec<Finding> {
         let (outcome, text) = match &row.found {
             Found::Passed | Found::Unclear { .. } => (Outcome::Passed, String::new()),
             Found::Grown { ratio, low, high } => {
-                let interval = if low == high { String::new() } else { format!(" ({low:.3} .. {high:.3})") };
-                let (file, limit) = (comparison.label(row.column), share(gate.limit.unwrap_or_default()));
+                let interval = if low == high {
+                    String::new()
+                } else {
+                    format!(" ({low:.3} .. {high:.3})")
+                };
+                let (file, limit) = (
+                    comparison.label(row.column),
+                    share(gate.limit.unwrap_or_default()),
+                );
                 (
                     Outcome::Failed,
-                    format!("{} costs x{ratio:.3}{interval} in {file}, over --fail-over {limit}", row.key),
+                    format!(
+                        "{} costs x{ratio:.3}{interval} in {file}, over --fail-over {limit}",
+                        row.key
+                    ),
                 )
             }
             Found::Entries(difference) => (Outcome::Failed, entries(comparison, row, difference)),
             Found::NotJudged { reason } => (Outcome::NotJudged, reason_text(*reason).to_string()),
         };
-        Finding { name: row.key.to_string(), outcome, text }
+        Finding {
+            name: row.key.to_string(),
+            outcome,
+            text,
+        }
     };
-    comparison.gate.iter().flat_map(|gate| gate.rows.iter().map(move |row| finding(gate, row))).collect()
+    comparison
+        .gate
+        .iter()
+        .flat_map(|gate| gate.rows.iter().map(move |row| finding(gate, row)))
+        .collect()
 }
 
 /// `file.stat makes more kernel entries: stat x2 in new, stat x1 in old`
 fn entries(comparison: &Comparison, row: &GatedRow, difference: &Difference) -> String {
     let more = difference.own.total() > difference.base.total();
-    let (own, base) = (numbers::entries(&difference.own), numbers::entries(&difference.base));
-    let how = if more { "makes more kernel entries" } else { "makes other kernel entries" };
+    let (own, base) = (
+        numbers::entries(&difference.own),
+        numbers::entries(&difference.base),
+    );
+    let how = if more {
+        "makes more kernel entries"
+    } else {
+        "makes other kernel entries"
+    };
     let [file, baseline] = [row.column, comparison.baseline].map(|column| comparison.label(column));
     format!("{} {how}: {own} in {file}, {base} in {baseline}", row.key)
 }
@@ -48,10 +73,17 @@ fn reason_text(reason: NotJudged) -> &'static str {
 /// Whether the gate is passed, in one line for each of its rules.
 fn headlines(gate: Option<&Gated>) -> Vec<String> {
     let Some(gate) = gate else { return Vec::new() };
-    let count = |is_it: fn(&Found) -> bool| gate.rows.iter().filter(|row| is_it(&row.found)).count();
+    let count =
+        |is_it: fn(&Found) -> bool| gate.rows.iter().filter(|row| is_it(&row.found)).count();
     let grown = count(|found| matches!(found, Found::Grown { .. }));
     let entries = count(|found| matches!(found, Found::Entries(_)));
-    let grew = |limit: f64| format!("{} certainly grew by more than {} (--fail-over)", rows(grown), share(limit));
+    let grew = |limit: f64| {
+        format!(
+            "{} certainly grew by more than {} (--fail-over)",
+            rows(grown),
+            share(limit)
+        )
+    };
     let what = match gate.entries {
         Some(EntriesRule::Any) => Some("with other kernel entries (--fail-on-entries=any)"),
         Some(EntriesRule::More) => Some("with more kernel entries (--fail-on-entries)"),
@@ -63,7 +95,10 @@ fn headlines(gate: Option<&Gated>) -> Vec<String> {
 
 /// The same for output that is kept without the exit status: with what failed, and what was not judged.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
-    headlines(comparison.gate.as_ref()).into_iter().chain(finding_lines(&findings(comparison))).collect()
+    headlines(comparison.gate.as_ref())
+        .into_iter()
+        .chain(finding_lines(&findings(comparison)))
+        .collect()
 }
 
 fn rows(count: usize) -> String {

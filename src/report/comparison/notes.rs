@@ -16,7 +16,10 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
     let left_out = comparison.left_out;
     if left_out.unchanged + left_out.inconclusive > 0 {
-        let LeftOut { unchanged, inconclusive } = left_out;
+        let LeftOut {
+            unchanged,
+            inconclusive,
+        } = left_out;
         notes.push(format!(
             "Left out, without a certain difference of over {margin}: {unchanged} unchanged, {inconclusive} inconclusive."
         ));
@@ -28,7 +31,12 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(history(comparison, &names));
     notes.extend(runs(comparison));
     let is_marked = |verdict: &Verdict| verdict.mark().is_some() && verdict.difference().is_none();
-    if comparison.rows.iter().flat_map(|row| &row.verdicts).any(is_marked) {
+    if comparison
+        .rows
+        .iter()
+        .flat_map(|row| &row.verdicts)
+        .any(is_marked)
+    {
         notes.push(format!(
             "slower, faster: by more than {margin}, and not by chance; unchanged: within {margin}; at most 5% of these verdicts are \
              expected to be wrong; inconclusive: the runs cannot tell"
@@ -40,7 +48,12 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
 
 /// What the verdicts on numbers of instructions are, and what is not in them.
 fn instructions(comparison: &Comparison) -> Vec<String> {
-    if !comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.difference().is_some()) {
+    if !comparison
+        .rows
+        .iter()
+        .flat_map(|row| &row.verdicts)
+        .any(|verdict| verdict.difference().is_some())
+    {
         return Vec::new();
     }
     let verdicts = match share(comparison.margin).as_str() {
@@ -51,18 +64,39 @@ fn instructions(comparison: &Comparison) -> Vec<String> {
     };
     let means = comparison.rows.iter().any(|row| !row.is_counted()) && !comparison.areas.is_empty();
     let means = means.then(|| "means are of times alone".to_string());
-    [NOT_TIME.to_string(), verdicts].into_iter().chain(means).collect()
+    [NOT_TIME.to_string(), verdicts]
+        .into_iter()
+        .chain(means)
+        .collect()
 }
 
 fn labels(comparison: &Comparison) -> Vec<String> {
-    let line = |column: &ColumnInfo| Some(format!("{}: {}", column.label, conditions::labels(&column.labels)?));
-    comparison.columns.iter().filter_map(line).take(MOST_IN_A_NOTE).collect()
+    let line = |column: &ColumnInfo| {
+        Some(format!(
+            "{}: {}",
+            column.label,
+            conditions::labels(&column.labels)?
+        ))
+    };
+    comparison
+        .columns
+        .iter()
+        .filter_map(line)
+        .take(MOST_IN_A_NOTE)
+        .collect()
 }
 
 /// How much faster or slower each machine was as a whole, and what that means for the rows.
 fn machines(comparison: &Comparison) -> Vec<String> {
-    let line = |(i, column): (usize, &ColumnInfo)| Some(format!("{}: {}", column.label, machine(comparison, i)?));
-    comparison.columns.iter().enumerate().filter_map(line).collect()
+    let line = |(i, column): (usize, &ColumnInfo)| {
+        Some(format!("{}: {}", column.label, machine(comparison, i)?))
+    };
+    comparison
+        .columns
+        .iter()
+        .enumerate()
+        .filter_map(line)
+        .collect()
 }
 
 /// The same of one column; `None` if it is not known.
@@ -78,12 +112,19 @@ fn machine(comparison: &Comparison, column: usize) -> Option<String> {
             percent(change.kernel_mode)
         ),
     };
-    Some(format!("the machine as a whole was {} ({low} .. {high}); {then}", speed(change)))
+    Some(format!(
+        "the machine as a whole was {} ({low} .. {high}); {then}",
+        speed(change)
+    ))
 }
 
 /// `12.5% faster`
 pub fn speed(change: &MachineChange) -> String {
-    let word = if change.ratio < 1.0 { "faster" } else { "slower" };
+    let word = if change.ratio < 1.0 {
+        "faster"
+    } else {
+        "slower"
+    };
     format!("{:.1}% {word}", 100.0 * (change.ratio - 1.0).abs())
 }
 
@@ -98,11 +139,17 @@ fn runs(comparison: &Comparison) -> Option<String> {
     } else {
         "ratios rest on how these scatter"
     };
-    columns.iter().any(|column| column.runs > 1).then(|| format!("{}; {rest}", few(&each)))
+    columns
+        .iter()
+        .any(|column| column.runs > 1)
+        .then(|| format!("{}; {rest}", few(&each)))
 }
 
 fn history(comparison: &Comparison, names: &Names) -> Option<String> {
-    let rows = comparison.rows.iter().filter(|row| row.depends_on_history());
+    let rows = comparison
+        .rows
+        .iter()
+        .filter(|row| row.depends_on_history());
     let rows: Vec<String> = rows.map(|row| names.row(row)).collect();
     let text = warnings::text(&Warning::DependsOnHistory);
     (!rows.is_empty()).then(|| format!("~: {text}; no verdict, in no mean: {}", few(&rows)))
@@ -111,25 +158,40 @@ fn history(comparison: &Comparison, names: &Names) -> Option<String> {
 /// `getpid: not the same operation: ...`, one line for all rows with the same text.
 fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
     let of_row = |row: &ComparedRow| -> Vec<(String, String)> {
-        let other = row.verdicts.iter().enumerate().filter_map(|(column, verdict)| match verdict {
-            Verdict::DifferentWork(how) => Some((different_work(comparison, column, how), names.row(row))),
-            _ => None,
-        });
+        let other = row
+            .verdicts
+            .iter()
+            .enumerate()
+            .filter_map(|(column, verdict)| match verdict {
+                Verdict::DifferentWork(how) => {
+                    Some((different_work(comparison, column, how), names.row(row)))
+                }
+                _ => None,
+            });
         other.collect()
     };
     let by_text = grouped(comparison.rows.iter().flat_map(of_row));
-    by_text.into_iter().map(|(text, names)| format!("{}: {text}", few(&names))).collect()
+    by_text
+        .into_iter()
+        .map(|(text, names)| format!("{}: {text}", few(&names)))
+        .collect()
 }
 
 /// `file.stat: no result in a, b: EINVAL: ...`
 fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
     let of_row = |row: &ComparedRow| -> Vec<((String, String), &str)> {
         let cells = comparison.columns.iter().zip(&row.cells);
-        let failed = cells.filter_map(|(column, cell)| Some((cell.as_ref()?.figure.as_ref().err()?, column)));
-        failed.map(|(failure, column)| ((names.row(row), failure.to_string()), column.label.as_str())).collect()
+        let failed = cells
+            .filter_map(|(column, cell)| Some((cell.as_ref()?.figure.as_ref().err()?, column)));
+        failed
+            .map(|(failure, column)| ((names.row(row), failure.to_string()), column.label.as_str()))
+            .collect()
     };
     let by_text = grouped(comparison.rows.iter().flat_map(of_row));
-    by_text.iter().map(|((row, failure), files)| format!("{row}: no result in {}: {failure}", few(files))).collect()
+    by_text
+        .iter()
+        .map(|((row, failure), files)| format!("{row}: no result in {}: {failure}", few(files)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -143,7 +205,14 @@ mod tests {
     fn told(user: u64, kernel: u64) -> Vec<String> {
         let column = |label: &str, user: u64, kernel: u64| {
             let cost = |i: usize| if i < PANEL_IN_USER_MODE { user } else { kernel };
-            Column::new(label, &run(PANEL.iter().enumerate().map(|(i, id)| record(id, cost(i))).collect()))
+            Column::new(
+                label,
+                &run(PANEL
+                    .iter()
+                    .enumerate()
+                    .map(|(i, id)| record(id, cost(i)))
+                    .collect()),
+            )
         };
         let columns = [column("old", 100_000, 100_000), column("new", user, kernel)];
         machines(&compare(&columns, &Options::default()))
@@ -154,6 +223,10 @@ mod tests {
         let faster = "new: the machine as a whole was 3.0% faster (-8.5% .. +2.9%); ratios are relative to that";
         assert_eq!(told(97_000, 97_000), [faster]);
         let apart = &told(100_000, 110_000)[0];
-        assert!(apart.ends_with("as measured, as user mode (+0.0%) and the kernel (+10.0%) moved apart"), "{apart}");
+        assert!(
+            apart
+                .ends_with("as measured, as user mode (+0.0%) and the kernel (+10.0%) moved apart"),
+            "{apart}"
+        );
     }
 }

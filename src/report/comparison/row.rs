@@ -1,6 +1,8 @@
 //! The cells of a comparison: names, costs, ratios and verdicts.
 
-use crate::compare::{self, ComparedDerived, ComparedRow, Comparison, Difference, Mark, Ratio, RatioOf, Verdict};
+use crate::compare::{
+    self, ComparedDerived, ComparedRow, Comparison, Difference, Mark, Ratio, RatioOf, Verdict,
+};
 use crate::model::{Combination, Scale, Unit, word};
 use crate::report::numbers::{self, in_unit, instructions, significant};
 use crate::report::{Cell, Style};
@@ -15,8 +17,12 @@ pub struct Names {
 impl Names {
     pub fn of(comparison: &Comparison) -> Names {
         let rows = comparison.rows.iter().map(|row| &row.key.environment);
-        let all: BTreeSet<&String> = rows.chain(comparison.derived.iter().map(|row| &row.environment)).collect();
-        Names { environments: all.len() > 1 && comparison.environments().is_none() }
+        let all: BTreeSet<&String> = rows
+            .chain(comparison.derived.iter().map(|row| &row.environment))
+            .collect();
+        Names {
+            environments: all.len() > 1 && comparison.environments().is_none(),
+        }
     }
 
     pub fn row(&self, row: &ComparedRow) -> String {
@@ -24,12 +30,20 @@ impl Names {
     }
 
     pub fn derived(&self, row: &ComparedDerived) -> String {
-        let params: String = row.params.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+        let params: String = row
+            .params
+            .iter()
+            .map(|(name, value)| format!(" {name}={value}"))
+            .collect();
         format!("{}{params}{}", row.name, self.place(&row.environment))
     }
 
     fn place(&self, environment: &str) -> String {
-        if self.environments { format!(" ({environment})") } else { String::new() }
+        if self.environments {
+            format!(" ({environment})")
+        } else {
+            String::new()
+        }
     }
 }
 
@@ -43,15 +57,35 @@ pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     match row.cells[column].as_deref() {
         None => Cell::default(),
         Some(compare::Cell { figure: Err(_), .. }) => Cell::styled("-", Style::Faint),
-        Some(compare::Cell { figure: Ok(RowFigure::Instructions(count)), .. }) => {
-            let unit = if row.is_in_instructions() { "" } else { " instr" };
-            Cell::number(format!("{}{unit}", instructions(count.per_operation)), count.per_operation)
+        Some(compare::Cell {
+            figure: Ok(RowFigure::Instructions(count)),
+            ..
+        }) => {
+            let unit = if row.is_in_instructions() {
+                ""
+            } else {
+                " instr"
+            };
+            Cell::number(
+                format!("{}{unit}", instructions(count.per_operation)),
+                count.per_operation,
+            )
         }
-        Some(compare::Cell { figure: Ok(RowFigure::Time(cost)), depends_on_history, entries, .. }) => {
+        Some(compare::Cell {
+            figure: Ok(RowFigure::Time(cost)),
+            depends_on_history,
+            entries,
+            ..
+        }) => {
             let cell = in_unit_or_scale(cost.median.0, Unit::Nanoseconds, scale);
-            let (history, unproven) =
-                (if *depends_on_history { "~" } else { "" }, entries.as_ref().map_or("?", |_| ""));
-            Cell { text: format!("{history}{}{unproven}", cell.text), ..cell }
+            let (history, unproven) = (
+                if *depends_on_history { "~" } else { "" },
+                entries.as_ref().map_or("?", |_| ""),
+            );
+            Cell {
+                text: format!("{history}{}{unproven}", cell.text),
+                ..cell
+            }
         }
     }
 }
@@ -65,7 +99,11 @@ fn in_unit_or_scale(value: f64, unit: Unit, scale: Option<&Scale>) -> Cell {
 
 /// Two decimals, as articles print seconds; smaller values get three significant digits.
 fn hundredths(value: f64) -> String {
-    if value.abs() < 0.1 { significant(value) } else { format!("{value:.2}") }
+    if value.abs() < 0.1 {
+        significant(value)
+    } else {
+        format!("{value:.2}")
+    }
 }
 
 /// The value of a derived row in `column`: a time, or a ratio in percent.
@@ -82,7 +120,11 @@ pub fn derived(row: &ComparedDerived, column: usize) -> Cell {
 
 /// A ratio: `1.104`, from 10 on `12.3`.
 pub fn number(ratio: f64) -> String {
-    if ratio < 9.9995 { format!("{ratio:.3}") } else { crate::report::numbers::three_figures(ratio) }
+    if ratio < 9.9995 {
+        format!("{ratio:.3}")
+    } else {
+        crate::report::numbers::three_figures(ratio)
+    }
 }
 
 pub fn ratio(verdict: &Verdict) -> Cell {
@@ -91,12 +133,20 @@ pub fn ratio(verdict: &Verdict) -> Cell {
 
 /// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow; empty without an interval and for repeats that agree.
 pub fn interval(verdict: &Verdict) -> Cell {
-    let Some(Ratio { low, high, of, .. }) = verdict.interval() else { return Cell::default() };
+    let Some(Ratio { low, high, of, .. }) = verdict.interval() else {
+        return Cell::default();
+    };
     if matches!(of, RatioOf::Instructions { .. }) && low == high {
         return Cell::default();
     }
     let short = high - low >= NARROW;
-    let end = |ratio: f64| if short && ratio < 9.995 { format!("{ratio:.2}") } else { number(ratio) };
+    let end = |ratio: f64| {
+        if short && ratio < 9.995 {
+            format!("{ratio:.2}")
+        } else {
+            number(ratio)
+        }
+    };
     Cell::from(format!("{} .. {}", end(*low), end(*high)))
 }
 
@@ -118,7 +168,10 @@ pub fn mark(verdict: &Verdict) -> Cell {
 
 /// `not the same operation: getpid x1 in new, none in old`
 pub fn different_work(comparison: &Comparison, column: usize, difference: &Difference) -> String {
-    let (own, base) = (numbers::entries(&difference.own), numbers::entries(&difference.base));
+    let (own, base) = (
+        numbers::entries(&difference.own),
+        numbers::entries(&difference.base),
+    );
     format!(
         "not the same operation: {own} in {}, {base} in {}",
         comparison.label(column),
@@ -129,30 +182,58 @@ pub fn different_work(comparison: &Comparison, column: usize, difference: &Diffe
 /// Ratio, interval and mark in one cell: `1.104 (1.06 .. 1.15) slower`.
 pub fn verdict(verdict: &Verdict) -> Cell {
     let interval = interval(verdict).text;
-    let interval = if interval.is_empty() { interval } else { format!("({interval})") };
+    let interval = if interval.is_empty() {
+        interval
+    } else {
+        format!("({interval})")
+    };
     let mark = mark(verdict);
     // If whole columns are single values, a word in each cell adds nothing.
-    let word = if matches!(verdict, Verdict::OneFigure { .. }) { String::new() } else { mark.text };
+    let word = if matches!(verdict, Verdict::OneFigure { .. }) {
+        String::new()
+    } else {
+        mark.text
+    };
     let parts = [ratio(verdict).text, interval, word];
-    let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-    Cell { text, style: if verdict.low_high().is_some() { mark.style } else { Style::Plain }, value: verdict.ratio() }
+    let text = parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ");
+    Cell {
+        text,
+        style: if verdict.low_high().is_some() {
+            mark.style
+        } else {
+            Style::Plain
+        },
+        value: verdict.ratio(),
+    }
 }
 
 /// Ratio and mark only: `1.104 slower`, or `~ 1.104` if inconclusive.
 pub fn short_verdict(verdict: &Verdict) -> Cell {
     let (ratio, mark) = (ratio(verdict).text, mark(verdict));
     let text = match verdict {
-        Verdict::Ratio(r) if r.mark == Mark::Inconclusive && verdict.difference().is_none() => format!("~ {ratio}"),
+        Verdict::Ratio(r) if r.mark == Mark::Inconclusive && verdict.difference().is_none() => {
+            format!("~ {ratio}")
+        }
         Verdict::Ratio(_) | Verdict::DependsOnHistory { .. } => format!("{ratio} {}", mark.text),
         Verdict::OneFigure { .. } => ratio,
         _ => mark.text,
     };
-    Cell { text, style: mark.style, value: verdict.ratio() }
+    Cell {
+        text,
+        style: mark.style,
+        value: verdict.ratio(),
+    }
 }
 
 /// Instructions more or fewer: `-1,616`.
 pub fn difference(verdict: &Verdict) -> Cell {
-    Cell::known(verdict.difference(), |difference| signed(difference, instructions))
+    Cell::known(verdict.difference(), |difference| {
+        signed(difference, instructions)
+    })
 }
 
 /// The same in percent: `-59.2%`, with as many digits as show that there is any.

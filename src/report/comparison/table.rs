@@ -18,17 +18,30 @@ impl JsonDocument for Comparison {
 
 /// Cautions, tables, notes; for programs one record for each row and file.
 pub fn comparison_document(comparison: &Comparison) -> Document {
-    let mut blocks = vec![Block::Message(gate::verdict(comparison)), Block::Cautions(cautions::lines(comparison))];
+    let mut blocks = vec![
+        Block::Message(gate::verdict(comparison)),
+        Block::Cautions(cautions::lines(comparison)),
+    ];
     blocks.extend(tables(comparison).into_iter().map(Block::Pages));
     blocks.push(Block::Notes(notes(comparison)));
-    Document { blocks, records: csv::records(comparison) }
+    Document {
+        blocks,
+        records: csv::records(comparison),
+    }
 }
 
 fn tables(comparison: &Comparison) -> Vec<Table> {
     let names = Names::of(comparison);
-    let table = if comparison.columns.len() == 2 { pair_table } else { cost_table };
+    let table = if comparison.columns.len() == 2 {
+        pair_table
+    } else {
+        cost_table
+    };
     let groups = groups(comparison, &names);
-    let mut tables: Vec<Table> = groups.iter().map(|(key, group)| table(comparison, key, group)).collect();
+    let mut tables: Vec<Table> = groups
+        .iter()
+        .map(|(key, group)| table(comparison, key, group))
+        .collect();
     if comparison.columns.len() > 2 && !comparison.rows.is_empty() {
         tables.push(ratio_table(comparison, &names));
     }
@@ -55,25 +68,48 @@ struct Line<'a> {
 impl Line<'_> {
     /// A cell of the verdict on `file`; empty for derived rows.
     fn cell(&self, file: usize, cell: impl Fn(&Verdict) -> Cell) -> Cell {
-        self.row.map_or(Cell::default(), |row| cell(&row.verdicts[file]))
+        self.row
+            .map_or(Cell::default(), |row| cell(&row.verdicts[file]))
     }
 }
 
 /// What rows can be chosen by on pages.
-const KINDS: &[(&str, &str)] = &[("slower", "slower"), ("faster", "faster"), ("other", "other work")];
+const KINDS: &[(&str, &str)] = &[
+    ("slower", "slower"),
+    ("faster", "faster"),
+    ("other", "other work"),
+];
 
 fn filter<'r>(rows: impl Iterator<Item = Option<&'r ComparedRow>>) -> Filter {
     let kinds = |row: &ComparedRow| -> Vec<&'static str> {
         let has = |kind: fn(&Verdict) -> bool| row.verdicts.iter().any(kind);
         let kinds = [
-            (has(|verdict| verdict.mark().is_some_and(Mark::is_worse)), "slower"),
-            (has(|verdict| verdict.mark().is_some_and(Mark::is_better)), "faster"),
-            (has(|verdict| matches!(verdict, Verdict::DifferentWork(_))), "other"),
+            (
+                has(|verdict| verdict.mark().is_some_and(Mark::is_worse)),
+                "slower",
+            ),
+            (
+                has(|verdict| verdict.mark().is_some_and(Mark::is_better)),
+                "faster",
+            ),
+            (
+                has(|verdict| matches!(verdict, Verdict::DifferentWork(_))),
+                "other",
+            ),
         ];
-        kinds.iter().filter(|(holds, _)| *holds).map(|(_, kind)| *kind).collect()
+        kinds
+            .iter()
+            .filter(|(holds, _)| *holds)
+            .map(|(_, kind)| *kind)
+            .collect()
     };
-    let of_row = |row: Option<&ComparedRow>| row.map_or_else(Default::default, |row| (row.area.clone(), kinds(row)));
-    Filter { kinds: KINDS, rows: rows.map(of_row).collect() }
+    let of_row = |row: Option<&ComparedRow>| {
+        row.map_or_else(Default::default, |row| (row.area.clone(), kinds(row)))
+    };
+    Filter {
+        kinds: KINDS,
+        rows: rows.map(of_row).collect(),
+    }
 }
 
 fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
@@ -82,25 +118,57 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
         None => Group::In(Unit::Nanoseconds),
     };
     let files = 0..comparison.columns.len();
-    let counted = comparison.rows.iter().filter(|row| row.is_in_instructions());
+    let counted = comparison
+        .rows
+        .iter()
+        .filter(|row| row.is_in_instructions());
     let emulated: HashSet<&str> = counted.map(|row| row.key.environment.as_str()).collect();
     let mut groups: IndexMap<Group, Vec<Line>> = IndexMap::new();
     for row in &comparison.rows {
         let scale = words::scale(comparison, row);
-        let costs = files.clone().map(|file| words::cost(row, file, scale)).collect();
+        let costs = files
+            .clone()
+            .map(|file| words::cost(row, file, scale))
+            .collect();
         // What failed stands with the others of its environment.
         let failed_there = row.is_without_time() && emulated.contains(row.key.environment.as_str());
-        let group = if failed_there { Group::In(Unit::Instructions) } else { key(scale) };
-        groups.entry(group).or_default().push(Line { name: names.row(row).into(), costs, row: Some(row) });
+        let group = if failed_there {
+            Group::In(Unit::Instructions)
+        } else {
+            key(scale)
+        };
+        groups.entry(group).or_default().push(Line {
+            name: names.row(row).into(),
+            costs,
+            row: Some(row),
+        });
     }
     for row in &comparison.derived {
         // A ratio has no unit: it belongs to the table of the rows that it is derived from.
-        let first = comparison.study.as_ref().and_then(|study| study.scale(&row.of[0]));
-        let scale = if row.combination == Combination::Ratio { first } else { row.scale.as_ref() };
-        let costs = files.clone().map(|file| words::derived(row, file)).collect();
-        let group = if row.unit == Unit::Instructions { Group::In(row.unit) } else { key(scale) };
+        let first = comparison
+            .study
+            .as_ref()
+            .and_then(|study| study.scale(&row.of[0]));
+        let scale = if row.combination == Combination::Ratio {
+            first
+        } else {
+            row.scale.as_ref()
+        };
+        let costs = files
+            .clone()
+            .map(|file| words::derived(row, file))
+            .collect();
+        let group = if row.unit == Unit::Instructions {
+            Group::In(row.unit)
+        } else {
+            key(scale)
+        };
         let name = Cell::styled(names.derived(row), Style::Heading);
-        groups.entry(group).or_default().push(Line { name, costs, row: None });
+        groups.entry(group).or_default().push(Line {
+            name,
+            costs,
+            row: None,
+        });
     }
     groups
 }
@@ -116,11 +184,15 @@ fn unit(group: &Group) -> String {
 fn cost_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let mut specs = vec![Spec::left("operation", |line: &Line| line.name.clone())];
     specs.extend((0..comparison.columns.len()).map(|column| cost_column(comparison, column)));
-    Table::of(&specs, lines).titled(unit(group)).filtered(filter(lines.iter().map(|line| line.row)))
+    Table::of(&specs, lines)
+        .titled(unit(group))
+        .filtered(filter(lines.iter().map(|line| line.row)))
 }
 
 fn cost_column<'l>(comparison: &Comparison, column: usize) -> Spec<'static, Line<'l>> {
-    Spec::right(comparison.label(column), move |line: &Line| line.costs[column].clone())
+    Spec::right(comparison.label(column), move |line: &Line| {
+        line.costs[column].clone()
+    })
 }
 
 /// Both costs, the ratio and the verdict; of instructions the difference, which has no interval.
@@ -128,19 +200,36 @@ fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let other = 1 - comparison.baseline;
     let exact = *group == Group::In(Unit::Instructions);
     let relative = |verdict: &Verdict| Cell::known(verdict.relative(), words::number);
-    let moved = comparison.reference[other].mark().is_some_and(|mark| mark.is_worse() || mark.is_better());
+    let moved = comparison.reference[other]
+        .mark()
+        .is_some_and(|mark| mark.is_worse() || mark.is_better());
     let specs = [
         Spec::left("operation", |line: &Line| line.name.clone()).wrapping(),
         cost_column(comparison, comparison.baseline).yielding(1),
         cost_column(comparison, other).yielding(1),
         Spec::right("ratio", |line: &Line| line.cell(other, words::ratio)).shown_if(!exact),
-        Spec::right("95% interval", |line: &Line| line.cell(other, words::interval)).expendable(2).shown_if(!exact),
-        Spec::right("difference", |line: &Line| line.cell(other, words::difference)).shown_if(exact),
-        Spec::right("percent", |line: &Line| line.cell(other, words::difference_percent)).expendable(1).shown_if(exact),
+        Spec::right("95% interval", |line: &Line| {
+            line.cell(other, words::interval)
+        })
+        .expendable(2)
+        .shown_if(!exact),
+        Spec::right("difference", |line: &Line| {
+            line.cell(other, words::difference)
+        })
+        .shown_if(exact),
+        Spec::right("percent", |line: &Line| {
+            line.cell(other, words::difference_percent)
+        })
+        .expendable(1)
+        .shown_if(exact),
         Spec::left("verdict", |line: &Line| line.cell(other, words::mark)),
-        Spec::right("/getppid", |line: &Line| line.cell(other, relative)).expendable(1).shown_if(moved && !exact),
+        Spec::right("/getppid", |line: &Line| line.cell(other, relative))
+            .expendable(1)
+            .shown_if(moved && !exact),
     ];
-    Table::of(&specs, lines).titled(unit(group)).filtered(filter(lines.iter().map(|line| line.row)))
+    Table::of(&specs, lines)
+        .titled(unit(group))
+        .filtered(filter(lines.iter().map(|line| line.row)))
 }
 
 /// With this many files or more, intervals would make the table too wide.
@@ -148,29 +237,53 @@ const MANY: usize = 5;
 
 fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
     let short = comparison.columns.len() >= MANY;
-    let cell = if short { words::short_verdict } else { words::verdict };
-    let mut specs = vec![Spec::left("operation", |row: &ComparedRow| names.row(row).into())];
+    let cell = if short {
+        words::short_verdict
+    } else {
+        words::verdict
+    };
+    let mut specs = vec![Spec::left("operation", |row: &ComparedRow| {
+        names.row(row).into()
+    })];
     specs.extend(comparison.others().map(|column| {
-        Spec::right(comparison.label(column), move |row: &ComparedRow| cell(&row.verdicts[column])).wrapping()
+        Spec::right(comparison.label(column), move |row: &ComparedRow| {
+            cell(&row.verdicts[column])
+        })
+        .wrapping()
     }));
-    let known = comparison.rows.iter().flat_map(|row| &row.verdicts).any(|verdict| verdict.low_high().is_some());
+    let known = comparison
+        .rows
+        .iter()
+        .flat_map(|row| &row.verdicts)
+        .any(|verdict| verdict.low_high().is_some());
     let what = match (known, short) {
         (false, _) => "",
         (true, true) => ", '~' where the runs cannot tell",
         (true, false) => ", with 95% interval",
     };
     let title = format!("ratio to {}{what}", comparison.label(comparison.baseline));
-    Table::of(&specs, &comparison.rows).titled(title).filtered(filter(comparison.rows.iter().map(Some)))
+    Table::of(&specs, &comparison.rows)
+        .titled(title)
+        .filtered(filter(comparison.rows.iter().map(Some)))
 }
 
 fn mean_table(comparison: &Comparison) -> Table {
     let mut specs = vec![
-        Spec::left("area", |area: &AreaMean| area.area.clone().unwrap_or("all".to_string()).into()),
-        Spec::right("rows", |area: &AreaMean| Cell::number(area.rows.to_string(), area.rows as f64)),
+        Spec::left("area", |area: &AreaMean| {
+            area.area.clone().unwrap_or("all".to_string()).into()
+        }),
+        Spec::right("rows", |area: &AreaMean| {
+            Cell::number(area.rows.to_string(), area.rows as f64)
+        }),
     ];
     specs.extend(comparison.others().map(|column| {
-        Spec::right(comparison.label(column), move |area: &AreaMean| Cell::known(area.ratios[column], words::number))
+        Spec::right(comparison.label(column), move |area: &AreaMean| {
+            Cell::known(area.ratios[column], words::number)
+        })
     }));
-    let title = format!("geometric mean of the ratios to {}", comparison.label(comparison.baseline));
+    let title = format!(
+        "geometric mean of the ratios to {}",
+        comparison.label(comparison.baseline)
+    );
     Table::of(&specs, &comparison.areas).titled(title)
 }

@@ -34,27 +34,41 @@ pub const SMALL: f64 = 0.01;
 
 /// The functions of an explanation or its call tree, in which subtrees below the share `least` are summed.
 pub fn kernel_document(explanation: &KernelExplanation, view: KernelView, least: f64) -> Document {
-    let heading =
-        Block::Heading { title: heading(&explanation.operation, &explanation.params), what: explanation.what.clone() };
+    let heading = Block::Heading {
+        title: heading(&explanation.operation, &explanation.params),
+        what: explanation.what.clone(),
+    };
     let facts = Block::Facts(facts(explanation));
     let functions = kernel_functions(explanation);
     let records = functions.records().clone();
     let blocks = if view == KernelView::Functions {
         vec![heading, facts, Block::Table(functions)]
     } else {
-        let tree = Block::Tree { titles: tree::TITLES.into(), branches: tree::branches(&explanation.tree, least) };
-        vec![heading, facts, Block::Table(kernel_groups(explanation)), tree]
+        let tree = Block::Tree {
+            titles: tree::TITLES.into(),
+            branches: tree::branches(&explanation.tree, least),
+        };
+        vec![
+            heading,
+            facts,
+            Block::Table(kernel_groups(explanation)),
+            tree,
+        ]
     };
     Document { blocks, records }
 }
 
 /// What is counted, and what is not.
-pub const COUNTS: &str = "instructions of an emulated processor, not time: caches, the TLB and prediction are left out";
+pub const COUNTS: &str =
+    "instructions of an emulated processor, not time: caches, the TLB and prediction are left out";
 
 fn facts(explanation: &KernelExplanation) -> Vec<(&'static str, String)> {
     let instructions = instructions(explanation.instructions, explanation.counted);
     let mut facts = vec![
-        ("Kernel", format!("{} ({})", explanation.kernel, explanation.environment)),
+        (
+            "Kernel",
+            format!("{} ({})", explanation.kernel, explanation.environment),
+        ),
         ("Instructions", instructions),
         ("Counts", COUNTS.to_string()),
     ];
@@ -66,13 +80,19 @@ fn facts(explanation: &KernelExplanation) -> Vec<(&'static str, String)> {
 /// `2,732 (2,731.6 on average)`
 pub fn instructions(seen: u64, counted: Option<f64>) -> String {
     let average = counted.filter(|counted| (counted - seen as f64).abs() >= 0.05);
-    let average = average.map(|counted| format!(" ({counted:.1} on average)")).unwrap_or_default();
+    let average = average
+        .map(|counted| format!(" ({counted:.1} on average)"))
+        .unwrap_or_default();
     thousands(seen as f64) + &average
 }
 
 /// The operation with its parameters.
 pub fn heading(operation: &str, params: &BTreeMap<String, u64>) -> String {
-    operation.to_string() + &params.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>()
+    operation.to_string()
+        + &params
+            .iter()
+            .map(|(name, value)| format!(" {name}={value}"))
+            .collect::<String>()
 }
 
 pub fn number(value: u64) -> Cell {
@@ -107,7 +127,8 @@ pub fn kernel_functions(explanation: &KernelExplanation) -> Table {
             .text("function", |f: &FunctionSum| f.name.clone()),
         Spec::left("spent on", |f: &FunctionSum| f.group.title().into())
             .text("spent_on", |f: &FunctionSum| f.group.title().to_string()),
-        Spec::right("calls", |f: &FunctionSum| number(f.calls)).count("calls", |f: &FunctionSum| f.calls),
+        Spec::right("calls", |f: &FunctionSum| number(f.calls))
+            .count("calls", |f: &FunctionSum| f.calls),
         Spec::right("own instructions", |f: &FunctionSum| number(f.own))
             .count("own_instructions", |f: &FunctionSum| f.own),
         Spec::right("%", move |f: &FunctionSum| percent(f.own, whole).into()),

@@ -10,13 +10,20 @@ const MOST_NUMBER: i64 = 1 << 32;
 
 /// A label and `openat 3, access ENOENT, mmap 0x7f0000001000`; `None` if nothing is known.
 pub fn returned(calls: &Returned) -> Option<(&'static str, String)> {
-    let each: Vec<String> = calls.iter().map(|(name, result)| format!("{name} {}", told(result))).collect();
+    let each: Vec<String> = calls
+        .iter()
+        .map(|(name, result)| format!("{name} {}", told(result)))
+        .collect();
     (!each.is_empty()).then(|| ("Returned", each.join(", ")))
 }
 
 /// `3, ENOENT`, in the order of the calls.
 pub fn results(calls: &Returned) -> String {
-    calls.iter().map(|(_, result)| told(result)).collect::<Vec<_>>().join(", ")
+    calls
+        .iter()
+        .map(|(_, result)| told(result))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn told(result: i64) -> String {
@@ -33,11 +40,25 @@ mod tests {
 
     #[test]
     fn results_are_numbers_errors_or_addresses() {
-        let results = [("openat", 3), ("access", -2), ("read", -512), ("mmap", 0x7f00_0000_1000)];
-        let calls: Returned = results.map(|(name, result)| (name.to_string(), result)).into_iter().collect();
+        let results = [
+            ("openat", 3),
+            ("access", -2),
+            ("read", -512),
+            ("mmap", 0x7f00_0000_1000),
+        ];
+        let calls: Returned = results
+            .map(|(name, result)| (name.to_string(), result))
+            .into_iter()
+            .collect();
         let said = |calls: &Returned| returned(calls).map(|(_, text)| text);
-        assert_eq!(said(&calls).unwrap(), "openat 3, access ENOENT, read ERESTARTSYS, mmap 0x7f0000001000");
-        assert_eq!(said(&calls.of(["access", "close"].into_iter())).unwrap(), "access ENOENT");
+        assert_eq!(
+            said(&calls).unwrap(),
+            "openat 3, access ENOENT, read ERESTARTSYS, mmap 0x7f0000001000"
+        );
+        assert_eq!(
+            said(&calls.of(["access", "close"].into_iter())).unwrap(),
+            "access ENOENT"
+        );
         assert_eq!(said(&Returned::default()), None);
     }
 }

@@ -20,14 +20,23 @@ impl JsonDocument for Explained {
 pub fn explanation_document(Explained { explanation, cost }: &Explained) -> Document {
     let facts = facts(explanation, cost.as_ref());
     let title = heading(&explanation.operation, &explanation.params);
-    let mut blocks = vec![Block::Heading { title, what: explanation.what.clone() }, Block::Facts(facts)];
+    let mut blocks = vec![
+        Block::Heading {
+            title,
+            what: explanation.what.clone(),
+        },
+        Block::Facts(facts),
+    ];
     let functions = explanation.code.iter().flat_map(|code| &code.functions);
     blocks.extend(functions.map(|function| Block::Code {
         title: title_of(function),
         language: "nasm",
         lines: instructions(function),
     }));
-    Document { blocks, ..Document::default() }
+    Document {
+        blocks,
+        ..Document::default()
+    }
 }
 
 /// A label and its text.
@@ -37,12 +46,19 @@ type Fact = (&'static str, String);
 fn facts(explanation: &Explanation, cost: Option<&Cost>) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     if let Some(code) = &explanation.code {
-        facts.extend(code.resolved.iter().map(|line| ("Resolved to", line.clone())));
+        facts.extend(
+            code.resolved
+                .iter()
+                .map(|line| ("Resolved to", line.clone())),
+        );
     }
     facts.push(("Verdict", explanation.verdict.text.clone()));
     facts.push(("Kernel entries", entries(explanation)));
     facts.extend(returned(&explanation.returned));
-    facts.push(("Time", cost.map_or_else(|| "not measured".to_string(), time)));
+    facts.push((
+        "Time",
+        cost.map_or_else(|| "not measured".to_string(), time),
+    ));
     facts.extend(explanation.code.iter().map(|code| ("Code", size(code))));
     let remarks = explanation.verdict.remarks.iter().chain(&explanation.notes);
     facts.extend(remarks.map(|remark| ("Note", remark.clone())));
@@ -51,8 +67,14 @@ fn facts(explanation: &Explanation, cost: Option<&Cost>) -> Vec<Fact> {
 
 /// `51.8 ns, 37 x the empty call`
 fn time(cost: &Cost) -> String {
-    let times = cost.times_empty_call.map(|times| format!(", {} x the empty call", three_figures(times)));
-    format!("{} ns{}", nanoseconds(cost.time.0), times.unwrap_or_default())
+    let times = cost
+        .times_empty_call
+        .map(|times| format!(", {} x the empty call", three_figures(times)));
+    format!(
+        "{} ns{}",
+        nanoseconds(cost.time.0),
+        times.unwrap_or_default()
+    )
 }
 
 fn entries(explanation: &Explanation) -> String {
@@ -66,7 +88,10 @@ fn entries(explanation: &Explanation) -> String {
 fn size(code: &Code) -> String {
     let (caller, callee) = (code.caller_bytes, code.callee_bytes);
     let executed = code.instructions;
-    format!("{caller} + {callee} = {} bytes (caller + callee), {executed} instructions executed", caller + callee)
+    format!(
+        "{caller} + {callee} = {} bytes (caller + callee), {executed} instructions executed",
+        caller + callee
+    )
 }
 
 fn title_of(function: &Function) -> String {
@@ -93,9 +118,20 @@ fn instructions(function: &Function) -> Vec<String> {
 }
 
 fn line(instruction: &Instruction) -> String {
-    let Instruction { offset, bytes, text, count, gate, .. } = instruction;
+    let Instruction {
+        offset,
+        bytes,
+        text,
+        count,
+        gate,
+        ..
+    } = instruction;
     let offset = format!("+{offset:#x}");
-    let times = if *count > 1 { format!("  ; x{count}") } else { String::new() };
+    let times = if *count > 1 {
+        format!("  ; x{count}")
+    } else {
+        String::new()
+    };
     let gate = gate.map(|_| "  ; enters the kernel").unwrap_or_default();
     format!("  {offset:>7}  {bytes:BYTES$} {text}{times}{gate}")
 }
@@ -117,6 +153,9 @@ mod tests {
             flow: Flow::Next,
             length: 2,
         };
-        assert_eq!(line(&instruction), "     +0x5  0f 05                         syscall  ; x2  ; enters the kernel");
+        assert_eq!(
+            line(&instruction),
+            "     +0x5  0f 05                         syscall  ; x2  ; enters the kernel"
+        );
     }
 }

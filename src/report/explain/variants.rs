@@ -15,35 +15,62 @@ pub fn variant_table(title: &str, variants: &[Variant], answer: &str) -> Table {
     let environments = Spec::left("environment", |v: &Variant| v.environment.clone().into())
         .text("environment", |v| v.environment.clone());
     let mut specs = vec![
-        Spec::left("operation", |v: &Variant| v.operation.clone().into()).text("operation", |v| v.operation.clone()),
+        Spec::left("operation", |v: &Variant| v.operation.clone().into())
+            .text("operation", |v| v.operation.clone()),
     ];
     specs.extend(several_environments(variants).then_some(environments));
     specs.extend([
         Spec::right("ns/op", move |v| number(ns(v), nanoseconds)).number("median_ns", ns),
-        Spec::right("x call", move |v| number(times(v), three_figures)).number("times_empty_call", times),
+        Spec::right("x call", move |v| number(times(v), three_figures))
+            .number("times_empty_call", times),
         Spec::left("kernel entries", |v| explained(v, entries))
             .number("kernel_entries", |v| Some(counted(v)?.total()))
-            .text("kernel_entries_by_call", |v| counted(v).map(ToString::to_string)),
-        Spec::left("returned", |v| explained(v, |e| results(&e.returned).into()))
-            .expendable(2)
-            .text("returned", |v| v.explained.as_ref().ok().map(|e| results(&e.returned))),
+            .text("kernel_entries_by_call", |v| {
+                counted(v).map(ToString::to_string)
+            }),
+        Spec::left("returned", |v| {
+            explained(v, |e| results(&e.returned).into())
+        })
+        .expendable(2)
+        .text("returned", |v| {
+            v.explained.as_ref().ok().map(|e| results(&e.returned))
+        }),
         Spec::right("bytes", |v| explained(v, bytes))
             .expendable(1)
             .count("caller_bytes", |v| Some(code(v)?.caller_bytes))
             .count("callee_bytes", |v| Some(code(v)?.callee_bytes)),
         Spec::left("answered by", answered_by)
             .wrapping()
-            .text("answered_by", |v| v.explained.as_ref().ok().map(|e| e.verdict.short.clone()))
-            .text("error", |v| v.explained.as_ref().err().map(|failure| failure.message.clone())),
+            .text("answered_by", |v| {
+                v.explained.as_ref().ok().map(|e| e.verdict.short.clone())
+            })
+            .text("error", |v| {
+                v.explained
+                    .as_ref()
+                    .err()
+                    .map(|failure| failure.message.clone())
+            }),
     ]);
-    let mut notes = vec!["bytes: of the code executed, caller + callee; x call: times an empty call".to_string()];
-    notes.extend(variants.iter().flat_map(|variant| remarks(variant, &name(variant, variants))));
-    notes.extend(Some(answer).filter(|answer| !answer.is_empty()).map(str::to_string));
+    let mut notes = vec![
+        "bytes: of the code executed, caller + callee; x call: times an empty call".to_string(),
+    ];
+    notes.extend(
+        variants
+            .iter()
+            .flat_map(|variant| remarks(variant, &name(variant, variants))),
+    );
+    notes.extend(
+        Some(answer)
+            .filter(|answer| !answer.is_empty())
+            .map(str::to_string),
+    );
     Table::of(&specs, variants).titled(title).noted(notes)
 }
 
 fn several_environments(variants: &[Variant]) -> bool {
-    variants.iter().any(|variant| variant.environment != variants[0].environment)
+    variants
+        .iter()
+        .any(|variant| variant.environment != variants[0].environment)
 }
 
 /// `id.umask`, or `id.umask in m32` if there are several environments.
@@ -83,35 +110,54 @@ fn answered_by(variant: &Variant) -> Cell {
 }
 
 fn remarks(variant: &Variant, name: &str) -> Vec<String> {
-    let Ok(explanation) = &variant.explained else { return Vec::new() };
+    let Ok(explanation) = &variant.explained else {
+        return Vec::new();
+    };
     let remarks = explanation.verdict.remarks.iter().chain(&explanation.notes);
     remarks.map(|remark| format!("{name}: {remark}")).collect()
 }
 
 fn entries(explanation: &Explanation) -> Cell {
-    explanation.entries.as_ref().map_or(Cell::from("unverified"), |entries| Cell::from(numbers::entries(entries)))
+    explanation
+        .entries
+        .as_ref()
+        .map_or(Cell::from("unverified"), |entries| {
+            Cell::from(numbers::entries(entries))
+        })
 }
 
 fn bytes(explanation: &Explanation) -> Cell {
-    explanation.code.as_ref().map_or(Cell::from("-"), |c| Cell::from(format!("{}+{}", c.caller_bytes, c.callee_bytes)))
+    explanation.code.as_ref().map_or(Cell::from("-"), |c| {
+        Cell::from(format!("{}+{}", c.caller_bytes, c.callee_bytes))
+    })
 }
 
 fn verdict(explanation: &Explanation) -> Cell {
     let stays = !enters(explanation);
-    Cell::styled(explanation.verdict.short.clone(), if stays { Style::Good } else { Style::Plain })
+    Cell::styled(
+        explanation.verdict.short.clone(),
+        if stays { Style::Good } else { Style::Plain },
+    )
 }
 
 fn enters(explanation: &Explanation) -> bool {
-    matches!(explanation.verdict.answer, Answer::Kernel | Answer::LegacyGate | Answer::PageFaults)
+    matches!(
+        explanation.verdict.answer,
+        Answer::Kernel | Answer::LegacyGate | Answer::PageFaults
+    )
 }
 
 /// How many variants enter the kernel, and what they cost.
 pub fn variants_answer(variants: &[Variant]) -> String {
-    let known = variants.iter().filter_map(|v| Some((name(v, variants), v.explained.as_ref().ok()?, ns(v)?)));
-    let (entering, staying): (Vec<_>, Vec<_>) = known.partition(|(_, explanation, _)| enters(explanation));
+    let known = variants
+        .iter()
+        .filter_map(|v| Some((name(v, variants), v.explained.as_ref().ok()?, ns(v)?)));
+    let (entering, staying): (Vec<_>, Vec<_>) =
+        known.partition(|(_, explanation, _)| enters(explanation));
     let range = |known: &[(String, &Explanation, f64)]| {
-        let ends =
-            |pick: fn(f64, f64) -> f64| nanoseconds(known.iter().map(|(.., ns)| *ns).reduce(pick).unwrap_or(0.0));
+        let ends = |pick: fn(f64, f64) -> f64| {
+            nanoseconds(known.iter().map(|(.., ns)| *ns).reduce(pick).unwrap_or(0.0))
+        };
         if known.len() == 1 {
             format!("{} ns", ends(f64::min))
         } else {
@@ -141,11 +187,32 @@ mod tests {
     use crate::model::{Failure, FailureKind, Nanos, Returned};
 
     fn variant(id: &str, ns: f64, gate: Option<Gate>, callee_bytes: u64) -> Variant {
-        let gates = gate.map(|gate| GateUse { gate, function: id.into(), object: "o".into(), inline: false, count: 1 });
-        let answer = if gate.is_some() { Answer::Kernel } else { Answer::Program };
-        let verdict =
-            Verdict { answer, gates: gates.into_iter().collect(), text: "".into(), short: "".into(), remarks: vec![] };
-        let code = Code { resolved: vec![], instructions: 3, caller_bytes: 10, callee_bytes, functions: vec![] };
+        let gates = gate.map(|gate| GateUse {
+            gate,
+            function: id.into(),
+            object: "o".into(),
+            inline: false,
+            count: 1,
+        });
+        let answer = if gate.is_some() {
+            Answer::Kernel
+        } else {
+            Answer::Program
+        };
+        let verdict = Verdict {
+            answer,
+            gates: gates.into_iter().collect(),
+            text: "".into(),
+            short: "".into(),
+            remarks: vec![],
+        };
+        let code = Code {
+            resolved: vec![],
+            instructions: 3,
+            caller_bytes: 10,
+            callee_bytes,
+            functions: vec![],
+        };
         let explanation = Explanation {
             returned: Returned::default(),
             operation: id.into(),
@@ -158,8 +225,16 @@ mod tests {
             code: Some(code),
             notes: vec![],
         };
-        let cost = Some(Cost { time: Nanos(ns), times_empty_call: Some(ns) });
-        Variant { operation: id.into(), environment: "native".into(), cost, explained: Ok(explanation) }
+        let cost = Some(Cost {
+            time: Nanos(ns),
+            times_empty_call: Some(ns),
+        });
+        Variant {
+            operation: id.into(),
+            environment: "native".into(),
+            cost,
+            explained: Ok(explanation),
+        }
     }
 
     #[test]
@@ -178,13 +253,22 @@ mod tests {
 
     #[test]
     fn environments_are_told_apart() {
-        let old = Variant { environment: "m32".into(), ..variant("id.umask", 90.0, Some(Gate::Sysenter), 28) };
+        let old = Variant {
+            environment: "m32".into(),
+            ..variant("id.umask", 90.0, Some(Gate::Sysenter), 28)
+        };
         let variants = [variant("id.umask", 60.0, Some(Gate::Syscall), 17), old];
         let table = variant_table("two", &variants, "");
         assert_eq!(table.columns()[1].title, "environment");
         assert_eq!(table.rows()[1][1].text, "m32");
-        assert_eq!(variants_answer(&variants), "Every variant enters the kernel (60.0 to 90.0 ns).");
-        assert_eq!(variant_table("one", &variants[..1], "").columns()[1].title, "ns/op");
+        assert_eq!(
+            variants_answer(&variants),
+            "Every variant enters the kernel (60.0 to 90.0 ns)."
+        );
+        assert_eq!(
+            variant_table("one", &variants[..1], "").columns()[1].title,
+            "ns/op"
+        );
     }
 
     #[test]
@@ -197,8 +281,17 @@ mod tests {
             explained: Err(failure),
         };
         let table = variant_table("getpid", &[failed], "");
-        assert_eq!(table.rows()[0].last().map(|c| c.text.as_str()), Some("ENOSYS: int $0x80"));
-        let fields: Vec<String> = table.records().rows()[0][1..].iter().map(ToString::to_string).collect();
-        assert_eq!(fields, ["", "", "", "", "", "", "", "", "ENOSYS: int $0x80"]);
+        assert_eq!(
+            table.rows()[0].last().map(|c| c.text.as_str()),
+            Some("ENOSYS: int $0x80")
+        );
+        let fields: Vec<String> = table.records().rows()[0][1..]
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            fields,
+            ["", "", "", "", "", "", "", "", "ENOSYS: int $0x80"]
+        );
     }
 }

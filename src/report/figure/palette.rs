@@ -45,7 +45,10 @@ pub fn variables(dark: bool) -> String {
 /// A stylesheet with each `var(--name)` replaced by its colour: not all SVG renderers support variables.
 pub fn resolved(stylesheet: &str, dark: bool) -> String {
     PALETTE.iter().fold(stylesheet.to_string(), |text, c| {
-        text.replace(&format!("var(--{})", c.name), if dark { c.dark } else { c.light })
+        text.replace(
+            &format!("var(--{})", c.name),
+            if dark { c.dark } else { c.light },
+        )
     })
 }
 
@@ -57,7 +60,11 @@ mod tests {
     fn luminance(colour: &str) -> f64 {
         let channel = |i: usize| {
             let value = f64::from(u8::from_str_radix(&colour[i..i + 2], 16).unwrap()) / 255.0;
-            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+            if value <= 0.04045 {
+                value / 12.92
+            } else {
+                ((value + 0.055) / 1.055).powf(2.4)
+            }
         };
         0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
     }
@@ -75,12 +82,23 @@ mod tests {
     fn text_has_the_contrast_of_wcag_aa_on_every_ground() {
         assert!((contrast("#000000", "#ffffff") - 21.0).abs() < 1e-9);
         for of in [|c: &Colour| c.light, |c: &Colour| c.dark] {
-            let grounds = PALETTE.iter().filter(|c| ["paper", "panel", "soft"].contains(&c.name));
-            for (ground, text) in grounds.flat_map(|g| PALETTE.iter().filter(|c| !ground(c.name)).map(move |c| (g, c)))
-            {
+            let grounds = PALETTE
+                .iter()
+                .filter(|c| ["paper", "panel", "soft"].contains(&c.name));
+            for (ground, text) in grounds.flat_map(|g| {
+                PALETTE
+                    .iter()
+                    .filter(|c| !ground(c.name))
+                    .map(move |c| (g, c))
+            }) {
                 let least = if text.name == "bar" { 3.0 } else { 4.5 };
                 let found = contrast(of(ground), of(text));
-                assert!(found >= least, "{} on {}: {found:.2}", text.name, ground.name);
+                assert!(
+                    found >= least,
+                    "{} on {}: {found:.2}",
+                    text.name,
+                    ground.name
+                );
             }
         }
     }

@@ -26,8 +26,12 @@ pub fn share_words(beyond: f64) -> String {
 
 /// The powers of ten from 1 to `most`, in words.
 pub fn shares(most: f64) -> Vec<(f64, String)> {
-    let decades = (0..20).map(|power| 10f64.powi(power)).take_while(|beyond| *beyond <= most);
-    decades.map(|beyond| (beyond, share_words(beyond))).collect()
+    let decades = (0..20)
+        .map(|power| 10f64.powi(power))
+        .take_while(|beyond| *beyond <= most);
+    decades
+        .map(|beyond| (beyond, share_words(beyond)))
+        .collect()
 }
 
 #[cfg(test)]

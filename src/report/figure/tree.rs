@@ -38,7 +38,12 @@ impl<'a> Tree<'a> {
 
     /// The weight of a side with all below.
     pub fn sum(&self, side: usize) -> f64 {
-        self.own[side] + self.below.iter().map(|(_, tree)| tree.sum(side)).sum::<f64>()
+        self.own[side]
+            + self
+                .below
+                .iter()
+                .map(|(_, tree)| tree.sum(side))
+                .sum::<f64>()
     }
 
     /// Room for the larger side of every function, so that what is gone is seen too.
@@ -49,22 +54,35 @@ impl<'a> Tree<'a> {
     /// The graph of one side. `value` writes a weight.
     pub fn flame(&self, value: &dyn Fn(f64) -> String) -> Flame {
         let whole = self.sum(0);
-        let words = |[weight, _]: [f64; 2]| format!("{}, {:.1}%", value(weight), 100.0 * weight / whole);
-        Flame { frames: self.frames((0, 0.0), whole, &|sums| (words(sums), None)) }
+        let words =
+            |[weight, _]: [f64; 2]| format!("{}, {:.1}%", value(weight), 100.0 * weight / whole);
+        Flame {
+            frames: self.frames((0, 0.0), whole, &|sums| (words(sums), None)),
+        }
     }
 
     /// The graph of the difference: frames as wide as the larger side, marked by how they changed.
     pub fn difference(&self, value: &dyn Fn(f64) -> String) -> Flame {
         let words = |[before, after]: [f64; 2]| {
             let sign = if after < before { "-" } else { "+" };
-            format!("{} before, {} after ({sign}{})", value(before), value(after), value((after - before).abs()))
+            format!(
+                "{} before, {} after ({sign}{})",
+                value(before),
+                value(after),
+                value((after - before).abs())
+            )
         };
-        Flame { frames: self.frames((0, 0.0), self.width(), &|sums| (words(sums), Some(change(sums)))) }
+        Flame {
+            frames: self.frames((0, 0.0), self.width(), &|sums| {
+                (words(sums), Some(change(sums)))
+            }),
+        }
     }
 
     /// The frames below this one, the widest first, beginning at `left`.
     fn frames(&self, (depth, left): (usize, f64), whole: f64, words: &Words) -> Vec<Frame> {
-        let mut below: Vec<(f64, &(Step, Tree))> = self.below.iter().map(|one| (one.1.width(), one)).collect();
+        let mut below: Vec<(f64, &(Step, Tree))> =
+            self.below.iter().map(|one| (one.1.width(), one)).collect();
         below.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.0.cmp(&b.1.0)));
         let (mut frames, mut left) = (Vec::new(), left);
         for (width, ((kind, name), tree)) in below {
@@ -73,7 +91,15 @@ impl<'a> Tree<'a> {
                 let (value, change) = words([tree.sum(0), tree.sum(1)]);
                 let words_of = format!("{name}: {value}");
                 let name = (*name).to_string();
-                frames.push(Frame { name, words: words_of, kind: *kind, change, depth, left, share });
+                frames.push(Frame {
+                    name,
+                    words: words_of,
+                    kind: *kind,
+                    change,
+                    depth,
+                    left,
+                    share,
+                });
                 frames.extend(tree.frames((depth + 1, left), whole, words));
             }
             left += share;
@@ -105,8 +131,20 @@ mod tests {
         tree.add([step("main"), step("same")].into_iter(), 1, 50.0);
         tree.add([step("main"), step("new")].into_iter(), 1, 20.0);
         let flame = tree.difference(&|weight| format!("{weight:.0}"));
-        let frames: Vec<_> = flame.frames.iter().map(|f| (f.name.as_str(), f.change.unwrap(), f.share)).collect();
-        assert_eq!(frames, [("main", -1, 1.0), ("same", 0, 0.5), ("old", -2, 0.3), ("new", 2, 0.2)]);
+        let frames: Vec<_> = flame
+            .frames
+            .iter()
+            .map(|f| (f.name.as_str(), f.change.unwrap(), f.share))
+            .collect();
+        assert_eq!(
+            frames,
+            [
+                ("main", -1, 1.0),
+                ("same", 0, 0.5),
+                ("old", -2, 0.3),
+                ("new", 2, 0.2)
+            ]
+        );
         assert_eq!(flame.frames[0].words, "main: 80 before, 70 after (-10)");
     }
 }

@@ -14,14 +14,26 @@ pub fn over_parameter(family: &Family) -> Figure {
     if more > 0 {
         lines.crossovers.clear();
     }
-    let left_out = if more > 0 { format!(" {more} more are not drawn; they are in the table.") } else { String::new() };
+    let left_out = if more > 0 {
+        format!(" {more} more are not drawn; they are in the table.")
+    } else {
+        String::new()
+    };
     let description = format!(
         "{} over {}, both axes logarithmic: measured costs with their intervals, fitted models dashed, crossovers \
          dotted.{left_out}",
-        if shown == 1 { "One line".to_string() } else { format!("{shown} lines") },
+        if shown == 1 {
+            "One line".to_string()
+        } else {
+            format!("{shown} lines")
+        },
         family.parameter
     );
-    Figure { title: format!("Cost over {}", family.parameter), description, chart: Chart::Lines(lines) }
+    Figure {
+        title: format!("Cost over {}", family.parameter),
+        description,
+        chart: Chart::Lines(lines),
+    }
 }
 
 pub fn lines(family: &Family) -> Lines {
@@ -39,8 +51,20 @@ pub fn lines(family: &Family) -> Lines {
 fn line(member: &Member) -> Line {
     let points = member.series.points.iter().filter_map(|point| {
         let cost = point.cost.as_ref()?;
-        Some(PlotPoint { value: point.value as f64, ns: cost.ns, low_high: cost.interval.map(Interval::ends) })
+        Some(PlotPoint {
+            value: point.value as f64,
+            ns: cost.ns,
+            low_high: cost.interval.map(Interval::ends),
+        })
     });
-    let model = member.model.as_ref().ok().map(|line| (line.fixed.ns, line.per_unit.ns));
-    Line { label: member.series.label(), points: points.collect(), model }
+    let model = member
+        .model
+        .as_ref()
+        .ok()
+        .map(|line| (line.fixed.ns, line.per_unit.ns));
+    Line {
+        label: member.series.label(),
+        points: points.collect(),
+        model,
+    }
 }

@@ -1,6 +1,8 @@
 //! Cost models and crossovers in words for the notes below a table.
 
-use crate::fit::{Coefficient, CostModel, Crossing, Family, FitWarning, Member, Misfit, NoModel, Overtaking, Pair};
+use crate::fit::{
+    Coefficient, CostModel, Crossing, Family, FitWarning, Member, Misfit, NoModel, Overtaking, Pair,
+};
 use crate::model::{has_larger_unit, parameter_value};
 use crate::report::numbers::{in_percent, nanoseconds, significant, size};
 
@@ -14,7 +16,11 @@ pub fn model(member: &Member, parameter: &str) -> String {
             coefficient(&line.fixed, nanoseconds),
             number(&line.per_unit, significant),
             range(&line.per_unit, significant),
-            if includes_zero(&line.per_unit) { ", not significantly different from 0" } else { "" },
+            if includes_zero(&line.per_unit) {
+                ", not significantly different from 0"
+            } else {
+                ""
+            },
             in_percent(100.0 * line.residual),
             in_percent(100.0 * line.worst.residual),
             parameter_value(parameter, line.worst.value)
@@ -24,8 +30,12 @@ pub fn model(member: &Member, parameter: &str) -> String {
 
 pub fn no_model(why: &NoModel) -> String {
     match why {
-        NoModel::TooFewValues { values } => format!("a line needs 3 values with a cost, and {values} have one"),
-        NoModel::TooManyValues { values, most } => format!("{values} values are more than the {most} that are fitted"),
+        NoModel::TooFewValues { values } => {
+            format!("a line needs 3 values with a cost, and {values} have one")
+        }
+        NoModel::TooManyValues { values, most } => {
+            format!("{values} values are more than the {most} that are fitted")
+        }
         NoModel::TooClose => "the values are too close to each other for a line".to_string(),
     }
 }
@@ -39,7 +49,9 @@ fn number(c: &Coefficient, text: fn(f64) -> String) -> String {
 }
 
 fn range(c: &Coefficient, text: fn(f64) -> String) -> String {
-    c.interval.map_or(String::new(), |i| format!(" ({} .. {})", text(i.low), text(i.high)))
+    c.interval.map_or(String::new(), |i| {
+        format!(" ({} .. {})", text(i.low), text(i.high))
+    })
 }
 
 fn includes_zero(c: &Coefficient) -> bool {
@@ -48,7 +60,10 @@ fn includes_zero(c: &Coefficient) -> bool {
 
 /// Why the line may be a bad model; empty if nothing is wrong with it.
 pub fn warnings(line: &CostModel, parameter: &str) -> Vec<String> {
-    line.warnings.iter().map(|warning| self::warning(warning, parameter)).collect()
+    line.warnings
+        .iter()
+        .map(|warning| self::warning(warning, parameter))
+        .collect()
 }
 
 fn warning(warning: &FitWarning, parameter: &str) -> String {
@@ -56,16 +71,29 @@ fn warning(warning: &FitWarning, parameter: &str) -> String {
         FitWarning::FewValues { values } => format!(
             "a line through {values} values passes through two of them, so its residual says little; measure more values"
         ),
-        FitWarning::Misfit(Misfit::Step { between: (low, high), per_unit: (below, above) }) => {
+        FitWarning::Misfit(Misfit::Step {
+            between: (low, high),
+            per_unit: (below, above),
+        }) => {
             let verb = if above > below { "rises" } else { "falls" };
-            let guess = if parameter == "size" && verb == "rises" { guess(*low, *high) } else { "" };
+            let guess = if parameter == "size" && verb == "rises" {
+                guess(*low, *high)
+            } else {
+                ""
+            };
             let (below, above) = (significant(*below), significant(*above));
-            let at = [low, high].map(|value| parameter_value(parameter, *value)).join("..");
-            format!("the line does not fit: cost per unit {verb} from {below} to {above} ns at {at}{guess}")
+            let at = [low, high]
+                .map(|value| parameter_value(parameter, *value))
+                .join("..");
+            format!(
+                "the line does not fit: cost per unit {verb} from {below} to {above} ns at {at}{guess}"
+            )
         }
         FitWarning::Misfit(Misfit::Alone { value, times }) => {
             let (value, times) = (parameter_value(parameter, *value), significant(*times));
-            format!("the line does not fit: the cost at {value} alone is {times} times what the line says")
+            format!(
+                "the line does not fit: the cost at {value} alone is {times} times what the line says"
+            )
         }
     }
 }
@@ -85,44 +113,84 @@ const MOST_PAIRS: usize = 3;
 pub fn crossovers(family: &Family) -> Vec<String> {
     let crosses = |pair: &&Pair| matches!(pair.overtaking, Overtaking::Crossings(_));
     let (crossing, others): (Vec<&Pair>, Vec<&Pair>) = family.pairs.iter().partition(crosses);
-    let mut lines: Vec<String> = crossing.into_iter().flat_map(|c| of_pair(family, c)).collect();
+    let mut lines: Vec<String> = crossing
+        .into_iter()
+        .flat_map(|c| of_pair(family, c))
+        .collect();
     if others.len() > MOST_PAIRS {
-        lines.push(format!("the other {} pairs do not cross within the measured values", others.len()));
+        lines.push(format!(
+            "the other {} pairs do not cross within the measured values",
+            others.len()
+        ));
     } else {
         lines.extend(others.into_iter().flat_map(|c| of_pair(family, c)));
     }
-    let left_out = family.members.len().saturating_sub(crate::fit::MOST_COMPARED);
-    lines.extend((left_out > 0).then(|| format!("the last {left_out} were not compared for crossovers")));
+    let left_out = family
+        .members
+        .len()
+        .saturating_sub(crate::fit::MOST_COMPARED);
+    lines.extend(
+        (left_out > 0).then(|| format!("the last {left_out} were not compared for crossovers")),
+    );
     lines
 }
 
 fn of_pair(family: &Family, c: &Pair) -> Vec<String> {
-    let [from, to] = [c.within.0, c.within.1].map(|value| parameter_value(&family.parameter, value));
+    let [from, to] =
+        [c.within.0, c.within.1].map(|value| parameter_value(&family.parameter, value));
     let within = format!("{} {from}..{to}", family.parameter);
     let label = |i: usize| label(family, i);
     match &c.overtaking {
-        Overtaking::Crossings(crossings) => crossings.iter().map(|crossing| overtaking(family, crossing)).collect(),
+        Overtaking::Crossings(crossings) => crossings
+            .iter()
+            .map(|crossing| overtaking(family, crossing))
+            .collect(),
         Overtaking::AlwaysFaster(i) => {
             let other = label(if *i == c.a { c.b } else { c.a });
-            vec![format!("{other} does not overtake {} within {within}", label(*i))]
+            vec![format!(
+                "{other} does not overtake {} within {within}",
+                label(*i)
+            )]
         }
         Overtaking::Unresolved => {
-            vec![format!("{} and {} do not differ significantly within {within}", label(c.a), label(c.b))]
+            vec![format!(
+                "{} and {} do not differ significantly within {within}",
+                label(c.a),
+                label(c.b)
+            )]
         }
     }
 }
 
 /// `io.mmap overtakes io.read at size 210K, 95% 180K .. 250K; interpolated between 64K and 256K`
 fn overtaking(family: &Family, crossing: &Crossing) -> String {
-    let number = if has_larger_unit(&family.parameter) { significant } else { size };
-    let interval = crossing.interval.map(|i| format!(", 95% {} .. {}", number(i.low), number(i.high)));
-    let place = format!("{} {}{}", family.parameter, number(crossing.at), interval.unwrap_or_default());
+    let number = if has_larger_unit(&family.parameter) {
+        significant
+    } else {
+        size
+    };
+    let interval = crossing
+        .interval
+        .map(|i| format!(", 95% {} .. {}", number(i.low), number(i.high)));
+    let place = format!(
+        "{} {}{}",
+        family.parameter,
+        number(crossing.at),
+        interval.unwrap_or_default()
+    );
     let (low, high) = crossing.between;
     let [low, high] = [low, high].map(|value| parameter_value(&family.parameter, value));
-    let who = format!("{} overtakes {}", label(family, crossing.faster_above), label(family, crossing.faster_below));
+    let who = format!(
+        "{} overtakes {}",
+        label(family, crossing.faster_above),
+        label(family, crossing.faster_below)
+    );
     format!("{who} at {place}; interpolated between {low} and {high}")
 }
 
 pub fn label(family: &Family, index: usize) -> String {
-    family.members.get(index).map_or(String::new(), |member| member.series.label())
+    family
+        .members
+        .get(index)
+        .map_or(String::new(), |member| member.series.label())
 }

@@ -24,8 +24,10 @@ const MARKS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 /// Lines of text, no wider than `width`; none where that is too narrow or there is nothing to draw.
 pub fn plot(family: &Family, width: u16) -> Vec<String> {
     let figure = lines(family);
-    let ticks: Vec<(f64, String)> =
-        figure.values().map(|value| (value, parameter_value(&family.parameter, value as u64))).collect();
+    let ticks: Vec<(f64, String)> = figure
+        .values()
+        .map(|value| (value, parameter_value(&family.parameter, value as u64)))
+        .collect();
     plot_lines(figure, width, &ticks)
 }
 
@@ -42,14 +44,25 @@ pub fn plot_lines(mut figure: Lines, width: u16, ticks: &[(f64, String)]) -> Vec
     let column = |value: f64| cell(x.share(value.max(zero)), columns);
     let mut canvas = vec![vec![' '; columns]; HEIGHT];
     for (line, mark) in figure.series.iter().zip(MARKS) {
-        let path = line.points.iter().map(|place| (column(place.value), cell(y.share(place.ns), HEIGHT)));
+        let path = line
+            .points
+            .iter()
+            .map(|place| (column(place.value), cell(y.share(place.ns), HEIGHT)));
         draw(&mut canvas, &path.collect::<Vec<_>>(), mark);
     }
     let mut text = rows(&canvas, &y);
     text.extend(x_axis(&figure.parameter, ticks, column, columns));
-    text.extend(figure.series.iter().zip(MARKS).map(|(line, mark)| format!("  {mark}  {}", line.label)));
+    text.extend(
+        figure
+            .series
+            .iter()
+            .zip(MARKS)
+            .map(|(line, mark)| format!("  {mark}  {}", line.label)),
+    );
     text.extend((more > 0).then(|| format!("  {more} more are not drawn")));
-    text.into_iter().map(|line| line.chars().take(usize::from(width)).collect()).collect()
+    text.into_iter()
+        .map(|line| line.chars().take(usize::from(width)).collect())
+        .collect()
 }
 
 fn cell(share: f64, cells: usize) -> usize {
@@ -69,7 +82,9 @@ fn draw(canvas: &mut [Vec<char>], path: &[(usize, usize)], mark: char) {
 }
 
 fn set(canvas: &mut [Vec<char>], column: usize, cell: usize, mark: char) {
-    let Some(place) = canvas.get_mut(cell).and_then(|row| row.get_mut(column)) else { return };
+    let Some(place) = canvas.get_mut(cell).and_then(|row| row.get_mut(column)) else {
+        return;
+    };
     *place = match *place {
         ' ' | '·' => mark,
         there if mark == '·' || there == mark => there,
@@ -81,16 +96,31 @@ fn set(canvas: &mut [Vec<char>], column: usize, cell: usize, mark: char) {
 fn rows(canvas: &[Vec<char>], y: &LogAxis) -> Vec<String> {
     let line = |(cell, row): (usize, &Vec<char>)| {
         let (label, tick) = if (HEIGHT - 1 - cell).is_multiple_of(4) || cell == 0 {
-            (format!("{} ns", nanoseconds(y.value(cell as f64 / (HEIGHT - 1) as f64))), '┤')
+            (
+                format!(
+                    "{} ns",
+                    nanoseconds(y.value(cell as f64 / (HEIGHT - 1) as f64))
+                ),
+                '┤',
+            )
         } else {
             (String::new(), '│')
         };
-        format!("{label:>width$} {tick}{}", row.iter().collect::<String>().trim_end(), width = MARGIN - 2)
+        format!(
+            "{label:>width$} {tick}{}",
+            row.iter().collect::<String>().trim_end(),
+            width = MARGIN - 2
+        )
     };
     canvas.iter().enumerate().rev().map(line).collect()
 }
 
-fn x_axis(parameter: &str, ticks: &[(f64, String)], column: impl Fn(f64) -> usize, columns: usize) -> [String; 2] {
+fn x_axis(
+    parameter: &str,
+    ticks: &[(f64, String)],
+    column: impl Fn(f64) -> usize,
+    columns: usize,
+) -> [String; 2] {
     let mut axis = vec!['─'; columns];
     let mut labels = String::new();
     for (value, text) in ticks {
@@ -103,5 +133,8 @@ fn x_axis(parameter: &str, ticks: &[(f64, String)], column: impl Fn(f64) -> usiz
     }
     let name: String = parameter.chars().take(MARGIN - 2).collect();
     let axis: String = axis.into_iter().collect();
-    [format!("{:>width$}└{axis}", "", width = MARGIN - 1), format!("{name:>width$}  {labels}", width = MARGIN - 2)]
+    [
+        format!("{:>width$}└{axis}", "", width = MARGIN - 1),
+        format!("{name:>width$}  {labels}", width = MARGIN - 2),
+    ]
 }

@@ -15,17 +15,25 @@ pub fn parameter_table(family: &Family) -> Table {
     let mut specs = vec![Spec::right(&family.parameter, |value: &u64| {
         Cell::number(parameter_value(&family.parameter, *value), *value as f64)
     })];
-    specs.extend(members.iter().map(|m| Spec::right(&m.series.label(), move |value: &u64| cost(m, *value))));
+    specs.extend(
+        members
+            .iter()
+            .map(|m| Spec::right(&m.series.label(), move |value: &u64| cost(m, *value))),
+    );
     let points = members.iter().flat_map(|member| &member.series.points);
     let values: BTreeSet<u64> = points.map(|point| point.value).collect();
     let values: Vec<u64> = values.into_iter().collect();
-    Table::of(&specs, &values).titled(format!("by {}, ns/op", family.parameter)).noted(notes(family))
+    Table::of(&specs, &values)
+        .titled(format!("by {}, ns/op", family.parameter))
+        .noted(notes(family))
 }
 
 /// Empty if not measured, a dash if it has no cost.
 fn cost(member: &Member, value: u64) -> Cell {
     let points = &member.series.points;
-    let Ok(index) = points.binary_search_by_key(&value, |point| point.value) else { return Cell::default() };
+    let Ok(index) = points.binary_search_by_key(&value, |point| point.value) else {
+        return Cell::default();
+    };
     match &points[index].cost {
         Some(cost) => Cell::number(format!("{} ns", nanoseconds(cost.ns)), cost.ns),
         None => Cell::styled("-", Style::Faint),
@@ -34,16 +42,28 @@ fn cost(member: &Member, value: u64) -> Cell {
 
 fn notes(family: &Family) -> Vec<String> {
     let parameter = &family.parameter;
-    let models = family.members.iter().filter(|member| member.series.points.len() >= 3);
+    let models = family
+        .members
+        .iter()
+        .filter(|member| member.series.points.len() >= 3);
     let of_one = |member: &Member| {
-        let warnings = member.model.as_ref().map_or(vec![], |line| warnings(line, parameter));
-        let warnings = warnings.into_iter().map(|text| format!("warning: {}: {text}", member.series.label()));
-        std::iter::once(model(member, parameter)).chain(warnings).collect::<Vec<_>>()
+        let warnings = member
+            .model
+            .as_ref()
+            .map_or(vec![], |line| warnings(line, parameter));
+        let warnings = warnings
+            .into_iter()
+            .map(|text| format!("warning: {}: {text}", member.series.label()));
+        std::iter::once(model(member, parameter))
+            .chain(warnings)
+            .collect::<Vec<_>>()
     };
     let mut notes: Vec<String> = models.flat_map(of_one).collect();
     notes.extend(crossovers(family));
     let left_out = family.members.len().saturating_sub(MOST_COLUMNS);
-    notes.extend((left_out > 0).then(|| format!("the last {left_out} have no column; JSON has all")));
+    notes.extend(
+        (left_out > 0).then(|| format!("the last {left_out} have no column; JSON has all")),
+    );
     notes
 }
 
@@ -59,7 +79,17 @@ mod tests {
         let mut out = Vec::new();
         for family in families(run) {
             for page in pages(&parameter_table(&family), width) {
-                write_table(&page, Format::Text, Screen { width, colour: false, plots: true }, &mut out).unwrap();
+                write_table(
+                    &page,
+                    Format::Text,
+                    Screen {
+                        width,
+                        colour: false,
+                        plots: true,
+                    },
+                    &mut out,
+                )
+                .unwrap();
             }
             let lines = plot(&family, width.unwrap_or(80));
             write_lines(lines.iter().map(|line| line.trim_end()), &mut out).unwrap();

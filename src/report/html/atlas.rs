@@ -18,7 +18,11 @@ const STYLE: &str = include_str!("atlas/atlas.css");
 const SCRIPT: &str = include_str!("atlas/atlas.js");
 
 pub fn atlas_page(atlas: &Atlas) -> Page {
-    let releases: BTreeSet<&str> = atlas.kernels.iter().map(|kernel| kernel.release.as_str()).collect();
+    let releases: BTreeSet<&str> = atlas
+        .kernels
+        .iter()
+        .map(|kernel| kernel.release.as_str())
+        .collect();
     Page {
         title: "What system calls execute in each kernel".to_string(),
         subtitle: format!(
@@ -27,29 +31,54 @@ pub fn atlas_page(atlas: &Atlas) -> Page {
             counted(operations(atlas), "operation")
         ),
         sections: vec![
-            Section::new("about", "What this is", "What this is", about(atlas, releases.len())),
+            Section::new(
+                "about",
+                "What this is",
+                "What this is",
+                about(atlas, releases.len()),
+            ),
             Section::new("kernels", "Kernels", "Kernels", vec![Part::Own(map())]),
-            Section::new("notes", "Release notes", "Release notes", notes::parts(atlas)),
+            Section::new(
+                "notes",
+                "Release notes",
+                "Release notes",
+                notes::parts(atlas),
+            ),
         ],
         made_from: counted(atlas.kernels.len() + atlas.steps.len(), "file"),
         numbers: "Counts are those of most boots.",
-        own: Own { style: STYLE, script: SCRIPT, data: Some(("atlas-data", data::block(atlas))) },
+        own: Own {
+            style: STYLE,
+            script: SCRIPT,
+            data: Some(("atlas-data", data::block(atlas))),
+        },
         ..Page::default()
     }
 }
 
 fn operations(atlas: &Atlas) -> usize {
     let cells = atlas.kernels.iter().flat_map(|kernel| &kernel.cells);
-    cells.map(|cell| cell.operation.as_str()).collect::<BTreeSet<&str>>().len()
+    cells
+        .map(|cell| cell.operation.as_str())
+        .collect::<BTreeSet<&str>>()
+        .len()
 }
 
 fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
     let unique = |of: fn(&AtlasKernel) -> String| {
-        let all: BTreeSet<String> = atlas.kernels.iter().map(of).filter(|text| !text.is_empty()).collect();
+        let all: BTreeSet<String> = atlas
+            .kernels
+            .iter()
+            .map(of)
+            .filter(|text| !text.is_empty())
+            .collect();
         some(&all.into_iter().collect::<Vec<_>>(), 4)
     };
     // Runs do not know which package a kernel is from.
-    let is_packaged = atlas.kernels.iter().any(|kernel| !kernel.package.is_empty());
+    let is_packaged = atlas
+        .kernels
+        .iter()
+        .any(|kernel| !kernel.package.is_empty());
     let [licence, made] = match is_packaged {
         true => ["CC0-1.0", "syscost kernel atlas build DIR"],
         false => ["", "syscost run --env KERNEL,... --out FILE"],
@@ -57,8 +86,20 @@ fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
     let facts = vec![
         ("Kernels", releases.to_string()),
         ("Operations", operations(atlas).to_string()),
-        ("Boots of each kernel", unique(|kernel| kernel.boots.to_string())),
-        ("Machines", some(&data::machines(atlas).into_iter().map(data::machine_name).collect::<Vec<_>>(), 6)),
+        (
+            "Boots of each kernel",
+            unique(|kernel| kernel.boots.to_string()),
+        ),
+        (
+            "Machines",
+            some(
+                &data::machines(atlas)
+                    .into_iter()
+                    .map(data::machine_name)
+                    .collect::<Vec<_>>(),
+                6,
+            ),
+        ),
         ("Emulator", unique(|kernel| kernel.emulator.clone())),
         ("Probe", unique(|kernel| kernel.probe.clone())),
         ("Licence of the data", licence.to_string()),
@@ -66,8 +107,14 @@ fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
     ];
     let lead = "How many instructions each operation executes in each kernel, counted in user and kernel mode of an emulated \
                 machine. It is not time: fewer instructions are often, not always, faster.";
-    let known = facts.into_iter().filter(|(_, text)| !text.is_empty()).collect();
-    vec![Part::Lead(lead.to_string()), Part::Block(Block::Facts(known))]
+    let known = facts
+        .into_iter()
+        .filter(|(_, text)| !text.is_empty())
+        .collect();
+    vec![
+        Part::Lead(lead.to_string()),
+        Part::Block(Block::Facts(known)),
+    ]
 }
 
 /// What the script fills.
@@ -76,10 +123,14 @@ fn map() -> Markup {
     html.raw("<noscript><p>The table of all counts needs JavaScript; the release notes below do not. The counts are also in the ");
     html.raw("atlas's own files.</p></noscript><div class=\"controls\" id=\"controls\" hidden>");
     html.raw("<label>Machine <select id=\"machine\"></select></label>");
-    html.raw("<label>Columns <select id=\"view\"><option value=\"series\">one of each series</option>");
+    html.raw(
+        "<label>Columns <select id=\"view\"><option value=\"series\">one of each series</option>",
+    );
     html.raw("<option value=\"all\">all releases</option></select></label>");
     html.raw("<label>Search <input id=\"search\" type=\"search\" placeholder=\"fstat\"></label>");
-    html.raw("<label>Family <select id=\"family\"><option value=\"\">all</option></select></label>");
+    html.raw(
+        "<label>Family <select id=\"family\"><option value=\"\">all</option></select></label>",
+    );
     html.raw(
         "<output id=\"told\"></output></div><div class=\"heat\"><p class=\"rule key\">Colours compare with the first ",
     );

@@ -6,7 +6,8 @@ use crate::document::Block;
 use crate::model::explained::{KernelExplanation, KernelVersus};
 use crate::prose::{counted, some};
 use crate::report::explain::{
-    KernelView, heading, kernel_difference, kernel_document, kernel_flame, kernel_functions, kernel_versus_document,
+    KernelView, heading, kernel_difference, kernel_document, kernel_flame, kernel_functions,
+    kernel_versus_document,
 };
 
 /// What `explain` found in emulated kernels.
@@ -45,7 +46,12 @@ pub fn section(explained: &[Explained]) -> Section {
         Explained::Kernel(kernel) => of_kernel(kernel),
         Explained::Versus(versus) => of_versus(versus),
     });
-    Section::new("kernel", "Into the kernel", "Into the kernel", parts.collect())
+    Section::new(
+        "kernel",
+        "Into the kernel",
+        "Into the kernel",
+        parts.collect(),
+    )
 }
 
 /// The operation with its parameters.
@@ -72,17 +78,33 @@ fn of_kernel(kernel: &KernelExplanation) -> Vec<Part> {
     let mut blocks = kernel_document(kernel, KernelView::Tree, SMALL).blocks;
     let tree = blocks.pop().map(Part::Block);
     let functions = vec![Part::Block(Block::Table(kernel_functions(kernel)))];
-    let functions =
-        Part::Folded("Functions, those with the most instructions of their own first".into(), false, functions);
+    let functions = Part::Folded(
+        "Functions, those with the most instructions of their own first".into(),
+        false,
+        functions,
+    );
     let flame = Part::Figure(kernel_flame(kernel));
-    blocks.into_iter().map(Part::Block).chain([flame]).chain(tree).chain([functions]).collect()
+    blocks
+        .into_iter()
+        .map(Part::Block)
+        .chain([flame])
+        .chain(tree)
+        .chain([functions])
+        .collect()
 }
 
 fn of_versus(versus: &KernelVersus) -> Vec<Part> {
-    let mut parts: Vec<Part> = kernel_versus_document(versus, true).blocks.into_iter().map(Part::Block).collect();
+    let mut parts: Vec<Part> = kernel_versus_document(versus, true)
+        .blocks
+        .into_iter()
+        .map(Part::Block)
+        .collect();
     parts.extend([Part::Figure(kernel_difference(versus)), Part::note(CHANGES)]);
     for (which, side) in [("before", &versus.before), ("after", &versus.after)] {
-        let title = format!("{which}, {}: flame graph, call tree and functions", place(side));
+        let title = format!(
+            "{which}, {}: flame graph, call tree and functions",
+            place(side)
+        );
         parts.push(Part::Folded(title, false, of_kernel(side)));
     }
     parts

@@ -70,7 +70,10 @@ pub enum Part {
 impl Part {
     /// A heading with nothing below it.
     pub fn heading(title: impl Into<String>) -> Part {
-        Part::Block(Block::Heading { title: title.into(), what: String::new() })
+        Part::Block(Block::Heading {
+            title: title.into(),
+            what: String::new(),
+        })
     }
 
     /// One line of notes.
@@ -80,8 +83,18 @@ impl Part {
 }
 
 impl Section {
-    pub fn new(id: &'static str, name: &'static str, heading: impl Into<String>, parts: Vec<Part>) -> Section {
-        Section { id, name, heading: heading.into(), parts }
+    pub fn new(
+        id: &'static str,
+        name: &'static str,
+        heading: impl Into<String>,
+        parts: Vec<Part>,
+    ) -> Section {
+        Section {
+            id,
+            name,
+            heading: heading.into(),
+            parts,
+        }
     }
 }
 
@@ -89,15 +102,30 @@ impl Page {
     /// The page as HTML. Sections without parts are left out.
     pub fn html(&self) -> Vec<u8> {
         let mut html = Markup::new();
-        let sections: Vec<&Section> = self.sections.iter().filter(|section| !section.parts.is_empty()).collect();
+        let sections: Vec<&Section> = self
+            .sections
+            .iter()
+            .filter(|section| !section.parts.is_empty())
+            .collect();
         self.head(&mut html, &sections);
         html.raw("<main id=\"main\">");
         warnings(&mut html, &self.warnings);
         let mut figures = 0;
-        for Section { id, heading, parts, .. } in sections {
-            html.raw("<section").attribute("id", id).attribute("aria-labelledby", &format!("{id}-h"));
-            html.raw("><h2").attribute("id", &format!("{id}-h")).raw(">").text(&cut(heading, PARAGRAPH)).raw("</h2>");
-            parts.iter().for_each(|one| part(&mut html, one, &mut figures));
+        for Section {
+            id, heading, parts, ..
+        } in sections
+        {
+            html.raw("<section")
+                .attribute("id", id)
+                .attribute("aria-labelledby", &format!("{id}-h"));
+            html.raw("><h2")
+                .attribute("id", &format!("{id}-h"))
+                .raw(">")
+                .text(&cut(heading, PARAGRAPH))
+                .raw("</h2>");
+            parts
+                .iter()
+                .for_each(|one| part(&mut html, one, &mut figures));
             html.raw("</section>");
         }
         html.raw("</main>");
@@ -111,19 +139,33 @@ impl Page {
         let title = cut(&self.title, TITLE);
         html.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
         let policy = policy(&style, self.own.script);
-        html.raw("<meta http-equiv=\"Content-Security-Policy\"").attribute("content", &policy).raw(">");
+        html.raw("<meta http-equiv=\"Content-Security-Policy\"")
+            .attribute("content", &policy)
+            .raw(">");
         html.raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
         html.raw("<meta name=\"color-scheme\" content=\"light dark\"><meta name=\"generator\"");
-        html.attribute("content", &format!("syscost {}", env!("CARGO_PKG_VERSION"))).raw(">");
-        html.raw("<link rel=\"icon\" href=\"data:,\">").element("title", &title).raw("<style>");
+        html.attribute("content", &format!("syscost {}", env!("CARGO_PKG_VERSION")))
+            .raw(">");
+        html.raw("<link rel=\"icon\" href=\"data:,\">")
+            .element("title", &title)
+            .raw("<style>");
         // Made of this program's own text, which `a_stylesheet_may_stand_in_the_page` holds to be free of markup.
         html.unescaped_style(&style).raw("</style></head><body>");
-        html.raw("<a class=\"skip\" href=\"#main\">Skip to the content</a><header><div><h1>").text(&title);
-        html.raw("</h1><p class=\"sub\">").text(&cut(&self.subtitle, TITLE)).raw("</p></div>");
-        html.raw("<button id=\"theme\" type=\"button\" hidden>Colours: as the system</button></header>");
+        html.raw("<a class=\"skip\" href=\"#main\">Skip to the content</a><header><div><h1>")
+            .text(&title);
+        html.raw("</h1><p class=\"sub\">")
+            .text(&cut(&self.subtitle, TITLE))
+            .raw("</p></div>");
+        html.raw(
+            "<button id=\"theme\" type=\"button\" hidden>Colours: as the system</button></header>",
+        );
         html.raw("<nav aria-label=\"Sections\">");
         for section in sections {
-            html.raw("<a").attribute("href", &format!("#{}", section.id)).raw(">").text(section.name).raw("</a>");
+            html.raw("<a")
+                .attribute("href", &format!("#{}", section.id))
+                .raw(">")
+                .text(section.name)
+                .raw("</a>");
         }
         html.raw("</nav>");
     }
@@ -131,11 +173,21 @@ impl Page {
     /// From the data and the footer to the last byte.
     fn foot(&self, html: &mut Markup) {
         if let Some((id, data)) = &self.own.data {
-            html.raw("<script type=\"application/json\"").attribute("id", id).raw(">").json(data).raw("</script>");
+            html.raw("<script type=\"application/json\"")
+                .attribute("id", id)
+                .raw(">")
+                .json(data)
+                .raw("</script>");
         }
-        let text = format!("Made by syscost {} from {}. {}", env!("CARGO_PKG_VERSION"), self.made_from, self.numbers);
+        let text = format!(
+            "Made by syscost {} from {}. {}",
+            env!("CARGO_PKG_VERSION"),
+            self.made_from,
+            self.numbers
+        );
         html.raw("<footer><p>").text(&text);
-        html.raw(" This page loads nothing and sends nothing.</p></footer><script>").raw(SCRIPT);
+        html.raw(" This page loads nothing and sends nothing.</p></footer><script>")
+            .raw(SCRIPT);
         if !self.own.script.is_empty() {
             html.raw("</script><script>").raw(self.own.script);
         }
@@ -151,7 +203,9 @@ fn warnings(html: &mut Markup, lines: &[String]) {
     let (first, more) = lines.split_at(lines.len().min(MOST_WARNINGS));
     blocks::notes(html, first);
     if !more.is_empty() {
-        html.raw("<details><summary>").text(&format!("{} more warnings", more.len())).raw("</summary>");
+        html.raw("<details><summary>")
+            .text(&format!("{} more warnings", more.len()))
+            .raw("</summary>");
         blocks::notes(html, more);
         html.raw("</details>");
     }
@@ -160,7 +214,12 @@ fn warnings(html: &mut Markup, lines: &[String]) {
 
 fn part(html: &mut Markup, part_of: &Part, figures: &mut usize) {
     match part_of {
-        Part::Lead(text) => _ = html.raw("<p class=\"lead\">").text(&cut(text, PARAGRAPH)).raw("</p>"),
+        Part::Lead(text) => {
+            _ = html
+                .raw("<p class=\"lead\">")
+                .text(&cut(text, PARAGRAPH))
+                .raw("</p>")
+        }
         Part::Block(block) => blocks::block(html, block),
         Part::Drawn(table, drawn) => blocks::table(html, table, drawn),
         Part::Figure(figure) => {
@@ -168,10 +227,15 @@ fn part(html: &mut Markup, part_of: &Part, figures: &mut usize) {
             html.raw("<figure><figcaption>").text(&figure.title);
             html.raw("</figcaption><div class=\"box\" tabindex=\"0\" role=\"region\"");
             html.attribute("aria-label", &figure.title).raw(">");
-            html.add(&svg::inline(figure, &format!("f{figures}"))).raw("</div></figure>");
+            html.add(&svg::inline(figure, &format!("f{figures}")))
+                .raw("</div></figure>");
         }
         Part::Folded(summary, open, parts) => {
-            html.raw(if *open { "<details open><summary>" } else { "<details><summary>" });
+            html.raw(if *open {
+                "<details open><summary>"
+            } else {
+                "<details><summary>"
+            });
             html.text(&cut(summary, TITLE)).raw("</summary>");
             parts.iter().for_each(|one| part(html, one, figures));
             html.raw("</details>");
@@ -192,8 +256,17 @@ fn stylesheet() -> String {
 
 /// Nothing is loaded, and only this style and these scripts take effect.
 fn policy(style: &str, script: &str) -> String {
-    let hash = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text.as_bytes())));
-    let scripts: Vec<String> = [SCRIPT, script].into_iter().filter(|text| !text.is_empty()).map(hash).collect();
+    let hash = |text: &str| {
+        format!(
+            "'sha256-{}'",
+            BASE64.encode(Sha256::digest(text.as_bytes()))
+        )
+    };
+    let scripts: Vec<String> = [SCRIPT, script]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .map(hash)
+        .collect();
     format!(
         "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; \
          form-action 'none'",
@@ -208,6 +281,10 @@ mod tests {
 
     #[test]
     fn a_stylesheet_may_stand_in_the_page() {
-        assert!(!stylesheet().contains(['<', '&']) && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
+        assert!(
+            !stylesheet().contains(['<', '&'])
+                && !SCRIPT.contains("</")
+                && !SCRIPT.contains("<!--")
+        );
     }
 }

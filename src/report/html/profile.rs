@@ -10,7 +10,9 @@ use crate::model::{By, CallCount, Drives, ObjectKind, Profile, drives};
 use crate::report::attribution::{advice_lines, time_figure};
 use crate::report::numbers::significant;
 use crate::report::profile::latency::{Latency, latencies, latency_table};
-use crate::report::profile::{Weight, figures, flame_difference, flame_figure, notes, slowest_table};
+use crate::report::profile::{
+    Weight, figures, flame_difference, flame_figure, notes, slowest_table,
+};
 use crate::report::{profile_table, profiles_document, svg};
 use crate::write::html::Drawings;
 use crate::write::markup::Markup;
@@ -26,14 +28,28 @@ pub fn profile_page(profile: &Profile) -> Page {
     let calls = calls(profile, &latencies);
     let machine = vec![Part::Block(Block::Table(host::of_profile(profile)))];
     Page {
-        title: if name.is_empty() { "Where the time of system calls went".to_string() } else { name },
+        title: if name.is_empty() {
+            "Where the time of system calls went".to_string()
+        } else {
+            name
+        },
         subtitle: machine_line(profile),
         warnings: notes::cautions(profile),
         sections: vec![
             Section::new("answer", "Time", "Where did the time go?", time(profile)),
             Section::new("calls", "Calls", "System calls", calls),
-            Section::new("latency", "Latency", "Latency", durations(profile, &latencies)),
-            Section::new("objects", "Paths and descriptors", "Paths and descriptors", objects(profile)),
+            Section::new(
+                "latency",
+                "Latency",
+                "Latency",
+                durations(profile, &latencies),
+            ),
+            Section::new(
+                "objects",
+                "Paths and descriptors",
+                "Paths and descriptors",
+                objects(profile),
+            ),
             Section::new("stacks", "Stacks", "Stacks", stacks(profile)),
             Section::new("host", "Machine", "The machine", machine),
         ],
@@ -45,14 +61,26 @@ pub fn profile_page(profile: &Profile) -> Page {
 
 /// The page about what changed from one profile to another.
 pub fn profiles_page(profiles: [&Profile; 2], comparison: &ProfileComparison) -> Page {
-    let labels: Vec<&str> = comparison.columns.iter().map(|column| column.label.as_str()).collect();
+    let labels: Vec<&str> = comparison
+        .columns
+        .iter()
+        .map(|column| column.label.as_str())
+        .collect();
     let of_one = |(profile, label): (&Profile, &&str)| {
         let figure = time_figure(profile).map(Part::Figure);
-        std::iter::once(Part::heading(*label)).chain(figure).collect::<Vec<_>>()
+        std::iter::once(Part::heading(*label))
+            .chain(figure)
+            .collect::<Vec<_>>()
     };
-    let calls = profiles_document(comparison).blocks.into_iter().map(Part::Block);
-    let mut stacks: Vec<Part> =
-        WEIGHTS.iter().filter_map(|weight| flame_difference(profiles, weight)).map(Part::Figure).collect();
+    let calls = profiles_document(comparison)
+        .blocks
+        .into_iter()
+        .map(Part::Block);
+    let mut stacks: Vec<Part> = WEIGHTS
+        .iter()
+        .filter_map(|weight| flame_difference(profiles, weight))
+        .map(Part::Figure)
+        .collect();
     stacks.extend((!stacks.is_empty()).then(|| Part::note(CHANGES)));
     Page {
         title: format!("From {}", labels.join(" to ")),
@@ -74,8 +102,10 @@ pub fn profiles_page(profiles: [&Profile; 2], comparison: &ProfileComparison) ->
 }
 
 fn machine_line(profile: &Profile) -> String {
-    let parts =
-        [Some(host::one_line(&profile.host)).filter(|text| !text.is_empty()), host::started(profile.started_unix_s)];
+    let parts = [
+        Some(host::one_line(&profile.host)).filter(|text| !text.is_empty()),
+        host::started(profile.started_unix_s),
+    ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
@@ -97,23 +127,46 @@ fn time(profile: &Profile) -> Vec<Part> {
 fn calls(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
     let other = [
         (profile.groups.len() > 1, By::Process, "By process"),
-        (profile.groups.iter().any(|group| group.cgroup.is_some()), By::Cgroup, "By control group"),
-        (true, By::Class, "By class: size, kind of descriptor, depth of path, operation"),
+        (
+            profile.groups.iter().any(|group| group.cgroup.is_some()),
+            By::Cgroup,
+            "By control group",
+        ),
+        (
+            true,
+            By::Class,
+            "By class: size, kind of descriptor, depth of path, operation",
+        ),
         (profile.all_calls().failures() > 0, By::Error, "By error"),
     ];
     let folded = |(_, by, title): (bool, By, &str)| {
-        Part::Folded(title.to_string(), false, vec![Part::Block(Block::Table(table_by(profile, by, title)))])
+        Part::Folded(
+            title.to_string(),
+            false,
+            vec![Part::Block(Block::Table(table_by(profile, by, title)))],
+        )
     };
     let by_call = by_call(profile, latencies);
-    std::iter::once(by_call).chain(other.into_iter().filter(|(is_there, ..)| *is_there).map(folded)).collect()
+    std::iter::once(by_call)
+        .chain(
+            other
+                .into_iter()
+                .filter(|(is_there, ..)| *is_there)
+                .map(folded),
+        )
+        .collect()
 }
 
 /// The first rows, with the notes on them alone: those on the profile stand above.
 fn table_by(profile: &Profile, by: By, title: &str) -> Table {
-    let mut table = profile_table(profile, by).titled(title).noted(notes::of_rows(profile, by));
+    let mut table = profile_table(profile, by)
+        .titled(title)
+        .noted(notes::of_rows(profile, by));
     let more = table.rows().len().saturating_sub(MOST_ROWS);
     table.truncate(MOST_ROWS);
-    table.notes.extend((more > 0).then(|| format!("{more} more rows are in the profile.")));
+    table
+        .notes
+        .extend((more > 0).then(|| format!("{more} more rows are in the profile.")));
     table
 }
 
@@ -130,27 +183,58 @@ fn by_call(profile: &Profile, latencies: &[Latency]) -> Part {
     let totals = profile.totals(By::Call);
     let mut table = profile_table(profile, By::Call).titled("System calls");
     table.notes = notes::of_rows(profile, By::Call);
-    let rows = totals.iter().map(|total| (area(&total.count).to_string(), kinds(&total.count))).collect();
-    let longest = totals.iter().filter_map(|total| total.count.elapsed_ns()).max().unwrap_or(0);
+    let rows = totals
+        .iter()
+        .map(|total| (area(&total.count).to_string(), kinds(&total.count)))
+        .collect();
+    let longest = totals
+        .iter()
+        .filter_map(|total| total.count.elapsed_ns())
+        .max()
+        .unwrap_or(0);
     let mut drawn = Vec::new();
     if longest > 0 {
-        let cells = totals.iter().map(|total| Some(time_bar(&total.count, longest))).collect();
-        drawn.push(Drawings { title: "time".to_string(), cells });
+        let cells = totals
+            .iter()
+            .map(|total| Some(time_bar(&total.count, longest)))
+            .collect();
+        drawn.push(Drawings {
+            title: "time".to_string(),
+            cells,
+        });
     }
     if !latencies.is_empty() {
-        let of = |call: &str| latencies.iter().find(|latency| latency.call == call).map(histogram);
+        let of = |call: &str| {
+            latencies
+                .iter()
+                .find(|latency| latency.call == call)
+                .map(histogram)
+        };
         let cells = totals.iter().map(|total| of(&total.count.call)).collect();
-        drawn.push(Drawings { title: "latency".to_string(), cells });
+        drawn.push(Drawings {
+            title: "latency".to_string(),
+            cells,
+        });
     }
     // On a narrow screen the first columns are seen.
-    let table = table.with_first(&["call", "% wall", "% CPU"]).filtered(Filter { kinds: KINDS, rows });
+    let table = table
+        .with_first(&["call", "% wall", "% CPU"])
+        .filtered(Filter { kinds: KINDS, rows });
     Part::Drawn(table, drawn)
 }
 
 fn histogram(latency: &Latency) -> (f64, Markup) {
     let us = |ns: f64| significant(ns / 1e3);
-    let (first, most) = (latency.counts().next().map_or(0.0, |(ns, _)| ns), latency.max_ns.unwrap_or(0.0));
-    let words = format!("{} calls of {} to {} us", latency.calls, us(first), us(most));
+    let (first, most) = (
+        latency.counts().next().map_or(0.0, |(ns, _)| ns),
+        latency.max_ns.unwrap_or(0.0),
+    );
+    let words = format!(
+        "{} calls of {} to {} us",
+        latency.calls,
+        us(first),
+        us(most)
+    );
     (most, svg::spark(&figures::small(latency), &words))
 }
 
@@ -158,7 +242,11 @@ fn histogram(latency: &Latency) -> (f64, Markup) {
 fn times(count: &CallCount) -> [(&'static str, &'static str, u64); 3] {
     [
         ("running", "on a CPU", count.on_cpu_ns.unwrap_or(0)),
-        ("waiting", "waiting for a CPU", count.runnable_ns.unwrap_or(0)),
+        (
+            "waiting",
+            "waiting for a CPU",
+            count.runnable_ns.unwrap_or(0),
+        ),
         ("blocked", "blocked", count.blocked_ns.unwrap_or(0)),
     ]
 }
@@ -169,7 +257,10 @@ fn time_bar(count: &CallCount, longest: u64) -> (f64, Markup) {
     let seconds = |(_, name, ns): &(&str, &str, u64)| format!("{:.4} s {name}", *ns as f64 / 1e9);
     let words = times.iter().map(seconds).collect::<Vec<_>>().join(", ");
     let shares = times.map(|(.., ns)| ns as f64 / longest as f64);
-    (count.elapsed_ns().unwrap_or(0) as f64, svg::time_bar(shares, &words))
+    (
+        count.elapsed_ns().unwrap_or(0) as f64,
+        svg::time_bar(shares, &words),
+    )
 }
 
 fn kinds(count: &CallCount) -> Vec<&'static str> {
@@ -177,7 +268,9 @@ fn kinds(count: &CallCount) -> Vec<&'static str> {
     let most = times.iter().map(|(.., ns)| *ns).max().filter(|ns| *ns > 0);
     let mostly = times.iter().map(|(kind, _, ns)| (Some(*ns) == most, *kind));
     let all = std::iter::once((count.failures() > 0, "errors")).chain(mostly);
-    all.filter(|(holds, _)| *holds).map(|(_, kind)| kind).collect()
+    all.filter(|(holds, _)| *holds)
+        .map(|(_, kind)| kind)
+        .collect()
 }
 
 /// What kind of work a call does, by what determines its cost.
@@ -193,7 +286,10 @@ fn area(count: &CallCount) -> &'static str {
 }
 
 fn durations(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
-    let mut parts: Vec<Part> = figures::histograms(latencies).map(Part::Figure).into_iter().collect();
+    let mut parts: Vec<Part> = figures::histograms(latencies)
+        .map(Part::Figure)
+        .into_iter()
+        .collect();
     if !latencies.is_empty() {
         parts.push(Part::Block(Block::Table(latency_table(profile, latencies))));
     }
@@ -205,17 +301,30 @@ fn durations(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
 
 fn objects(profile: &Profile) -> Vec<Part> {
     let kinds = [
-        (ObjectKind::Path, By::Path, "Calls by path, of the paths used most"),
-        (ObjectKind::Descriptor, By::Descriptor, "Calls by descriptor, of the descriptors used most"),
+        (
+            ObjectKind::Path,
+            By::Path,
+            "Calls by path, of the paths used most",
+        ),
+        (
+            ObjectKind::Descriptor,
+            By::Descriptor,
+            "Calls by descriptor, of the descriptors used most",
+        ),
     ];
     let has = |kind| profile.objects.iter().any(|object| object.kind == kind);
     let known = kinds.into_iter().filter(|(kind, ..)| has(*kind));
-    known.map(|(_, by, title)| Part::Block(Block::Table(table_by(profile, by, title)))).collect()
+    known
+        .map(|(_, by, title)| Part::Block(Block::Table(table_by(profile, by, title))))
+        .collect()
 }
 
 fn stacks(profile: &Profile) -> Vec<Part> {
-    let mut parts: Vec<Part> =
-        WEIGHTS.iter().filter_map(|weight| flame_figure(profile, weight)).map(Part::Figure).collect();
+    let mut parts: Vec<Part> = WEIGHTS
+        .iter()
+        .filter_map(|weight| flame_figure(profile, weight))
+        .map(Part::Figure)
+        .collect();
     let note = "Processes at the top, below each function those that it calls, system calls at the bottom. Point at a box to read \
                 its name and share; click to zoom. Inverted, calls are at the top and below each those that made it.";
     parts.extend((!parts.is_empty()).then(|| Part::note(note)));

@@ -21,8 +21,15 @@ use indexmap::IndexMap;
 
 /// The page about `of`.
 pub fn runs_page(of: &RunsPage) -> Page {
-    let machine = if of.files.len() == 1 { "The machine" } else { "The machines" };
-    let compared = of.comparison.map(|comparison| compared::parts(of, comparison)).unwrap_or_default();
+    let machine = if of.files.len() == 1 {
+        "The machine"
+    } else {
+        "The machines"
+    };
+    let compared = of
+        .comparison
+        .map(|comparison| compared::parts(of, comparison))
+        .unwrap_or_default();
     Page {
         title: title(of),
         subtitle: subtitle(of),
@@ -30,12 +37,32 @@ pub fn runs_page(of: &RunsPage) -> Page {
         sections: vec![
             Section::new("answer", "Answer", answer::question(of), answer::parts(of)),
             Section::new("compared", "Side by side", "Side by side", compared),
-            Section::new("operations", "Operations", "Operations", operations::parts(of)),
+            Section::new(
+                "operations",
+                "Operations",
+                "Operations",
+                operations::parts(of),
+            ),
             Section::new("charts", "Charts", "Charts", charts::parts(of)),
-            Section::new("latency", "Single calls", "Single calls", charts::singles(of)),
-            Section::new("parameters", "Parameters", "Cost over parameters", charts::parameters(of)),
+            Section::new(
+                "latency",
+                "Single calls",
+                "Single calls",
+                charts::singles(of),
+            ),
+            Section::new(
+                "parameters",
+                "Parameters",
+                "Cost over parameters",
+                charts::parameters(of),
+            ),
             kernel::section(of.explained),
-            Section::new("host", "Machine", machine, vec![Part::Block(Block::Table(host::of_runs(of.files)))]),
+            Section::new(
+                "host",
+                "Machine",
+                machine,
+                vec![Part::Block(Block::Table(host::of_runs(of.files)))],
+            ),
         ],
         made_from: counted(of.files.len(), "result file"),
         numbers: "Costs are medians over batches at the run's usual speed; their intervals are those of the next run, not \
@@ -47,8 +74,15 @@ pub fn runs_page(of: &RunsPage) -> Page {
 /// The study's title, or what there is to say without one.
 fn title(of: &RunsPage) -> String {
     let study = of.detail().and_then(|detail| detail.summary.study.as_ref());
-    let places: Vec<&str> = of.detail().iter().flat_map(|detail| columns::environments(&detail.summary)).collect();
-    match (study.filter(|study| !study.title.is_empty()), of.files.len()) {
+    let places: Vec<&str> = of
+        .detail()
+        .iter()
+        .flat_map(|detail| columns::environments(&detail.summary))
+        .collect();
+    match (
+        study.filter(|study| !study.title.is_empty()),
+        of.files.len(),
+    ) {
         (Some(study), _) => study.title.clone(),
         (None, 1) if places.len() > 1 => format!("What system calls cost in {}", some(&places, 4)),
         (None, 1) => "What system calls cost".to_string(),
@@ -63,8 +97,18 @@ fn subtitle(of: &RunsPage) -> String {
     let info = &main.column.info;
     let runs = (info.runs > 1).then(|| counted(info.runs, "run"));
     let source = info.source.as_ref().map(|source| source.title.clone());
-    let parts = [conditions::labels(&info.labels), runs, source, Some(host::one_line(&info.host))];
-    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    let parts = [
+        conditions::labels(&info.labels),
+        runs,
+        source,
+        Some(host::one_line(&info.host)),
+    ];
+    parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// What taxes every system call of a machine and what concerns whole runs. What holds for several files is said once.
@@ -73,8 +117,12 @@ fn warnings(files: &[Portrait]) -> Vec<String> {
     for file in files {
         let info = &file.column.info;
         let taxes = info.host.taxes.iter().map(conditions::tax);
-        let incomplete = (!info.complete).then(|| "the run was interrupted: what is missing says so".to_string());
-        for warning in taxes.chain(info.warnings.iter().map(ToString::to_string)).chain(incomplete) {
+        let incomplete = (!info.complete)
+            .then(|| "the run was interrupted: what is missing says so".to_string());
+        for warning in taxes
+            .chain(info.warnings.iter().map(ToString::to_string))
+            .chain(incomplete)
+        {
             labels.entry(warning).or_default().push(info.label.clone());
         }
     }

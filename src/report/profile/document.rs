@@ -1,8 +1,8 @@
 //! A profile as a JSON document, with its sums.
 
 use crate::model::{
-    By, CallCount, Class, Ending, Host, ObjectCount, ProcessGroup, ProcessPath, Profile, SlowCall, Source, StackCount,
-    Tool, TracerFacts, Usage,
+    By, CallCount, Class, Ending, Host, ObjectCount, ProcessGroup, ProcessPath, Profile, SlowCall,
+    Source, StackCount, Tool, TracerFacts, Usage,
 };
 use crate::report::profile::latency::Latency;
 use crate::report::profile::notes;
@@ -101,7 +101,12 @@ impl JsonDocument for ProfileDocument<'_> {
 impl<'a> ProfileDocument<'a> {
     /// The document of `profile`.
     pub fn new(profile: &'a Profile) -> ProfileDocument<'a> {
-        let sums = |by| profile.totals(by).into_iter().map(|total| Sum::new(profile, total.count));
+        let sums = |by| {
+            profile
+                .totals(by)
+                .into_iter()
+                .map(|total| Sum::new(profile, total.count))
+        };
         let mut classes: HashMap<String, Vec<Sum>> = HashMap::new();
         sums(By::Class).for_each(|sum| classes.entry(sum.name.clone()).or_default().push(sum));
         let ranges = profile.ranges();
@@ -126,7 +131,14 @@ impl<'a> ProfileDocument<'a> {
             warnings: &profile.warnings,
             total: Sum::new(profile, profile.all_calls()),
             calls: sums(By::Call).map(&mut call).collect(),
-            processes: profile.groups.iter().map(|group| Process { group, sum: Sum::of(profile, group) }).collect(),
+            processes: profile
+                .groups
+                .iter()
+                .map(|group| Process {
+                    group,
+                    sum: Sum::of(profile, group),
+                })
+                .collect(),
             objects: &profile.objects,
             objects_dropped: profile.objects_dropped,
             slowest: &profile.slowest,
@@ -143,9 +155,22 @@ impl Sum {
         let wall = profile.usage.wall_ns.filter(|wall| *wall > 0);
         let (mean_ns, mean_on_cpu_ns) = (count.mean_ns(), count.mean_on_cpu_ns());
         count.elapsed_ns = count.elapsed_ns();
-        let wall_share = count.elapsed_ns.zip(wall).map(|(elapsed, wall)| elapsed as f64 / wall as f64);
-        let (name, class) = (std::mem::take(&mut count.call), std::mem::take(&mut count.class));
-        Sum { name, class, mean_ns, mean_on_cpu_ns, wall_share, count }
+        let wall_share = count
+            .elapsed_ns
+            .zip(wall)
+            .map(|(elapsed, wall)| elapsed as f64 / wall as f64);
+        let (name, class) = (
+            std::mem::take(&mut count.call),
+            std::mem::take(&mut count.class),
+        );
+        Sum {
+            name,
+            class,
+            mean_ns,
+            mean_on_cpu_ns,
+            wall_share,
+            count,
+        }
     }
 
     fn of(profile: &Profile, group: &ProcessGroup) -> Sum {

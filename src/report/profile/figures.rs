@@ -20,20 +20,34 @@ pub fn latency_histograms(profile: &Profile) -> Option<Figure> {
 /// Histograms of the first of `found`, on one axis; `None` without any.
 pub fn histograms(found: &[Latency]) -> Option<Figure> {
     let drawn = &found[..found.len().min(MOST)];
-    let axis = LogAxis::holding(drawn.iter().flat_map(|latency| latency.counts().map(|(ns, _)| ns))).with_margin();
-    let rows: Vec<Distribution> = drawn.iter().map(|latency| row(latency, &axis, BINS)).collect();
+    let axis = LogAxis::holding(
+        drawn
+            .iter()
+            .flat_map(|latency| latency.counts().map(|(ns, _)| ns)),
+    )
+    .with_margin();
+    let rows: Vec<Distribution> = drawn
+        .iter()
+        .map(|latency| row(latency, &axis, BINS))
+        .collect();
     let description = format!(
         "Histograms of the elapsed time of single calls, {} system calls on one logarithmic axis; heights are the square root \
          of the number of calls. Percentiles are in the table.",
         rows.len()
     );
     let title = "How long single calls took".to_string();
-    (!rows.is_empty()).then_some(Figure { title, description, chart: Chart::Latencies(rows) })
+    (!rows.is_empty()).then_some(Figure {
+        title,
+        description,
+        chart: Chart::Latencies(rows),
+    })
 }
 
 /// The histogram of one call, for a cell.
 pub fn small(latency: &Latency) -> Distribution {
-    let axis = LogAxis::holding(latency.counts().map(|(ns, _)| ns)).spanning(4.0).with_margin();
+    let axis = LogAxis::holding(latency.counts().map(|(ns, _)| ns))
+        .spanning(4.0)
+        .with_margin();
     row(latency, &axis, SMALL_BINS)
 }
 
@@ -46,7 +60,11 @@ fn row(latency: &Latency, axis: &LogAxis, bins: usize) -> Distribution {
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
     let height = |count: &u64| {
         let share = (*count as f64 / most).sqrt() * f64::from(TALLEST);
-        if *count > 0 { (share.round() as u8).max(1) } else { 0 }
+        if *count > 0 {
+            (share.round() as u8).max(1)
+        } else {
+            0
+        }
     };
     Distribution {
         label: latency.call.clone(),

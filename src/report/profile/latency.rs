@@ -57,12 +57,18 @@ impl Latency {
     pub fn curve(&self) -> Curve {
         let net = |(beyond, ns)| (beyond, net(ns, self.offset_ns));
         let all = tail_curve(&self.times).into_iter().map(net).collect();
-        Curve { label: self.call.clone(), all, rest: Vec::new() }
+        Curve {
+            label: self.call.clone(),
+            all,
+            rest: Vec::new(),
+        }
     }
 
     /// Durations in nanoseconds, ascending, and how many calls had each.
     pub fn counts(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
-        self.times.times().map(|(ns, count)| (net(ns, self.offset_ns), count))
+        self.times
+            .times()
+            .map(|(ns, count)| (net(ns, self.offset_ns), count))
     }
 }
 
@@ -73,17 +79,26 @@ fn net(ns: f64, offset_ns: f64) -> f64 {
 
 /// All calls whose durations are known, in the order of the profile's table.
 pub fn latencies(profile: &Profile) -> Vec<Latency> {
-    profile.totals(By::Call).iter().filter_map(|total| Latency::of(profile, &total.count.call)).collect()
+    profile
+        .totals(By::Call)
+        .iter()
+        .filter_map(|total| Latency::of(profile, &total.count.call))
+        .collect()
 }
 
 /// The percentiles, and their plot if it has a width.
 pub fn profile_latency_document(profile: &Profile, plot_width: Option<u16>) -> Document {
     let found = latencies(profile);
     let plot = Block::drawn(
-        plot_width.map(|width| plot(found.iter().map(Latency::curve).collect(), width)).unwrap_or_default(),
+        plot_width
+            .map(|width| plot(found.iter().map(Latency::curve).collect(), width))
+            .unwrap_or_default(),
     );
     let table = latency_table(profile, &found);
-    Document { records: table.records().clone(), blocks: vec![Block::Table(table), plot] }
+    Document {
+        records: table.records().clone(),
+        blocks: vec![Block::Table(table), plot],
+    }
 }
 
 /// The percentiles of `found`, which are those of `profile`.
@@ -98,9 +113,12 @@ fn specs<'a>() -> Vec<Spec<'a, Latency>> {
             .number(field, move |latency: &Latency| Some(which(latency)? / 1e3))
     };
     vec![
-        Spec::left("call", |latency: &Latency| latency.call.as_str().into()).text("call", |l| l.call.clone()),
-        Spec::right("calls", |latency: &Latency| Cell::number(thousands(latency.calls as f64), latency.calls as f64))
-            .count("calls", |latency| latency.calls),
+        Spec::left("call", |latency: &Latency| latency.call.as_str().into())
+            .text("call", |l| l.call.clone()),
+        Spec::right("calls", |latency: &Latency| {
+            Cell::number(thousands(latency.calls as f64), latency.calls as f64)
+        })
+        .count("calls", |latency| latency.calls),
         micro("p50", "p50_us", |latency| latency.p50_ns),
         micro("p90", "p90_us", |latency| latency.p90_ns).expendable(1),
         micro("p99", "p99_us", |latency| latency.p99_ns),
@@ -111,7 +129,10 @@ fn specs<'a>() -> Vec<Spec<'a, Latency>> {
 
 /// A dash where there are too few calls.
 fn micros(ns: Option<f64>) -> Cell {
-    ns.map_or_else(|| Cell::styled("-", Style::Faint), |ns| Cell::number(significant(ns / 1e3), ns / 1e3))
+    ns.map_or_else(
+        || Cell::styled("-", Style::Faint),
+        |ns| Cell::number(significant(ns / 1e3), ns / 1e3),
+    )
 }
 
 fn notes(profile: &Profile, found: &[Latency]) -> Vec<String> {
@@ -134,7 +155,10 @@ fn offset(profile: &Profile) -> Option<String> {
     match (facts.offset_per_call_ns, facts.offset_range_ns) {
         (Some(ns), range) if ns > 0.0 => {
             let range = range.map_or_else(String::new, |_| format!(" ({low} .. {high})"));
-            Some(format!("less {} ns a call{range}, which are the tracer's", three_figures(ns)))
+            Some(format!(
+                "less {} ns a call{range}, which are the tracer's",
+                three_figures(ns)
+            ))
         }
         (None, Some(_)) => Some(format!(
             "as measured: the tracer's part of a call is not known: the machine was busy ({low} .. {high} ns)"
@@ -171,7 +195,10 @@ mod tests {
         for (ns, count) in counts {
             histogram.add(histogram.bucket(*ns), *count);
         }
-        Profile { latencies: [("read".to_string(), histogram)].into(), ..Profile::default() }
+        Profile {
+            latencies: [("read".to_string(), histogram)].into(),
+            ..Profile::default()
+        }
     }
 
     #[test]
@@ -180,6 +207,9 @@ mod tests {
         profile.tracer.offset_per_call_ns = Some(200.0);
         let found = Latency::of(&profile, "read").unwrap();
         assert_eq!(found.p50_ns, Some(0.0));
-        assert!((found.p90_ns.unwrap() / 800.0 - 1.0).abs() < 0.05, "{found:?}");
+        assert!(
+            (found.p90_ns.unwrap() / 800.0 - 1.0).abs() < 0.05,
+            "{found:?}"
+        );
     }
 }

@@ -21,13 +21,18 @@ pub fn none(by: By) -> Option<String> {
         By::Path => "paths",
         By::Descriptor => "descriptors",
     };
-    Some(format!("This profile has no {what}: its tracer was not asked for them."))
+    Some(format!(
+        "This profile has no {what}: its tracer was not asked for them."
+    ))
 }
 
 /// What is missing where there was no room for all objects.
 pub fn dropped(profile: &Profile) -> Option<String> {
     let calls = profile.objects_dropped.filter(|calls| *calls > 0)?;
-    Some(format!("{} more calls were on objects that there was no room to count.", thousands(calls as f64)))
+    Some(format!(
+        "{} more calls were on objects that there was no room to count.",
+        thousands(calls as f64)
+    ))
 }
 
 /// What the figures of the rows mean, where that is not plain.
@@ -55,8 +60,19 @@ pub fn notes(profile: &Profile) -> Vec<String> {
     let mut notes = accounting(profile);
     notes.extend(ranges(profile));
     notes.extend(sampled(profile));
-    let warnings = profile.warnings.iter().chain(&doubts(profile)).map(|text| format!("Warning: {text}")).collect();
-    notes.extend([incomplete(profile).into_iter().collect::<Vec<_>>(), warnings].concat());
+    let warnings = profile
+        .warnings
+        .iter()
+        .chain(&doubts(profile))
+        .map(|text| format!("Warning: {text}"))
+        .collect();
+    notes.extend(
+        [
+            incomplete(profile).into_iter().collect::<Vec<_>>(),
+            warnings,
+        ]
+        .concat(),
+    );
     notes
 }
 
@@ -73,9 +89,17 @@ fn sampled(profile: &Profile) -> Option<String> {
 /// `The first of 10 runs; calls that vary: futex 10 .. 14, read 88 .. 90; the same in every run: 21 calls.`
 fn ranges(profile: &Profile) -> Option<String> {
     let ranges = profile.ranges();
-    let (same, vary): (Vec<_>, Vec<_>) = ranges.iter().partition(|(_, (least, most))| least == most);
-    let names: Vec<String> = vary.iter().map(|(call, (least, most))| format!("{call} {least} .. {most}")).collect();
-    let vary = if names.is_empty() { "none".to_string() } else { some(&names, 12) };
+    let (same, vary): (Vec<_>, Vec<_>) =
+        ranges.iter().partition(|(_, (least, most))| least == most);
+    let names: Vec<String> = vary
+        .iter()
+        .map(|(call, (least, most))| format!("{call} {least} .. {most}"))
+        .collect();
+    let vary = if names.is_empty() {
+        "none".to_string()
+    } else {
+        some(&names, 12)
+    };
     let runs = 1 + profile.repeats.len();
     let text = format!(
         "The first of {runs} runs; calls whose number varies: {vary}; the same in every run: {}.",
@@ -86,15 +110,35 @@ fn ranges(profile: &Profile) -> Option<String> {
 
 /// What is doubtful, for a page.
 pub fn cautions(profile: &Profile) -> Vec<String> {
-    [incomplete(profile).into_iter().collect(), profile.warnings.clone(), doubts(profile)].concat()
+    [
+        incomplete(profile).into_iter().collect(),
+        profile.warnings.clone(),
+        doubts(profile),
+    ]
+    .concat()
 }
 
 /// The kernel's accounting, and what the tracer added.
 pub fn accounting(profile: &Profile) -> Vec<String> {
-    let source = profile.source.as_ref().filter(|source| !source.note.is_empty()).map(|source| source.note.clone());
-    let lines =
-        [times(profile), counts(profile), ended(profile), tracer(profile), source, unsplit(profile), unwoken(profile)];
-    lines.into_iter().flatten().chain(tree(profile, MOST_PATHS)).collect()
+    let source = profile
+        .source
+        .as_ref()
+        .filter(|source| !source.note.is_empty())
+        .map(|source| source.note.clone());
+    let lines = [
+        times(profile),
+        counts(profile),
+        ended(profile),
+        tracer(profile),
+        source,
+        unsplit(profile),
+        unwoken(profile),
+    ];
+    lines
+        .into_iter()
+        .flatten()
+        .chain(tree(profile, MOST_PATHS))
+        .collect()
 }
 
 /// Lines of the tree of processes.
@@ -106,16 +150,33 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
     let all: u64 = calls.iter().sum();
     calls.sort_unstable_by(|a, b| b.cmp(a));
     let least = calls.get(most - 1).copied().unwrap_or(0);
-    let shown = profile.tree.iter().filter(|path| path.calls >= least).take(most);
+    let shown = profile
+        .tree
+        .iter()
+        .filter(|path| path.calls >= least)
+        .take(most);
     let line = |path: &ProcessPath| {
-        let times = if path.processes > 1 { format!(" x{}", thousands(path.processes as f64)) } else { String::new() };
+        let times = if path.processes > 1 {
+            format!(" x{}", thousands(path.processes as f64))
+        } else {
+            String::new()
+        };
         let share = percent(100.0 * path.calls as f64 / all.max(1) as f64);
-        format!("Processes: {}{times}: {} calls ({share}%)", shortened(&path.names), thousands(path.calls as f64))
+        format!(
+            "Processes: {}{times}: {} calls ({share}%)",
+            shortened(&path.names),
+            thousands(path.calls as f64)
+        )
     };
     let more = profile.tree.len().saturating_sub(most);
-    let more = (more > 0).then(|| format!("Processes: {more} more of these, with fewer calls, are in the profile."));
+    let more = (more > 0)
+        .then(|| format!("Processes: {more} more of these, with fewer calls, are in the profile."));
     let lines = shown.map(line).chain(more).collect();
-    if profile.tree.len() > 1 { lines } else { Vec::new() }
+    if profile.tree.len() > 1 {
+        lines
+    } else {
+        Vec::new()
+    }
 }
 
 /// `make > .. > sh > cc > cc1`: the first name, and the last ones.
@@ -131,9 +192,15 @@ fn shortened(names: &[String]) -> String {
 
 fn times(profile: &Profile) -> Option<String> {
     let usage = &profile.usage;
-    let parts = [("wall", usage.wall_ns), ("user", usage.user_ns), ("system", usage.system_ns)];
+    let parts = [
+        ("wall", usage.wall_ns),
+        ("user", usage.user_ns),
+        ("system", usage.system_ns),
+    ];
     let unit = TimeUnit::of(parts.iter().filter_map(|(_, ns)| *ns).max().unwrap_or(0) as f64 / 1e9);
-    let known = parts.iter().filter_map(|(name, ns)| Some(format!("{name} {}", unit.with_name((*ns)? as f64 / 1e9))));
+    let known = parts
+        .iter()
+        .filter_map(|(name, ns)| Some(format!("{name} {}", unit.with_name((*ns)? as f64 / 1e9))));
     joined(known)
 }
 
@@ -149,9 +216,15 @@ fn counts(profile: &Profile) -> Option<String> {
     ];
     let known = parts.iter().filter_map(|(count, what)| {
         let count = (*count).filter(|count| *count > 0)?;
-        Some(format!("{} {}", thousands(count as f64), plural(count, what)))
+        Some(format!(
+            "{} {}",
+            thousands(count as f64),
+            plural(count, what)
+        ))
     });
-    let rss = usage.peak_rss_kib.map(|kib| format!("peak RSS {}B", size(kib as f64 * 1024.0)));
+    let rss = usage
+        .peak_rss_kib
+        .map(|kib| format!("peak RSS {}B", size(kib as f64 * 1024.0)));
     joined(known.chain(rss))
 }
 
@@ -166,9 +239,15 @@ fn ended(profile: &Profile) -> Option<String> {
 /// Which tracer it was, and what it added.
 pub fn tracer(profile: &Profile) -> Option<String> {
     let facts = &profile.tracer;
-    let detail = if facts.detail.is_empty() { String::new() } else { format!(" ({})", facts.detail) };
+    let detail = if facts.detail.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", facts.detail)
+    };
     let name = Some(&facts.kind).filter(|kind| !kind.is_empty())?;
-    let added = added(profile).map(|added| format!("; it added {added}")).unwrap_or_default();
+    let added = added(profile)
+        .map(|added| format!("; it added {added}"))
+        .unwrap_or_default();
     let within = match facts.kind.as_str() {
         "ptrace" | "seccomp" => " Wall and system time include its stops.",
         _ => "",
@@ -180,13 +259,23 @@ pub fn tracer(profile: &Profile) -> Option<String> {
 pub fn added(profile: &Profile) -> Option<String> {
     let facts = &profile.tracer;
     let calls = profile.all_calls().calls as f64;
-    let range = facts.added_range_ns.map(|ends| ends.map(three_figures).join(" .. "));
+    let range = facts
+        .added_range_ns
+        .map(|ends| ends.map(three_figures).join(" .. "));
     let Some(ns) = facts.added_per_call_ns else {
-        return range.map(|range| format!("an unknown time: the machine was busy ({range} ns a call)"));
+        return range
+            .map(|range| format!("an unknown time: the machine was busy ({range} ns a call)"));
     };
     let range = range.map_or_else(String::new, |range| format!(" ({range} ns each)"));
-    let total_s = facts.added_total_ns.map_or(calls * ns, |total| total as f64) / 1e9;
-    Some(format!("about {total_s:.3} s: {} calls x {} ns{range}", thousands(calls), three_figures(ns)))
+    let total_s = facts
+        .added_total_ns
+        .map_or(calls * ns, |total| total as f64)
+        / 1e9;
+    Some(format!(
+        "about {total_s:.3} s: {} calls x {} ns{range}",
+        thousands(calls),
+        three_figures(ns)
+    ))
 }
 
 /// A note on elapsed times that cannot be split, from logs that have only those.
@@ -200,24 +289,41 @@ fn unsplit(profile: &Profile) -> Option<String> {
 
 /// A note on profiles whose tracer saw no wake-ups.
 fn unwoken(profile: &Profile) -> Option<String> {
-    let note = "Blocked time goes on from the wake-up until on a CPU: an older version traced this.";
-    profile.all_calls().is_blocked_until_it_ran().then(|| note.to_string())
+    let note =
+        "Blocked time goes on from the wake-up until on a CPU: an older version traced this.";
+    profile
+        .all_calls()
+        .is_blocked_until_it_ran()
+        .then(|| note.to_string())
 }
 
 fn incomplete(profile: &Profile) -> Option<String> {
     let lost = profile.tracer.lost;
     if lost > 0 {
-        return Some(format!("INCOMPLETE: {} events were lost; all counts are lower bounds.", thousands(lost as f64)));
+        return Some(format!(
+            "INCOMPLETE: {} events were lost; all counts are lower bounds.",
+            thousands(lost as f64)
+        ));
     }
     (!profile.complete).then(|| "INCOMPLETE: tracing ended before the workload did.".to_string())
 }
 
 /// Counts that contradict each other: the file was edited, or its tracer has a bug.
 pub fn doubts(profile: &Profile) -> Vec<String> {
-    let impossible = |count: &CallCount| count.failures() > count.calls || count.unfinished > count.calls;
+    let impossible =
+        |count: &CallCount| count.failures() > count.calls || count.unfinished > count.calls;
     let totals = profile.totals(By::Call);
-    let odd = totals.iter().map(|total| &total.count).filter(|count| impossible(count));
-    odd.map(|count| format!("{}: more failures or unfinished calls than calls", count.call)).collect()
+    let odd = totals
+        .iter()
+        .map(|total| &total.count)
+        .filter(|count| impossible(count));
+    odd.map(|count| {
+        format!(
+            "{}: more failures or unfinished calls than calls",
+            count.call
+        )
+    })
+    .collect()
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> Option<String> {

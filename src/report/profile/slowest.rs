@@ -28,15 +28,23 @@ fn specs<'a>(calls: &[&SlowCall]) -> Vec<Spec<'a, &'a SlowCall>> {
         Spec::left("process", |call: &&SlowCall| process(call).into())
             .text("process", |call: &&SlowCall| call.process.clone())
             .count("pid", |call: &&SlowCall| call.pid.map(u64::from)),
-        Spec::right("at s", move |call: &&SlowCall| Cell::number(format!("{:.3}", s(call.at_ns)), s(call.at_ns)))
-            .number("at_s", move |call: &&SlowCall| s(call.at_ns)),
-        Spec::right("ms", move |call: &&SlowCall| Cell::number(significant(ms(call.elapsed_ns)), ms(call.elapsed_ns)))
-            .number("elapsed_ms", move |call: &&SlowCall| ms(call.elapsed_ns)),
+        Spec::right("at s", move |call: &&SlowCall| {
+            Cell::number(format!("{:.3}", s(call.at_ns)), s(call.at_ns))
+        })
+        .number("at_s", move |call: &&SlowCall| s(call.at_ns)),
+        Spec::right("ms", move |call: &&SlowCall| {
+            Cell::number(significant(ms(call.elapsed_ns)), ms(call.elapsed_ns))
+        })
+        .number("elapsed_ms", move |call: &&SlowCall| ms(call.elapsed_ns)),
         Spec::right("blocked ms", move |call: &&SlowCall| {
-            call.blocked_ns.map_or(Cell::default(), |ns| Cell::number(significant(ms(ns)), ms(ns)))
+            call.blocked_ns.map_or(Cell::default(), |ns| {
+                Cell::number(significant(ms(ns)), ms(ns))
+            })
         })
         .expendable(1)
-        .number("blocked_ms", move |call: &&SlowCall| call.blocked_ns.map(ms)),
+        .number("blocked_ms", move |call: &&SlowCall| {
+            call.blocked_ns.map(ms)
+        }),
         Spec::left("from", |call: &&SlowCall| innermost(&call.frames).into())
             .shown_if(calls.iter().any(|call| !call.frames.is_empty()))
             .wrapping()
@@ -45,12 +53,24 @@ fn specs<'a>(calls: &[&SlowCall]) -> Vec<Spec<'a, &'a SlowCall>> {
 }
 
 fn process(call: &SlowCall) -> String {
-    call.pid.map_or_else(|| call.process.clone(), |pid| format!("{} ({pid})", call.process))
+    call.pid.map_or_else(
+        || call.process.clone(),
+        |pid| format!("{} ({pid})", call.process),
+    )
 }
 
 /// `read_block < fill < main`: who called whom, from the call outwards.
 fn innermost(frames: &[String]) -> String {
-    let shown: Vec<&str> = frames.iter().rev().take(MOST_FRAMES).map(String::as_str).collect();
-    let more = if frames.len() > MOST_FRAMES { " < ..." } else { "" };
+    let shown: Vec<&str> = frames
+        .iter()
+        .rev()
+        .take(MOST_FRAMES)
+        .map(String::as_str)
+        .collect();
+    let more = if frames.len() > MOST_FRAMES {
+        " < ..."
+    } else {
+        ""
+    };
     format!("{}{more}", shown.join(" < "))
 }

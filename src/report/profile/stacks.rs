@@ -72,29 +72,46 @@ fn stack_table(profile: &Profile) -> Table {
     let s = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
     let cell = move |ns| s(ns).map_or(Cell::default(), |s| Cell::number(format!("{s:.4}"), s));
     let specs = [
-        Spec::left("process", |stack: &StackCount| stack.process.as_str().into())
-            .text("process", |stack: &StackCount| stack.process.clone()),
-        Spec::left("stack", |stack: &StackCount| stack.frames.join(" > ").into())
-            .wrapping()
-            .text("frames", |stack: &StackCount| stack.frames.join(";")),
+        Spec::left("process", |stack: &StackCount| {
+            stack.process.as_str().into()
+        })
+        .text("process", |stack: &StackCount| stack.process.clone()),
+        Spec::left("stack", |stack: &StackCount| {
+            stack.frames.join(" > ").into()
+        })
+        .wrapping()
+        .text("frames", |stack: &StackCount| stack.frames.join(";")),
         Spec::left("call", |stack: &StackCount| stack.call.as_str().into())
             .text("call", |stack: &StackCount| stack.call.clone()),
-        Spec::right("calls", |stack: &StackCount| Cell::number(thousands(stack.calls as f64), stack.calls as f64))
-            .count("calls", |stack: &StackCount| stack.calls),
+        Spec::right("calls", |stack: &StackCount| {
+            Cell::number(thousands(stack.calls as f64), stack.calls as f64)
+        })
+        .count("calls", |stack: &StackCount| stack.calls),
         Spec::right("on CPU s", move |stack: &StackCount| cell(stack.on_cpu_ns))
             .number("on_cpu_s", move |stack: &StackCount| s(stack.on_cpu_ns)),
-        Spec::right("blocked s", move |stack: &StackCount| cell(stack.blocked_ns))
-            .number("blocked_s", move |stack: &StackCount| s(stack.blocked_ns)),
+        Spec::right("blocked s", move |stack: &StackCount| {
+            cell(stack.blocked_ns)
+        })
+        .number("blocked_s", move |stack: &StackCount| s(stack.blocked_ns)),
     ];
-    let notes = if profile.stacks.is_empty() { vec![NONE.to_string()] } else { vec![] };
+    let notes = if profile.stacks.is_empty() {
+        vec![NONE.to_string()]
+    } else {
+        vec![]
+    };
     Table::of(&specs, &profile.stacks).noted(notes)
 }
 
 /// The process, its functions from the outermost, and the call.
 pub fn path(stack: &StackCount) -> impl Iterator<Item = (FrameKind, &str)> {
-    let frames = stack.frames.iter().map(|frame| (FrameKind::Function, frame.as_str()));
+    let frames = stack
+        .frames
+        .iter()
+        .map(|frame| (FrameKind::Function, frame.as_str()));
     let process = std::iter::once((FrameKind::Process, stack.process.as_str()));
-    process.chain(frames).chain(std::iter::once((FrameKind::Call, stack.call.as_str())))
+    process
+        .chain(frames)
+        .chain(std::iter::once((FrameKind::Call, stack.call.as_str())))
 }
 
 /// The flame graph; `None` without stacks that have this weight.
@@ -110,13 +127,20 @@ pub fn flame_figure(profile: &Profile, weight: &Weight) -> Option<Figure> {
         weight.value(whole)
     );
     let title = format!("Who makes the calls, by {}", weight.words());
-    Some(Figure { title, description, chart: Chart::Flame(tree.flame(&|sum| weight.value(sum))) })
+    Some(Figure {
+        title,
+        description,
+        chart: Chart::Flame(tree.flame(&|sum| weight.value(sum))),
+    })
 }
 
 /// The flame graph of what changed from one profile to another; `None` unless both have stacks of this weight.
 pub fn flame_difference(profiles: [&Profile; 2], weight: &Weight) -> Option<Figure> {
     let mut tree = Tree::default();
-    profiles.into_iter().enumerate().for_each(|(side, profile)| grow(&mut tree, profile, weight, side));
+    profiles
+        .into_iter()
+        .enumerate()
+        .for_each(|(side, profile)| grow(&mut tree, profile, weight, side));
     let [before, after] = [0, 1].map(|side| Some(tree.sum(side)).filter(|sum| *sum > 0.0));
     let (before, after) = (weight.value(before?), weight.value(after?));
     let description = format!(
@@ -124,8 +148,15 @@ pub fn flame_difference(profiles: [&Profile; 2], weight: &Weight) -> Option<Figu
          frames with more are red, with less blue.",
         weight.words()
     );
-    let title = format!("What changed, by {}: {before} before, {after} after", weight.words());
-    Some(Figure { title, description, chart: Chart::Flame(tree.difference(&|sum| weight.value(sum))) })
+    let title = format!(
+        "What changed, by {}: {before} before, {after} after",
+        weight.words()
+    );
+    Some(Figure {
+        title,
+        description,
+        chart: Chart::Flame(tree.difference(&|sum| weight.value(sum))),
+    })
 }
 
 fn grow<'a>(tree: &mut Tree<'a>, profile: &'a Profile, weight: &Weight, side: usize) {

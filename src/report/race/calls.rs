@@ -12,12 +12,21 @@ const MOST_ROWS: usize = 8;
 
 /// `None` if none differ.
 pub fn changed(found: &RaceFound, versus: &Versus) -> Option<Table> {
-    let calls = versus.calls.as_ref().filter(|calls| !calls.rows.is_empty())?;
-    let rows: Vec<&ProfileRow> = calls.rows.iter().take(MOST_ROWS).chain([&calls.total]).collect();
+    let calls = versus
+        .calls
+        .as_ref()
+        .filter(|calls| !calls.rows.is_empty())?;
+    let rows: Vec<&ProfileRow> = calls
+        .rows
+        .iter()
+        .take(MOST_ROWS)
+        .chain([&calls.total])
+        .collect();
     let count = |side: usize| move |row: &&ProfileRow| span(row, side, |counts| Some(counts.calls));
     let time = |side: usize, of: fn(&Counts) -> Option<f64>, digits: Digits| {
         move |row: &&ProfileRow| {
-            of(&row.counts[side]).map_or(Cell::default(), |value| Cell::number(digits(value), value))
+            of(&row.counts[side])
+                .map_or(Cell::default(), |value| Cell::number(digits(value), value))
         }
     };
     let specs = [
@@ -29,16 +38,42 @@ pub fn changed(found: &RaceFound, versus: &Versus) -> Option<Table> {
         Spec::right("ms after", time(1, ms, thousandths)),
         Spec::right("us a call before", time(0, each_us, three_figures)).expendable(1),
         Spec::right("us a call after", time(1, each_us, three_figures)),
-        Spec::left("what", |row: &&ProfileRow| what(row).into()).wrapping().expendable(2),
+        Spec::left("what", |row: &&ProfileRow| what(row).into())
+            .wrapping()
+            .expendable(2),
     ];
     let last = rows.len() - 1;
-    let heading = format!("System calls, {} against {}", label(found, versus.head), label(found, versus.base));
-    let verb = if calls.rows.len() == 1 { "differs" } else { "differ" };
-    let counts = format!("{} {verb}, the others ({}) do not.", counted(calls.rows.len(), "call"), calls.left_out);
-    let is_timed = rows.iter().any(|row| row.counts.iter().any(|counts| ms(counts).is_some()));
+    let heading = format!(
+        "System calls, {} against {}",
+        label(found, versus.head),
+        label(found, versus.base)
+    );
+    let verb = if calls.rows.len() == 1 {
+        "differs"
+    } else {
+        "differ"
+    };
+    let counts = format!(
+        "{} {verb}, the others ({}) do not.",
+        counted(calls.rows.len(), "call"),
+        calls.left_out
+    );
+    let is_timed = rows
+        .iter()
+        .any(|row| row.counts.iter().any(|counts| ms(counts).is_some()));
     let times = "ms: as traced, on a CPU or with the whole program waiting.".to_string();
-    let table = Table::of(&specs, &rows).with_headings(|row| row == last).without_empty().titled(heading);
-    Some(table.noted([counts].into_iter().chain(is_timed.then_some(times)).collect()))
+    let table = Table::of(&specs, &rows)
+        .with_headings(|row| row == last)
+        .without_empty()
+        .titled(heading);
+    Some(
+        table.noted(
+            [counts]
+                .into_iter()
+                .chain(is_timed.then_some(times))
+                .collect(),
+        ),
+    )
 }
 
 type Digits = fn(f64) -> String;

@@ -27,15 +27,27 @@ pub struct Line<'a> {
 
 pub fn lines(found: &RaceFound) -> Vec<Line<'_>> {
     let versus = |index: usize| found.versus.iter().find(|versus| versus.head == index);
-    found.results.iter().enumerate().map(|(index, own)| Line { own, versus: versus(index) }).collect()
+    found
+        .results
+        .iter()
+        .enumerate()
+        .map(|(index, own)| Line {
+            own,
+            versus: versus(index),
+        })
+        .collect()
 }
 
 pub fn calls_made(own: &RaceResult) -> Cell {
-    own.system_calls.map_or(Cell::default(), |calls| Cell::number(thousands(calls as f64), calls as f64))
+    own.system_calls.map_or(Cell::default(), |calls| {
+        Cell::number(thousands(calls as f64), calls as f64)
+    })
 }
 
 pub fn half_width(interval: Option<[f64; 3]>) -> Cell {
-    let Some([middle, low, high]) = interval.filter(|interval| interval[0] > 0.0) else { return Cell::default() };
+    let Some([middle, low, high]) = interval.filter(|interval| interval[0] > 0.0) else {
+        return Cell::default();
+    };
     let share = 100.0 * (high - low) / 2.0 / middle;
     Cell::number(format!("{}%", percent(share)), share)
 }
@@ -45,12 +57,24 @@ pub fn memory(least_byte: u64, own: &RaceResult) -> Cell {
     if own.memory_usage_byte.is_empty() {
         return Cell::default();
     }
-    let least_byte = own.inside.as_ref().map_or(least_byte, |inside| inside.empty_memory_byte);
+    let least_byte = own
+        .inside
+        .as_ref()
+        .map_or(least_byte, |inside| inside.empty_memory_byte);
     let bytes = Span::of(own.memory_usage_byte.clone()).median;
-    let below = if bytes as f64 <= STARTING * least_byte as f64 { "< " } else { "" };
-    Cell::number(format!("{below}{}", three_figures(bytes as f64 / 1e6)), bytes as f64)
+    let below = if bytes as f64 <= STARTING * least_byte as f64 {
+        "< "
+    } else {
+        ""
+    };
+    Cell::number(
+        format!("{below}{}", three_figures(bytes as f64 / 1e6)),
+        bytes as f64,
+    )
 }
 
 pub fn verdict(ratio: Option<&Ratio>) -> Cell {
-    ratio.map_or(Cell::default(), |ratio| row::verdict(&Verdict::Ratio(*ratio)))
+    ratio.map_or(Cell::default(), |ratio| {
+        row::verdict(&Verdict::Ratio(*ratio))
+    })
 }

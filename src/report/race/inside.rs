@@ -31,7 +31,10 @@ pub fn no_ratio(found: &RaceFound, versus: &Versus) -> String {
     match inside(head).and_then(|inside| inside.net) {
         None => "No comparison.".to_string(),
         Some(_) => {
-            format!("{}: no comparison: the command takes less than its start-up scatters.", label(found, versus.head))
+            format!(
+                "{}: no comparison: the command takes less than its start-up scatters.",
+                label(found, versus.head)
+            )
         }
     }
 }
@@ -39,25 +42,42 @@ pub fn no_ratio(found: &RaceFound, versus: &Versus) -> String {
 /// What to know before believing the figures.
 pub fn cautions(found: &RaceFound) -> Vec<String> {
     let named = |is_meant: fn(&RaceResult) -> bool| -> Vec<String> {
-        found.results.iter().filter(|own| is_meant(own)).map(|own| own.name().to_string()).collect()
+        found
+            .results
+            .iter()
+            .filter(|own| is_meant(own))
+            .map(|own| own.name().to_string())
+            .collect()
     };
-    let long = named(|own| start_up(own).zip(net(own)).is_some_and(|(start, net)| start > net));
+    let long = named(|own| {
+        start_up(own)
+            .zip(net(own))
+            .is_some_and(|(start, net)| start > net)
+    });
     let apart = named(|own| inside(own).is_some() && own.user.is_none());
     let long = (!long.is_empty()).then(|| {
         let names = some(&long, MOST_NAMED);
         format!("The start-up takes longer than the command, and hides small differences: {names}.")
     });
     let apart = (!apart.is_empty()).then(|| {
-        format!("CPU time and memory are not known where other processes do the work: {}.", some(&apart, MOST_NAMED))
+        format!(
+            "CPU time and memory are not known where other processes do the work: {}.",
+            some(&apart, MOST_NAMED)
+        )
     });
     let copies = "Each execution started in a fresh copy of the working directory.".to_string();
-    long.into_iter().chain(apart).chain(found.fresh_copies.then_some(copies)).collect()
+    long.into_iter()
+        .chain(apart)
+        .chain(found.fresh_copies.then_some(copies))
+        .collect()
 }
 
 /// What programs get of an environment.
 pub fn records<'a>() -> Spec<'a, Line<'a>> {
     Spec::hidden()
-        .text("environment", |line: &Line| Some(inside(line.own)?.environment.clone()))
+        .text("environment", |line: &Line| {
+            Some(inside(line.own)?.environment.clone())
+        })
         .number("start_up", |line| Some(inside(line.own)?.start_up?[0]))
         .number("net", |line| net(line.own))
         .number("net_low", |line| Some(inside(line.own)?.net?[1]))

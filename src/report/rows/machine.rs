@@ -25,16 +25,33 @@ pub struct Machine {
 impl Machine {
     /// The machine on which `run` measured the cases of `environment`.
     pub fn for_environment(run: &Run, environment: &str) -> Machine {
-        let facts = run.environments.iter().find(|facts| facts.name == environment);
+        let facts = run
+            .environments
+            .iter()
+            .find(|facts| facts.name == environment);
         let other = facts.and_then(|facts| facts.host.as_deref());
         let machine = Machine::from_host(other.unwrap_or(&run.host));
-        let libc = machine.libc.clone().filter(|_| other.is_some() || environment == NATIVE);
-        let Some(facts) = facts else { return Machine { libc, ..machine } };
+        let libc = machine
+            .libc
+            .clone()
+            .filter(|_| other.is_some() || environment == NATIVE);
+        let Some(facts) = facts else {
+            return Machine { libc, ..machine };
+        };
         let kernel = facts.kernel.clone();
         if facts.emulator.is_some() || facts.unit == Unit::Instructions {
-            return Machine { host: machine.host, kernel, hypervisor: facts.emulator.clone(), ..Machine::default() };
+            return Machine {
+                host: machine.host,
+                kernel,
+                hypervisor: facts.emulator.clone(),
+                ..Machine::default()
+            };
         }
-        Machine { kernel: kernel.or(machine.kernel), libc, ..machine }
+        Machine {
+            kernel: kernel.or(machine.kernel),
+            libc,
+            ..machine
+        }
     }
 
     fn from_host(host: &Host) -> Machine {

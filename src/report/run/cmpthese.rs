@@ -69,12 +69,22 @@ impl ViewKind {
 /// The lines of `run` and, for `ViewKind::Cmpthese`, the matrices; `summary` must be that of `run`.
 pub fn cmpthese_blocks(run: &Run, summary: &Summary, kind: ViewKind) -> Vec<Block> {
     let groups = groups(run, summary);
-    let matrices = if kind == ViewKind::Cmpthese { in_matrices(&groups) } else { vec![&[][..]; groups.len()] };
+    let matrices = if kind == ViewKind::Cmpthese {
+        in_matrices(&groups)
+    } else {
+        vec![&[][..]; groups.len()]
+    };
     let marks = Marks::of(&matrices);
-    let mut all: Vec<Vec<String>> =
-        groups.iter().zip(&matrices).map(|(group, matrix)| lines(group, run, matrix, &marks)).collect();
+    let mut all: Vec<Vec<String>> = groups
+        .iter()
+        .zip(&matrices)
+        .map(|(group, matrix)| lines(group, run, matrix, &marks))
+        .collect();
     let left_out = left_out(&groups, &matrices).filter(|_| kind == ViewKind::Cmpthese);
-    let notes = left_out.into_iter().chain(notes(run, summary, &marks)).map(|note| cut(&note, LONGEST_NOTE));
+    let notes = left_out
+        .into_iter()
+        .chain(notes(run, summary, &marks))
+        .map(|note| cut(&note, LONGEST_NOTE));
     match all.last_mut() {
         Some(last) => last.extend(notes),
         None => all.push(notes.collect()),
@@ -108,18 +118,32 @@ fn left_out(groups: &[Group], matrices: &[&[Timing]]) -> Option<String> {
 }
 
 fn lines(group: &Group, run: &Run, matrix: &[Timing], marks: &Marks) -> Vec<String> {
-    let heading = Some(&group.heading).filter(|heading| !heading.is_empty()).map(|heading| format!("{heading}:"));
-    heading.into_iter().chain(lines::lines(group, run)).chain(matrix::lines(matrix, marks)).collect()
+    let heading = Some(&group.heading)
+        .filter(|heading| !heading.is_empty())
+        .map(|heading| format!("{heading}:"));
+    heading
+        .into_iter()
+        .chain(lines::lines(group, run))
+        .chain(matrix::lines(matrix, marks))
+        .collect()
 }
 
 fn notes(run: &Run, summary: &Summary, marks: &Marks) -> Vec<String> {
     let mut notes = marks.legend();
-    if run.records.iter().any(|r| matches!(r.outcome, Outcome::Published(_))) {
+    if run
+        .records
+        .iter()
+        .any(|r| matches!(r.outcome, Outcome::Published(_)))
+    {
         notes.push(
             "note: published figures have no samples: nothing about them can be tested, and nothing is marked".into(),
         );
     }
     notes.extend(summary.warnings.iter().map(|w| format!("warning: {w}")));
-    notes.extend(run.source.iter().map(|source| format!("source: {}", source.title)));
+    notes.extend(
+        run.source
+            .iter()
+            .map(|source| format!("source: {}", source.title)),
+    );
     notes
 }

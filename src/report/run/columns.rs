@@ -4,7 +4,9 @@ use super::cold;
 use crate::derive::{DerivedRow, difference_or_ratio};
 use crate::document::{Spec, params};
 use crate::model::{Case, Entries, EntriesStatus, Failure, Scale, Unit, word};
-use crate::report::numbers::{entries, in_percent, in_unit, instructions, nanoseconds, rate, three_figures};
+use crate::report::numbers::{
+    entries, in_percent, in_unit, instructions, nanoseconds, rate, three_figures,
+};
 use crate::report::study::{self, Scaled};
 use crate::report::{Cell, Style};
 use crate::stats::{Quantity, Ranged, UserShare};
@@ -37,7 +39,9 @@ pub struct Line<'a> {
 /// `rows` in their order, followed by the derived rows.
 pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
     let records = rows.iter().map(|row| Line::of_record(row, summary));
-    records.chain(summary.derived.iter().map(Line::of_derived)).collect()
+    records
+        .chain(summary.derived.iter().map(Line::of_derived))
+        .collect()
 }
 
 pub fn ranged<'a, R>(
@@ -47,10 +51,15 @@ pub fn ranged<'a, R>(
 ) -> Spec<'a, R> {
     let ends = move |row: &R| of(row)?.low_high;
     let column = column.number(middle, move |row| Some(of(row)?.value));
-    column.number(low, move |row| Some(ends(row)?.0)).number(high, move |row| Some(ends(row)?.1))
+    column
+        .number(low, move |row| Some(ends(row)?.0))
+        .number(high, move |row| Some(ends(row)?.1))
 }
 
-pub fn case_fields<'a, R>(column: Spec<'a, R>, case: impl Fn(&R) -> &Case + Copy + 'a) -> Spec<'a, R> {
+pub fn case_fields<'a, R>(
+    column: Spec<'a, R>,
+    case: impl Fn(&R) -> &Case + Copy + 'a,
+) -> Spec<'a, R> {
     column
         .text("operation", move |row| case(row).operation.clone())
         .text("language", move |row| case(row).language.clone())
@@ -59,7 +68,11 @@ pub fn case_fields<'a, R>(column: Spec<'a, R>, case: impl Fn(&R) -> &Case + Copy
 }
 
 pub fn environments(summary: &Summary) -> IndexSet<&str> {
-    summary.rows.iter().map(|row| row.case.environment.as_str()).collect()
+    summary
+        .rows
+        .iter()
+        .map(|row| row.case.environment.as_str())
+        .collect()
 }
 
 /// The columns of `summary`. Programs always get the same ones; people get those that are not empty.
@@ -80,18 +93,34 @@ fn identity<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         Spec::hidden().text("kind", |line: &Line| line.kind.to_string()),
         Spec::left("operation", |line: &Line| line.name.clone())
             .text("name", |line| line.label.to_string())
-            .text("operation", |line| line.row.map_or(String::new(), |row| row.case.operation.clone())),
-        Spec::left("environment", |line: &Line| Cell::styled(line.environment, Style::Faint))
-            .shown_if(several)
-            .text("language", |line| line.row.and_then(|row| row.case.language.clone()).unwrap_or_default())
-            .text("environment", |line| line.environment.to_string())
-            .text("params", |line| params(line.params)),
+            .text("operation", |line| {
+                line.row
+                    .map_or(String::new(), |row| row.case.operation.clone())
+            }),
+        Spec::left("environment", |line: &Line| {
+            Cell::styled(line.environment, Style::Faint)
+        })
+        .shown_if(several)
+        .text("language", |line| {
+            line.row
+                .and_then(|row| row.case.language.clone())
+                .unwrap_or_default()
+        })
+        .text("environment", |line| line.environment.to_string())
+        .text("params", |line| params(line.params)),
     ]
 }
 
 pub fn units(summary: &Summary) -> [bool; 2] {
     let counted = summary.rows.iter().any(|row| row.instructions().is_some());
-    [counted, !counted || summary.rows.iter().any(|row| row.instructions().is_none() && row.failure().is_none())]
+    [
+        counted,
+        !counted
+            || summary
+                .rows
+                .iter()
+                .any(|row| row.instructions().is_none() && row.failure().is_none()),
+    ]
 }
 
 fn costs<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
@@ -111,16 +140,26 @@ fn costs<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
             .yielding(1)
             .number("next_run_percent", |line| line.cost()?.next_run_percent())
             .number("half_width_percent", |line| line.half_width_percent),
-        ranged(Spec::hidden(), ["ratio", "ratio_low", "ratio_high"], |line: &Line| line.ratio),
+        ranged(
+            Spec::hidden(),
+            ["ratio", "ratio_low", "ratio_high"],
+            |line: &Line| line.ratio,
+        ),
     ];
-    columns.into_iter().map(|column| column.shown_if(timed)).collect()
+    columns
+        .into_iter()
+        .map(|column| column.shown_if(timed))
+        .collect()
 }
 
 /// What an emulated machine counted; no column of times has it.
 fn instruction_counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let [counted, _] = units(summary);
     let counts = || summary.rows.iter().filter_map(Row::instructions);
-    let (ranges, nets) = (counts().any(|count| !count.is_exact()), counts().any(|count| count.net.is_some()));
+    let (ranges, nets) = (
+        counts().any(|count| !count.is_exact()),
+        counts().any(|count| count.net.is_some()),
+    );
     let net = |line: &Line| line.row?.instructions()?.net;
     let count = |line: &Line| line.quantity?.in_unit(Unit::Instructions);
     vec![
@@ -130,28 +169,47 @@ fn instruction_counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         Spec::right("repeats", |line: &Line| line.count_range())
             .shown_if(counted && ranges)
             .expendable(1)
-            .number("instructions_low", move |line| Some(count(line)?.low_high?.0))
-            .number("instructions_high", move |line| Some(count(line)?.low_high?.1)),
-        Spec::numbers("net instr", "net_instructions", instructions, net).shown_if(nets).expendable(5),
+            .number("instructions_low", move |line| {
+                Some(count(line)?.low_high?.0)
+            })
+            .number("instructions_high", move |line| {
+                Some(count(line)?.low_high?.1)
+            }),
+        Spec::numbers("net instr", "net_instructions", instructions, net)
+            .shown_if(nets)
+            .expendable(5),
     ]
 }
 
 fn over_warm<'a>(summary: &Summary) -> Spec<'a, Line<'a>> {
     let ratio = |line: &Line| line.cost()?.cold_over_warm;
-    let column = Spec::right("cold / warm", move |line| Cell::known(ratio(line).map(|own| own.value), three_figures));
-    let names = ["cold_over_warm", "cold_over_warm_low", "cold_over_warm_high"];
+    let column = Spec::right("cold / warm", move |line| {
+        Cell::known(ratio(line).map(|own| own.value), three_figures)
+    });
+    let names = [
+        "cold_over_warm",
+        "cold_over_warm_low",
+        "cold_over_warm_high",
+    ];
     ranged(column.shown_if(cold::is_in(summary)), names, ratio)
 }
 
 fn scaled<'a>(summary: &'a Summary) -> Spec<'a, Line<'a>> {
     let scaled = Scaled::of(summary);
-    let (has_scale, heading) = (scaled.is_some(), scaled.as_ref().map_or(String::new(), Scaled::heading));
+    let (has_scale, heading) = (
+        scaled.is_some(),
+        scaled.as_ref().map_or(String::new(), Scaled::heading),
+    );
     Spec::right(&heading, move |line: &Line| {
-        scaled.as_ref().map_or(Cell::default(), |scaled| scaled.cell(line.scale, line.time()))
+        scaled.as_ref().map_or(Cell::default(), |scaled| {
+            scaled.cell(line.scale, line.time())
+        })
     })
     .shown_if(has_scale)
     .count("scaled_calls", |line| Some(line.scale?.calls))
-    .number("scaled_s", |line| Some(line.time()?.value * line.scale?.calls as f64 / 1e9))
+    .number("scaled_s", |line| {
+        Some(line.time()?.value * line.scale?.calls as f64 / 1e9)
+    })
 }
 
 /// What follows from the samples besides the cost.
@@ -159,27 +217,44 @@ fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
     let [_, timed] = units(summary);
     let columns = vec![
-        Spec::right("net", |line: &Line| line.of_cost(|cost| Cell::known(cost.net.map(|net| net.0), nanoseconds)))
-            .expendable(if snippets { 0 } else { 5 })
-            .number("net_ns", |line| Some(line.cost()?.net?.0)),
-        Spec::right("best", |line: &Line| line.of_cost(|cost| Cell::known(cost.best.map(|best| best.0), nanoseconds)))
-            .expendable(3)
-            .number("best_ns", |line| Some(line.cost()?.best?.0)),
-        Spec::right("calls/s", |line: &Line| line.at_rate(|cost| Cell::known(Some(per_second(cost)), rate)))
-            .expendable(4)
-            .number("calls_per_s", |line| line.cost().filter(|_| !line.is_cold()).map(per_second)),
+        Spec::right("net", |line: &Line| {
+            line.of_cost(|cost| Cell::known(cost.net.map(|net| net.0), nanoseconds))
+        })
+        .expendable(if snippets { 0 } else { 5 })
+        .number("net_ns", |line| Some(line.cost()?.net?.0)),
+        Spec::right("best", |line: &Line| {
+            line.of_cost(|cost| Cell::known(cost.best.map(|best| best.0), nanoseconds))
+        })
+        .expendable(3)
+        .number("best_ns", |line| Some(line.cost()?.best?.0)),
+        Spec::right("calls/s", |line: &Line| {
+            line.at_rate(|cost| Cell::known(Some(per_second(cost)), rate))
+        })
+        .expendable(4)
+        .number("calls_per_s", |line| {
+            line.cost().filter(|_| !line.is_cold()).map(per_second)
+        }),
         Spec::hidden()
             .number("relative", |line: &Line| Some(line.cost()?.relative?.value))
-            .number("relative_low", |line| Some(line.cost()?.relative?.next_run?.low))
-            .number("relative_high", |line| Some(line.cost()?.relative?.next_run?.high)),
+            .number("relative_low", |line| {
+                Some(line.cost()?.relative?.next_run?.low)
+            })
+            .number("relative_high", |line| {
+                Some(line.cost()?.relative?.next_run?.high)
+            }),
         Spec::right("usr/sys %", |line: &Line| {
             line.of_cost(|cost| cost.user_share.map_or(Cell::default(), split_cell))
         })
         .expendable(2)
         .number("user_share", |line| Some(line.cost()?.user_share?.share))
-        .number("user_share_error", |line| Some(line.cost()?.user_share?.standard_error)),
+        .number("user_share_error", |line| {
+            Some(line.cost()?.user_share?.standard_error)
+        }),
     ];
-    columns.into_iter().map(|column| column.shown_if(timed)).collect()
+    columns
+        .into_iter()
+        .map(|column| column.shown_if(timed))
+        .collect()
 }
 
 fn counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
@@ -188,11 +263,20 @@ fn counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         Spec::left("kernel entries", |line: &Line| line.entries.clone())
             .wrapping()
             .number("kernel_entries", |line| Some(line.counted()?.total()))
-            .text("kernel_entries_by_call", |line| Some(line.counted()?.to_string()))
-            .text("entries_status", |line| Some(word(&line.row?.entries_status, "entries_status"))),
-        Spec::numbers("x call", "times_empty_call", three_figures, |line: &Line| line.cost()?.times_empty_call)
-            .yielding(2)
-            .shown_if(timed),
+            .text("kernel_entries_by_call", |line| {
+                Some(line.counted()?.to_string())
+            })
+            .text("entries_status", |line| {
+                Some(word(&line.row?.entries_status, "entries_status"))
+            }),
+        Spec::numbers(
+            "x call",
+            "times_empty_call",
+            three_figures,
+            |line: &Line| line.cost()?.times_empty_call,
+        )
+        .yielding(2)
+        .shown_if(timed),
         Spec::hidden().text("error", |line: &Line| line.error.map(str::to_string)),
     ]
 }
@@ -206,13 +290,18 @@ impl<'a> Line<'a> {
             label: row.case.label(),
             environment: &row.case.environment,
             params: &row.case.params,
-            scale: summary.study.as_ref().and_then(|study| study.scale(row.case.label())),
+            scale: summary
+                .study
+                .as_ref()
+                .and_then(|study| study.scale(row.case.label())),
             quantity,
             ratio: row.versus.as_ref().map(|versus| versus.ratio),
             half_width_percent: row.cost().and_then(RowCost::half_width_percent),
             error: row.failure().map(|failure| failure.message.as_str()),
             name: Cell::from(row.case.to_string()),
-            figure: quantity.map_or(Cell::styled("-", Style::Faint), |quantity| figure_cell(row, quantity)),
+            figure: quantity.map_or(Cell::styled("-", Style::Faint), |quantity| {
+                figure_cell(row, quantity)
+            }),
             unit: quantity.map(|quantity| quantity.unit),
             interval: Cell::default(),
             precision: of_cost(row, precision_cell),
@@ -245,7 +334,11 @@ impl<'a> Line<'a> {
 
     /// The figure if it is in `unit`, or a dash for a failure.
     pub fn figure_in(&self, unit: Unit) -> Cell {
-        if self.unit.is_none_or(|own| own == unit) { self.figure.clone() } else { Cell::default() }
+        if self.unit.is_none_or(|own| own == unit) {
+            self.figure.clone()
+        } else {
+            Cell::default()
+        }
     }
 
     pub fn time(&self) -> Option<Ranged> {
@@ -262,7 +355,11 @@ impl<'a> Line<'a> {
 
     /// A cell of a rate, which calls with other work between them do not have.
     fn at_rate(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
-        if self.is_cold() { Cell::default() } else { self.of_cost(cell) }
+        if self.is_cold() {
+            Cell::default()
+        } else {
+            self.of_cost(cell)
+        }
     }
 
     fn is_cold(&self) -> bool {
@@ -271,14 +368,22 @@ impl<'a> Line<'a> {
 
     /// The smallest and the largest repeat; empty if all agree in the digits that are shown.
     pub fn count_range(&self) -> Cell {
-        let ends = self.row.and_then(Row::instructions).map(|count| [count.low, count.high].map(instructions));
+        let ends = self
+            .row
+            .and_then(Row::instructions)
+            .map(|count| [count.low, count.high].map(instructions));
         let differ = ends.filter(|[low, high]| low != high);
-        Cell::from(differ.map(|[low, high]| format!("{low} .. {high}")).unwrap_or_default())
+        Cell::from(
+            differ
+                .map(|[low, high]| format!("{low} .. {high}"))
+                .unwrap_or_default(),
+        )
     }
 
     /// Whether the kernel entries are proven; those of derived rows are as far as they are known.
     pub fn is_proven(&self) -> bool {
-        self.row.is_none_or(|row| row.entries_status == EntriesStatus::Verified)
+        self.row
+            .is_none_or(|row| row.entries_status == EntriesStatus::Verified)
     }
 
     pub fn failure(&self) -> Option<&'a Failure> {
@@ -287,7 +392,9 @@ impl<'a> Line<'a> {
 
     fn counted(&self) -> Option<&'a Entries> {
         let row = self.row?;
-        row.entries.as_ref().filter(|_| row.entries_status == EntriesStatus::Verified)
+        row.entries
+            .as_ref()
+            .filter(|_| row.entries_status == EntriesStatus::Verified)
     }
 }
 
@@ -308,7 +415,11 @@ fn figure_cell(row: &Row, Quantity { value, unit, .. }: Quantity) -> Cell {
         return Cell::number(text, value);
     }
     let history = if row.depends_on_history() { "~" } else { "" };
-    let unproven = if row.entries_status == EntriesStatus::Verified { "" } else { "?" };
+    let unproven = if row.entries_status == EntriesStatus::Verified {
+        ""
+    } else {
+        "?"
+    };
     Cell::number(format!("{history}{text}{unproven}"), value)
 }
 
@@ -318,7 +429,9 @@ fn per_second(figure: &RowCost) -> f64 {
 
 /// How far the row's next cost will be, relative to the machine; `?` where that is not known.
 fn precision_cell(figure: &RowCost) -> Cell {
-    figure.own_percent().map_or(Cell::from("?"), |p| Cell::number(in_percent(p), p))
+    figure
+        .own_percent()
+        .map_or(Cell::from("?"), |p| Cell::number(in_percent(p), p))
 }
 
 /// Standard error above which a share is marked: its 95% interval then extends three points or more to either side.
@@ -327,7 +440,11 @@ const DOUBT: f64 = 0.015;
 /// `12/88` in whole percent, with `~` if the uncertainty exceeds three points.
 fn split_cell(split: UserShare) -> Cell {
     let user = (split.share * 100.0).round();
-    let doubt = if split.standard_error > DOUBT { "~" } else { "" };
+    let doubt = if split.standard_error > DOUBT {
+        "~"
+    } else {
+        ""
+    };
     Cell::from(format!("{doubt}{user:.0}/{:.0}", 100.0 - user))
 }
 
@@ -336,7 +453,9 @@ fn entries_cell(row: &Row) -> Cell {
         return Cell::styled("failed", Style::Bad);
     }
     match (&row.entries, &row.entries_status) {
-        (Some(counted), EntriesStatus::Verified) if counted.total() == 0.0 => Cell::styled("none", Style::Good),
+        (Some(counted), EntriesStatus::Verified) if counted.total() == 0.0 => {
+            Cell::styled("none", Style::Good)
+        }
         (Some(counted), EntriesStatus::Verified) => Cell::from(entries(counted)),
         _ => Cell::styled("unverified", Style::Warning),
     }

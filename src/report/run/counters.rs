@@ -11,7 +11,8 @@ use crate::summary::{Row, Summary};
 
 /// An interval that is wider to either side, as a share, marks its count.
 const DOUBT: f64 = 0.05;
-const NOTHING: &str = "no events were counted in this run: measure with 'syscost run --view counters'";
+const NOTHING: &str =
+    "no events were counted in this run: measure with 'syscost run --view counters'";
 const WHAT: &str = "counted in untimed requests of two lengths, per iteration, with all processes and threads of the operation; ~: the \
                     95% interval over launches is wider than 5% to either side; -: something else (perf, the NMI watchdog) used the \
                     counters, or it stayed at 0, which cannot be";
@@ -19,29 +20,57 @@ const WHAT: &str = "counted in untimed requests of two lengths, per iteration, w
 pub fn counters_document(summary: &Summary, host: &Host) -> Document {
     let table = counter_table(summary, host);
     let blocks = match table.columns().len() {
-        0 | 1 => vec![Block::Table(table.select(&[0]).noted(vec![NOTHING.to_string()]))],
+        0 | 1 => vec![Block::Table(
+            table.select(&[0]).noted(vec![NOTHING.to_string()]),
+        )],
         _ => vec![Block::Pages(table.clone())],
     };
-    Document { records: table.records().clone(), blocks }
+    Document {
+        records: table.records().clone(),
+        blocks,
+    }
 }
 
 fn counter_table(summary: &Summary, host: &Host) -> Table {
     let asked = |row: &&Row| !summary.rows.iter().any(|own| own.case == row.case);
-    let rows: Vec<&Row> = summary.rows.iter().chain(summary.baselines.iter().filter(asked)).collect();
-    let name = case_fields(Spec::left("per iteration", |row: &&Row| name(row).into()), |row| &row.case);
+    let rows: Vec<&Row> = summary
+        .rows
+        .iter()
+        .chain(summary.baselines.iter().filter(asked))
+        .collect();
+    let name = case_fields(
+        Spec::left("per iteration", |row: &&Row| name(row).into()),
+        |row| &row.case,
+    );
     let has = |event: &&Event| {
-        counted(&rows).any(|counters| counters.get(event.name).is_some_and(|launches| !launches.is_empty()))
+        counted(&rows).any(|counters| {
+            counters
+                .get(event.name)
+                .is_some_and(|launches| !launches.is_empty())
+        })
     };
     let event = |event: &'static Event| {
-        Spec::right(event.name, |row: &&Row| cell(row, event.name)).number(event.name, |row| value(row, event.name))
+        Spec::right(event.name, |row: &&Row| cell(row, event.name))
+            .number(event.name, |row| value(row, event.name))
     };
     let ipc_cell = |row: &&Row| Cell::known(ipc(row), |ipc| format!("{ipc:.2}"));
     let mut specs = vec![name];
     specs.extend(EVENTS.iter().filter(has).map(event));
     specs.push(Spec::right("IPC", ipc_cell).shown_if(rows.iter().any(|row| ipc(row).is_some())));
-    let cautions = summary.warnings.iter().map(|warning| format!("warning: {warning}")).collect();
-    let title = [host.cpu.clone(), host.kernel.clone()].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    Table::of(&specs, &rows).titled(title).cautioned(cautions).noted(vec![WHAT.to_string()])
+    let cautions = summary
+        .warnings
+        .iter()
+        .map(|warning| format!("warning: {warning}"))
+        .collect();
+    let title = [host.cpu.clone(), host.kernel.clone()]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ");
+    Table::of(&specs, &rows)
+        .titled(title)
+        .cautioned(cautions)
+        .noted(vec![WHAT.to_string()])
 }
 
 fn counted<'a>(rows: &'a [&Row]) -> impl Iterator<Item = &'a Counters> {
@@ -55,17 +84,34 @@ fn value(row: &Row, event: &str) -> Option<f64> {
 /// Instructions per cycle, of both modes together.
 fn ipc(row: &Row) -> Option<f64> {
     let both = |user, kernel| Some(value(row, user)? + value(row, kernel)?);
-    let (instructions, cycles) = (both("instructions:u", "instructions:k")?, both("cycles:u", "cycles:k")?);
+    let (instructions, cycles) = (
+        both("instructions:u", "instructions:k")?,
+        both("cycles:u", "cycles:k")?,
+    );
     Some(instructions / cycles).filter(|ipc| ipc.is_finite())
 }
 
 /// A count, with `~` in front if its interval is wide.
 fn cell(row: &Row, event: &str) -> Cell {
-    let Some(launches) = row.counters.as_ref().and_then(|counters| counters.get(event)) else { return Cell::default() };
-    let Some(found) = event_count(launches) else { return Cell::styled("-", Style::Faint) };
-    let half = found.low_high.map_or(f64::INFINITY, |(low, high)| (high - low) / 2.0);
+    let Some(launches) = row
+        .counters
+        .as_ref()
+        .and_then(|counters| counters.get(event))
+    else {
+        return Cell::default();
+    };
+    let Some(found) = event_count(launches) else {
+        return Cell::styled("-", Style::Faint);
+    };
+    let half = found
+        .low_high
+        .map_or(f64::INFINITY, |(low, high)| (high - low) / 2.0);
     let text = count(found.value);
-    let doubt = if half > DOUBT * found.value.abs() && text != "0" { "~" } else { "" };
+    let doubt = if half > DOUBT * found.value.abs() && text != "0" {
+        "~"
+    } else {
+        ""
+    };
     Cell::number(format!("{doubt}{text}"), found.value)
 }
 
@@ -86,15 +132,47 @@ mod tests {
 
     #[test]
     fn what_was_counted_has_a_column_and_wide_intervals_are_marked() {
-        let counts = [("instructions:k", 274.6), ("instructions:u", 25.4), ("cycles:k", 180.0), ("cycles:u", 20.0)];
-        let mut counters: Counters = counts.iter().map(|(name, value)| (name.to_string(), vec![*value; 5])).collect();
+        let counts = [
+            ("instructions:k", 274.6),
+            ("instructions:u", 25.4),
+            ("cycles:k", 180.0),
+            ("cycles:u", 20.0),
+        ];
+        let mut counters: Counters = counts
+            .iter()
+            .map(|(name, value)| (name.to_string(), vec![*value; 5]))
+            .collect();
         counters.insert("page-faults".into(), vec![2.0, 2.0, 3.0]);
         counters.insert("cpu-migrations".into(), vec![]);
-        let text = written(Record { counters: Some(counters), ..record("id.getppid", 90) });
-        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        let names = ["instructions:k", "instructions:u", "cycles:k", "cycles:u", "page-faults", "IPC"];
+        let text = written(Record {
+            counters: Some(counters),
+            ..record("id.getppid", 90)
+        });
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        let names = [
+            "instructions:k",
+            "instructions:u",
+            "cycles:k",
+            "cycles:u",
+            "page-faults",
+            "IPC",
+        ];
         assert!(lines.iter().any(|line| line.ends_with(&names)), "{text}");
-        assert!(lines.contains(&vec!["id.getppid", "274.6", "25.4", "180.0", "20.0", "~2.00", "1.50"]), "{text}");
+        assert!(
+            lines.contains(&vec![
+                "id.getppid",
+                "274.6",
+                "25.4",
+                "180.0",
+                "20.0",
+                "~2.00",
+                "1.50"
+            ]),
+            "{text}"
+        );
         assert!(written(record("id.getppid", 90)).contains(NOTHING));
     }
 }

@@ -19,7 +19,11 @@ pub const BINS_RULE: &str = "each histogram has an axis of its own, at least 5% 
 
 /// A histogram of the samples of `record` in the time blocks `steady`, from which its cost is computed, or in all
 /// blocks if those have none. `None` without samples.
-pub fn distribution(record: &Record, m: &Measurement, steady: &Range<usize>) -> Option<Distribution> {
+pub fn distribution(
+    record: &Record,
+    m: &Measurement,
+    steady: &Range<usize>,
+) -> Option<Distribution> {
     let clipped = steady.start.min(m.blocks.len())..steady.end.min(m.blocks.len());
     let mut samples = samples(m, clipped);
     if samples.is_empty() {
@@ -29,13 +33,28 @@ pub fn distribution(record: &Record, m: &Measurement, steady: &Range<usize>) -> 
     let (low, high) = ends(&samples)?;
     let modes = two_modes(&samples);
     let heights = heights(&samples, low, high);
-    Some(Distribution { label: case_name(&record.case), low, high, heights, samples: samples.len(), modes })
+    Some(Distribution {
+        label: case_name(&record.case),
+        low,
+        high,
+        heights,
+        samples: samples.len(),
+        modes,
+    })
 }
 
 fn samples(m: &Measurement, blocks: Range<usize>) -> Vec<f64> {
     let n = m.iterations as f64;
-    let ns = m.blocks.get(blocks).unwrap_or_default().iter().flat_map(|block| &block.slots).flatten();
-    ns.map(|ns| *ns as f64 / n).filter(|ns| ns.is_finite()).collect()
+    let ns = m
+        .blocks
+        .get(blocks)
+        .unwrap_or_default()
+        .iter()
+        .flat_map(|block| &block.slots)
+        .flatten();
+    ns.map(|ns| *ns as f64 / n)
+        .filter(|ns| ns.is_finite())
+        .collect()
 }
 
 fn ends(sorted: &[f64]) -> Option<(f64, f64)> {
@@ -44,7 +63,10 @@ fn ends(sorted: &[f64]) -> Option<(f64, f64)> {
     let (first, last) = (*sorted.get(outer)?, *sorted.get(sorted.len() - 1 - outer)?);
     let least = if middle > 0.0 { middle * LEAST } else { 0.5 };
     // Costs are not negative.
-    Some((first.min((middle - least).max(0.0)), last.max(middle + least)))
+    Some((
+        first.min((middle - least).max(0.0)),
+        last.max(middle + least),
+    ))
 }
 
 /// The square root of the samples in each bin, scaled so that the fullest has `TALLEST`; at least 1 if there are any.
@@ -67,15 +89,25 @@ mod tests {
     use crate::model::fixtures::record;
 
     fn of(samples: Vec<u64>) -> Option<Distribution> {
-        let blocks = vec![Block { launch: 0, slots: vec![samples] }];
-        let m = Measurement { iterations: 1, blocks, ..Measurement::default() };
+        let blocks = vec![Block {
+            launch: 0,
+            slots: vec![samples],
+        }];
+        let m = Measurement {
+            iterations: 1,
+            blocks,
+            ..Measurement::default()
+        };
         distribution(&record("io.read", 1), &m, &(0..usize::MAX))
     }
 
     #[test]
     fn equal_samples_are_one_column_in_the_middle() {
         let one = of(vec![1000; 50]).unwrap();
-        assert_eq!((one.low, one.high, one.samples, one.modes), (950.0, 1050.0, 50, None));
+        assert_eq!(
+            (one.low, one.high, one.samples, one.modes),
+            (950.0, 1050.0, 50, None)
+        );
         assert_eq!(one.heights.iter().filter(|h| **h > 0).count(), 1);
         assert_eq!(one.heights[BINS / 2], TALLEST);
     }
@@ -91,7 +123,15 @@ mod tests {
 
     #[test]
     fn two_heaps_are_marked() {
-        let samples = (0..400).map(|i| if i % 4 == 0 { 1200 + i % 7 } else { 1000 + i % 5 }).collect();
+        let samples = (0..400)
+            .map(|i| {
+                if i % 4 == 0 {
+                    1200 + i % 7
+                } else {
+                    1000 + i % 5
+                }
+            })
+            .collect();
         let modes = of(samples).unwrap().modes.unwrap();
         assert!(
             (modes.low - 1002.0).abs() < 3.0

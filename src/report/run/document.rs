@@ -68,17 +68,39 @@ mod tests {
     #[test]
     fn the_document_holds_models_and_crossovers_and_keeps_its_schema() {
         let sizes = [1, 10, 1000];
-        let run = run(&[("io.a", &sizes, &|_| 100.0), ("io.b", &sizes, &|x| x as f64)], 12, Noise::NONE);
+        let run = run(
+            &[
+                ("io.a", &sizes, &|_| 100.0),
+                ("io.b", &sizes, &|x| x as f64),
+            ],
+            12,
+            Noise::NONE,
+        );
         let mut text = Vec::new();
         write_json(&SummaryDocument::new(&run, &summarize(&run)), &mut text).unwrap();
         let document: Value = serde_json::from_slice(&text).unwrap();
-        assert!(jsonschema::is_valid(&json_schema::<SummaryDocument>(), &document));
+        assert!(jsonschema::is_valid(
+            &json_schema::<SummaryDocument>(),
+            &document
+        ));
         let fit = &document["fits"][0];
-        assert_eq!((&fit["parameter"], &fit["strategies"][0]["operation"]), (&json!("size"), &json!("io.a")));
+        assert_eq!(
+            (&fit["parameter"], &fit["strategies"][0]["operation"]),
+            (&json!("size"), &json!("io.a"))
+        );
         assert_eq!(fit["strategies"][0]["fixed"]["ns"], 100.0);
-        assert_eq!(fit["strategies"][0]["warnings"], json!([{"kind": "few_values", "values": 3}]));
+        assert_eq!(
+            fit["strategies"][0]["warnings"],
+            json!([{"kind": "few_values", "values": 3}])
+        );
         let crossing = &fit["comparisons"][0]["verdict"]["crossings"][0];
-        assert_eq!((&crossing["faster_below"], &crossing["faster_above"]), (&json!(1), &json!(0)));
-        assert!((crossing["at"].as_f64().unwrap() - 100.0).abs() < 1e-6, "{crossing}");
+        assert_eq!(
+            (&crossing["faster_below"], &crossing["faster_above"]),
+            (&json!(1), &json!(0))
+        );
+        assert!(
+            (crossing["at"].as_f64().unwrap() - 100.0).abs() < 1e-6,
+            "{crossing}"
+        );
     }
 }

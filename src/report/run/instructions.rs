@@ -14,33 +14,69 @@ const COMMAND: usize = 100;
 
 /// The lines below a table: what its numbers of instructions are, and what its environments are.
 pub fn notes(summary: &Summary) -> Vec<String> {
-    let counted = || summary.rows.iter().filter(|row| row.instructions().is_some());
-    let base = counted().find_map(|row| row.versus.as_ref()).map(|versus| &versus.environment);
+    let counted = || {
+        summary
+            .rows
+            .iter()
+            .filter(|row| row.instructions().is_some())
+    };
+    let base = counted()
+        .find_map(|row| row.versus.as_ref())
+        .map(|versus| &versus.environment);
     let ratio = base.map(|base| format!("'/ {base}' of instr/op: divided by those in {base}"));
-    let repeats = counted().filter_map(Row::instructions).any(|count| !count.is_exact());
-    let repeats = repeats.then(|| "repeats: the smallest and the largest, where they differ".to_string());
+    let repeats = counted()
+        .filter_map(Row::instructions)
+        .any(|count| !count.is_exact());
+    let repeats =
+        repeats.then(|| "repeats: the smallest and the largest, where they differ".to_string());
     let what = counted().next().map(|_| NOT_TIME.to_string());
-    what.into_iter().chain(ratio).chain(repeats).chain(environments(&summary.environments)).collect()
+    what.into_iter()
+        .chain(ratio)
+        .chain(repeats)
+        .chain(environments(&summary.environments))
+        .collect()
 }
 
 /// One line for each environment that is started by a command, one for each emulator with its kernels, and what misleads.
 fn environments(all: &[EnvironmentFacts]) -> Vec<String> {
-    let started = all.iter().filter(|facts| !facts.started_with.is_empty() && facts.emulator.is_none());
-    let lines = started.map(|facts| format!("{}{}: started with '{}'", facts.name, kernel(facts), command(facts)));
-    let in_emulator = |facts: &EnvironmentFacts| Some((facts.emulator.clone()?, facts.name.clone() + &kernel(facts)));
+    let started = all
+        .iter()
+        .filter(|facts| !facts.started_with.is_empty() && facts.emulator.is_none());
+    let lines = started.map(|facts| {
+        format!(
+            "{}{}: started with '{}'",
+            facts.name,
+            kernel(facts),
+            command(facts)
+        )
+    });
+    let in_emulator = |facts: &EnvironmentFacts| {
+        Some((facts.emulator.clone()?, facts.name.clone() + &kernel(facts)))
+    };
     let emulators = grouped(all.iter().filter_map(in_emulator));
     let of_notes = |facts: &EnvironmentFacts| {
-        facts.notes.iter().map(|note| (note.clone(), facts.name.clone())).collect::<Vec<_>>()
+        facts
+            .notes
+            .iter()
+            .map(|note| (note.clone(), facts.name.clone()))
+            .collect::<Vec<_>>()
     };
     let notes = grouped(all.iter().flat_map(of_notes));
-    let emulated = emulators.iter().map(|(emulator, names)| format!("{}: in {emulator}", some(names, MOST_KERNELS)));
-    let misleads = notes.iter().map(|(note, names)| format!("{}: {note}", few(names)));
+    let emulated = emulators
+        .iter()
+        .map(|(emulator, names)| format!("{}: in {emulator}", some(names, MOST_KERNELS)));
+    let misleads = notes
+        .iter()
+        .map(|(note, names)| format!("{}: {note}", few(names)));
     lines.chain(emulated).chain(misleads).collect()
 }
 
 /// ` (kernel 6.1.0-28-amd64)`
 fn kernel(facts: &EnvironmentFacts) -> String {
-    facts.kernel.as_ref().map_or(String::new(), |release| format!(" (kernel {release})"))
+    facts
+        .kernel
+        .as_ref()
+        .map_or(String::new(), |release| format!(" (kernel {release})"))
 }
 
 /// The command as one would type it, without quotes.
@@ -62,7 +98,12 @@ mod tests {
             notes: vec![slow.clone()],
             ..EnvironmentFacts::default()
         };
-        let all = [emulated("linux-a", "6.1"), boxed("gvisor"), boxed("gvisor-ptrace"), emulated("linux-b", "6.12")];
+        let all = [
+            emulated("linux-a", "6.1"),
+            boxed("gvisor"),
+            boxed("gvisor-ptrace"),
+            emulated("linux-b", "6.12"),
+        ];
         assert_eq!(
             environments(&all),
             [

@@ -22,7 +22,10 @@ impl Portrait {
     pub fn new(label: &str, run: &Run, with_detail: bool) -> Portrait {
         let summary = summarize(run);
         let column = Column::of(label, run, &summary);
-        Portrait { column, detail: with_detail.then(|| Detail::of(run, summary)) }
+        Portrait {
+            column,
+            detail: with_detail.then(|| Detail::of(run, summary)),
+        }
     }
 
     pub fn label(&self) -> &str {
@@ -37,7 +40,10 @@ impl Detail {
 
     fn of(run: &Run, summary: Summary) -> Detail {
         let (steady, _) = steady_range(run);
-        let asked = run.records.iter().filter(|record| record.role == Role::Asked);
+        let asked = run
+            .records
+            .iter()
+            .filter(|record| record.role == Role::Asked);
         let one = |record: &Record| match &record.outcome {
             Outcome::Measured(m) => distribution(record, m, &steady),
             Outcome::Failed(_) | Outcome::Published(_) | Outcome::Counted(_) => None,
@@ -46,9 +52,17 @@ impl Detail {
         let worthy = families.iter().filter(|family| family.is_worth_a_table());
         Detail {
             distributions: asked.map(one).collect(),
-            singles: latency_table(&summary).map(|table| Singles { table, curves: curves(&summary) }),
+            singles: latency_table(&summary).map(|table| Singles {
+                table,
+                curves: curves(&summary),
+            }),
             summary,
-            parameters: worthy.map(|f| ByParameter { table: parameter_table(f), figure: over_parameter(f) }).collect(),
+            parameters: worthy
+                .map(|f| ByParameter {
+                    table: parameter_table(f),
+                    figure: over_parameter(f),
+                })
+                .collect(),
             elapsed_s: run.elapsed_s,
             budget_s: run.plan.budget_s,
         }

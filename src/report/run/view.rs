@@ -26,13 +26,28 @@ pub struct RunView<'a> {
 /// The views of a run; `summary` must be that of `run`. If a parameter has three values or more, a table by that parameter
 /// follows the table of cases. Programs read the first view that is a table.
 pub fn run_document(run: &Run, summary: &Summary, view: &RunView) -> Document {
-    let parts: Vec<Document> = view.kinds.iter().map(|kind| part(run, summary, *kind, view)).collect();
+    let parts: Vec<Document> = view
+        .kinds
+        .iter()
+        .map(|kind| part(run, summary, *kind, view))
+        .collect();
     let is_table = |kind: &ViewKind| *kind == ViewKind::Table;
-    let of_samples = !view.kinds.iter().all(is_table) || families(run).iter().any(Family::is_worth_a_table);
+    let of_samples =
+        !view.kinds.iter().all(is_table) || families(run).iter().any(Family::is_worth_a_table);
     let note = first_run_note(summary).filter(|_| of_samples);
-    let records = parts.first().map(|part| part.records.clone()).unwrap_or_default();
+    let records = parts
+        .first()
+        .map(|part| part.records.clone())
+        .unwrap_or_default();
     let note = Block::Notes(note.into_iter().collect());
-    Document { blocks: parts.into_iter().flat_map(|part| part.blocks).chain([note]).collect(), records }
+    Document {
+        blocks: parts
+            .into_iter()
+            .flat_map(|part| part.blocks)
+            .chain([note])
+            .collect(),
+        records,
+    }
 }
 
 fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Document {
@@ -48,16 +63,27 @@ fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Documen
         // Of profiles only.
         ViewKind::Slowest | ViewKind::Stacks => Vec::new(),
     };
-    Document { blocks, ..Document::default() }
+    Document {
+        blocks,
+        ..Document::default()
+    }
 }
 
 fn table(run: &Run, summary: &Summary, view: &RunView, wide: bool) -> Document {
-    let records = summary_table(summary, &run.host, view.sort, wide).records().clone();
+    let records = summary_table(summary, &run.host, view.sort, wide)
+        .records()
+        .clone();
     let tables = summary_tables(summary, &run.host, (view.sort, wide), view.width);
     let shown = |table: Table| if wide { table } else { table.without_details() };
     let mut blocks: Vec<Block> = tables.into_iter().map(shown).map(Block::Table).collect();
-    for family in families(run).iter().filter(|family| family.is_worth_a_table()) {
-        let plot = view.plot_width.map(|width| plot(family, width)).unwrap_or_default();
+    for family in families(run)
+        .iter()
+        .filter(|family| family.is_worth_a_table())
+    {
+        let plot = view
+            .plot_width
+            .map(|width| plot(family, width))
+            .unwrap_or_default();
         blocks.extend([Block::Pages(parameter_table(family)), Block::drawn(plot)]);
     }
     Document { blocks, records }

@@ -41,8 +41,13 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
 /// The part that differs from row to row, e.g. `2.3%`; may be empty.
 pub fn detail(warning: &Warning) -> String {
     match warning {
-        Warning::TargetNotMet { target_percent, reached_percent } => above(*reached_percent, *target_percent),
-        Warning::Preempted { share } | Warning::WaitedForCpu { share } => format!("{:.0}%", share * 100.0),
+        Warning::TargetNotMet {
+            target_percent,
+            reached_percent,
+        } => above(*reached_percent, *target_percent),
+        Warning::Preempted { share } | Warning::WaitedForCpu { share } => {
+            format!("{:.0}%", share * 100.0)
+        }
         Warning::LostCpu { share } => whole_percent(*share),
         Warning::NotEntered { name } => name.clone(),
         Warning::FailedInRuns { failed, runs } => format!("{failed} of {runs}"),
@@ -54,12 +59,19 @@ pub fn detail(warning: &Warning) -> String {
 fn above(percent: f64, limit: f64) -> String {
     let mut written = (1..=9).map(|digits| format!("{percent:.digits$}"));
     let shows = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown > limit);
-    format!("{}%", written.find(shows).unwrap_or_else(|| percent.to_string()))
+    format!(
+        "{}%",
+        written.find(shows).unwrap_or_else(|| percent.to_string())
+    )
 }
 
 /// `93%`; `under 1%` if it would be rounded to 0.
 fn whole_percent(share: f64) -> String {
-    if share < 0.005 { "under 1%".to_string() } else { format!("{:.0}%", share * 100.0) }
+    if share < 0.005 {
+        "under 1%".to_string()
+    } else {
+        format!("{:.0}%", share * 100.0)
+    }
 }
 
 impl fmt::Display for Warning {
@@ -86,10 +98,17 @@ impl fmt::Display for RunWarning {
                 change.kept.end,
                 change.blocks
             ),
-            RunWarning::Stolen { percent } => write!(f, "the hypervisor took {percent:.0}% of CPU time"),
-            RunWarning::Busy { busy, cpus } => write!(f, "other programs kept {busy:.1} of {cpus} CPUs busy"),
+            RunWarning::Stolen { percent } => {
+                write!(f, "the hypervisor took {percent:.0}% of CPU time")
+            }
+            RunWarning::Busy { busy, cpus } => {
+                write!(f, "other programs kept {busy:.1} of {cpus} CPUs busy")
+            }
             RunWarning::ManyDerived { most } => {
-                write!(f, "a study makes {most} derived rows at most: there may be more")
+                write!(
+                    f,
+                    "a study makes {most} derived rows at most: there may be more"
+                )
             }
         }
     }
@@ -101,15 +120,33 @@ mod tests {
 
     #[test]
     fn rows_share_a_text_and_have_a_figure_each() {
-        let (a, b) = (Warning::LostCpu { share: 0.87 }, Warning::LostCpu { share: 0.001 });
-        assert_eq!((text(&a), detail(&a), detail(&b)), (text(&b), "87%".into(), "under 1%".into()));
+        let (a, b) = (
+            Warning::LostCpu { share: 0.87 },
+            Warning::LostCpu { share: 0.001 },
+        );
+        assert_eq!(
+            (text(&a), detail(&a), detail(&b)),
+            (text(&b), "87%".into(), "under 1%".into())
+        );
         assert_eq!(text(&a), "on CPU for under 95% of wall time");
         assert_eq!(a.to_string(), "on CPU for 87% of wall time");
         let waited = Warning::WaitedForCpu { share: 0.92 }.to_string();
-        assert!(waited.starts_with("batches that waited for a CPU ") && waited.ends_with(": 92%"), "{waited}");
-        let missed = Warning::TargetNotMet { target_percent: 1.0, reached_percent: 2.34 };
+        assert!(
+            waited.starts_with("batches that waited for a CPU ") && waited.ends_with(": 92%"),
+            "{waited}"
+        );
+        let missed = Warning::TargetNotMet {
+            target_percent: 1.0,
+            reached_percent: 2.34,
+        };
         assert_eq!(missed.to_string(), "target 1% not met: 2.3%");
-        assert_eq!(Warning::Unverified { reason: "EPERM".into() }.to_string(), "kernel entries unverified: EPERM");
+        assert_eq!(
+            Warning::Unverified {
+                reason: "EPERM".into()
+            }
+            .to_string(),
+            "kernel entries unverified: EPERM"
+        );
     }
 
     #[test]

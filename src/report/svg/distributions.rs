@@ -10,7 +10,11 @@ const ROW: u32 = 58;
 const CHART: u32 = 34;
 
 pub fn draw(all: &[Distribution]) -> Drawing {
-    let mut drawing = Drawing { left: NAMED, height: ROW * all.len().max(1) as u32, ..Drawing::default() };
+    let mut drawing = Drawing {
+        left: NAMED,
+        height: ROW * all.len().max(1) as u32,
+        ..Drawing::default()
+    };
     for (i, one) in all.iter().enumerate() {
         let y = ROW * i as u32;
         label(&mut drawing.labels, y + 16, &one.label, "");
@@ -22,14 +26,29 @@ pub fn draw(all: &[Distribution]) -> Drawing {
 
 fn histogram(svg: &mut Markup, one: &Distribution, top: u32) {
     let bins = one.heights.len().max(1);
-    svg.raw("<svg preserveAspectRatio=\"none\"").set("y", top).set("height", CHART).raw(" width=\"100%\"");
-    svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", bins * 4)).raw("><path class=\"b\"");
-    svg.attribute("d", &outline(&one.heights, 4)).raw("/></svg>");
+    svg.raw("<svg preserveAspectRatio=\"none\"")
+        .set("y", top)
+        .set("height", CHART)
+        .raw(" width=\"100%\"");
+    svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", bins * 4))
+        .raw("><path class=\"b\"");
+    svg.attribute("d", &outline(&one.heights, 4))
+        .raw("/></svg>");
     let base = top + CHART;
-    svg.raw("<line class=\"g\" x2=\"100%\"").set("y1", base).set("y2", base).raw("/>");
-    svg.raw("<text class=\"m\"").set("y", base + 13).raw(">").text(&nanoseconds(one.low)).raw("</text>");
-    svg.raw("<text class=\"m\" x=\"100%\" text-anchor=\"end\"").set("y", base + 13).raw(">");
-    svg.text(&format!("{} ns", nanoseconds(one.high))).raw("</text>");
+    svg.raw("<line class=\"g\" x2=\"100%\"")
+        .set("y1", base)
+        .set("y2", base)
+        .raw("/>");
+    svg.raw("<text class=\"m\"")
+        .set("y", base + 13)
+        .raw(">")
+        .text(&nanoseconds(one.low))
+        .raw("</text>");
+    svg.raw("<text class=\"m\" x=\"100%\" text-anchor=\"end\"")
+        .set("y", base + 13)
+        .raw(">");
+    svg.text(&format!("{} ns", nanoseconds(one.high)))
+        .raw("</text>");
 }
 
 /// `600 samples`, or the modes.
@@ -65,20 +84,35 @@ pub fn overlay(of: &Overlay, title: &str) -> Markup {
     let (low, high) = of.ends();
     let share = |ns: f64| ((ns - low) / (high - low).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     let mut svg = Markup::new();
-    svg.raw("<svg class=\"over cell\" role=\"img\"").attribute("aria-label", title);
-    svg.set("height", OVER + INTERVAL * of.costs.len() as u32).raw("><title>").text(title).raw("</title>");
+    svg.raw("<svg class=\"over cell\" role=\"img\"")
+        .attribute("aria-label", title);
+    svg.set("height", OVER + INTERVAL * of.costs.len() as u32)
+        .raw("><title>")
+        .text(title)
+        .raw("</title>");
     for (i, one) in of.samples.iter().enumerate() {
         let Some(one) = one else { continue };
-        svg.raw("<svg preserveAspectRatio=\"none\"").set("height", OVER).set("x", percent(share(one.low)));
+        svg.raw("<svg preserveAspectRatio=\"none\"")
+            .set("height", OVER)
+            .set("x", percent(share(one.low)));
         svg.set("width", percent(share(one.high) - share(one.low)));
-        svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3)).raw("><path");
-        svg.set("class", class(i)).attribute("d", &outline(&one.heights, 3)).raw("/></svg>");
+        svg.attribute(
+            "viewBox",
+            &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3),
+        )
+        .raw("><path");
+        svg.set("class", class(i))
+            .attribute("d", &outline(&one.heights, 3))
+            .raw("/></svg>");
     }
     for (i, cost) in of.costs.iter().enumerate() {
         let Some(cost) = cost else { continue };
         let y = OVER + INTERVAL * i as u32 + 4;
         if let Some((low, high)) = cost.low_high {
-            svg.raw("<line").set("class", class(i)).set("x1", percent(share(low))).set("x2", percent(share(high)));
+            svg.raw("<line")
+                .set("class", class(i))
+                .set("x1", percent(share(low)))
+                .set("x2", percent(share(high)));
             svg.set("y1", y).set("y2", y).raw("/>");
         }
         svg.raw("<circle r=\"2.5\"")
@@ -107,11 +141,16 @@ pub fn key(labels: &[&str]) -> Markup {
 /// The histogram for a cell of a table; `title` describes it.
 pub fn spark(one: &Distribution, title: &str) -> Markup {
     let mut svg = Markup::new();
-    svg.raw("<svg class=\"sp\" preserveAspectRatio=\"none\" role=\"img\"").attribute("aria-label", title);
-    svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3))
-        .raw(">")
-        .element("title", title);
+    svg.raw("<svg class=\"sp\" preserveAspectRatio=\"none\" role=\"img\"")
+        .attribute("aria-label", title);
+    svg.attribute(
+        "viewBox",
+        &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3),
+    )
+    .raw(">")
+    .element("title", title);
     svg.raw("<path");
-    svg.attribute("d", &outline(&one.heights, 3)).raw("/></svg>");
+    svg.attribute("d", &outline(&one.heights, 3))
+        .raw("/></svg>");
     svg
 }

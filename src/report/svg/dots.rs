@@ -42,26 +42,64 @@ struct Plot<'a> {
 }
 
 pub fn costs(bars: &Bars) -> Drawing {
-    let mut drawing = Drawing { left: NAMED, ..Drawing::default() };
+    let mut drawing = Drawing {
+        left: NAMED,
+        ..Drawing::default()
+    };
     // A single file needs no name.
-    let named = if bars.series.len() > 1 { &bars.series[..] } else { &[] };
+    let named = if bars.series.len() > 1 {
+        &bars.series[..]
+    } else {
+        &[]
+    };
     let top = legend(&mut drawing.legend, named) + note(&mut drawing.legend, named, &kinds(bars));
-    let word = if bars.unit == Unit::Instructions { number } else { duration };
-    let plot = Plot::of(&bars.groups, |bar| cost_row(bar, bars.unit), bars.series.len(), top);
+    let word = if bars.unit == Unit::Instructions {
+        number
+    } else {
+        duration
+    };
+    let plot = Plot::of(
+        &bars.groups,
+        |bar| cost_row(bar, bars.unit),
+        bars.series.len(),
+        top,
+    );
     let axis = LogAxis::holding(plot.values()).with_margin();
-    grid(&mut drawing.plot, &axis, 0.09, (plot.top, plot.bottom()), word);
+    grid(
+        &mut drawing.plot,
+        &axis,
+        0.09,
+        (plot.top, plot.bottom()),
+        word,
+    );
     plot.drawn(drawing, &axis)
 }
 
 pub fn ratios(ratios: &Ratios) -> Drawing {
-    let mut drawing = Drawing { left: NAMED, ..Drawing::default() };
+    let mut drawing = Drawing {
+        left: NAMED,
+        ..Drawing::default()
+    };
     let words = "filled: slower or faster; hollow: unchanged or inconclusive";
-    let top = legend(&mut drawing.legend, &ratios.series) + note(&mut drawing.legend, &ratios.series, words);
+    let top = legend(&mut drawing.legend, &ratios.series)
+        + note(&mut drawing.legend, &ratios.series, words);
     let plot = Plot::of(&ratios.groups, ratio_row, ratios.series.len(), top);
-    let axis = LogAxis::holding(plot.values()).around_one(LEAST).with_margin();
-    grid(&mut drawing.plot, &axis, 0.1, (plot.top, plot.bottom()), times);
+    let axis = LogAxis::holding(plot.values())
+        .around_one(LEAST)
+        .with_margin();
+    grid(
+        &mut drawing.plot,
+        &axis,
+        0.1,
+        (plot.top, plot.bottom()),
+        times,
+    );
     let x = percent(axis.share(1.0));
-    let one = drawing.plot.raw("<line class=\"one\"").set("x1", &x).set("x2", &x);
+    let one = drawing
+        .plot
+        .raw("<line class=\"one\"")
+        .set("x1", &x)
+        .set("x2", &x);
     one.set("y1", plot.top).set("y2", plot.bottom()).raw("/>");
     plot.drawn(drawing, &axis)
 }
@@ -73,8 +111,17 @@ fn kinds(bars: &Bars) -> String {
         (Kernel::Never, "hollow: makes none"),
         (Kernel::Unknown, "dashed: not counted"),
     ];
-    let has = |kind| bars.groups.iter().flat_map(|group| &group.rows).any(|bar| bar.kernel == kind);
-    all.iter().filter(|(kind, _)| has(*kind)).map(|(_, words)| *words).collect::<Vec<_>>().join("; ")
+    let has = |kind| {
+        bars.groups
+            .iter()
+            .flat_map(|group| &group.rows)
+            .any(|bar| bar.kernel == kind)
+    };
+    all.iter()
+        .filter(|(kind, _)| has(*kind))
+        .map(|(_, words)| *words)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 fn cost_row(bar: &Bar, unit: Unit) -> Row<'_> {
@@ -83,19 +130,33 @@ fn cost_row(bar: &Bar, unit: Unit) -> Row<'_> {
         Kernel::Never => (" hollow", ", no system call"),
         Kernel::Unknown => (" hollow dashed", ", system calls not counted"),
     };
-    let dot = |Ranged { value, low_high }, look| Dot { value, low_high, look };
+    let dot = |Ranged { value, low_high }, look| Dot {
+        value,
+        low_high,
+        look,
+    };
     let first = bar.first.map(|first| dot(first, look));
-    let others = bar.others.iter().map(|other| other.map(|other| dot(other, "")));
+    let others = bar
+        .others
+        .iter()
+        .map(|other| other.map(|other| dot(other, "")));
     let value = bar.first.map(|first| first.value);
     let cost = value.map_or("no cost".to_string(), |value| with_unit(value, unit));
-    let differ = bar.first.and_then(|first| first.low_high).filter(|(low, high)| low != high);
+    let differ = bar
+        .first
+        .and_then(|first| first.low_high)
+        .filter(|(low, high)| low != high);
     let number = |value| in_unit(value, unit);
     let interval = differ.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
     Row {
         label: &bar.label,
         dots: std::iter::once(first).chain(others).collect(),
         value: Some(value.map_or("no cost".to_string(), number)),
-        words: format!("{}: {cost}{}{kernel}", bar.label, interval.unwrap_or_default()),
+        words: format!(
+            "{}: {cost}{}{kernel}",
+            bar.label,
+            interval.unwrap_or_default()
+        ),
     }
 }
 
@@ -103,10 +164,17 @@ fn ratio_row(row: &RatioRow) -> Row<'_> {
     let look = |decided| if decided { "" } else { " hollow" };
     let dot = |dot: &crate::report::figure::Dot| {
         let Ranged { value, low_high } = dot.ratio;
-        Dot { value, low_high, look: look(dot.decided) }
+        Dot {
+            value,
+            low_high,
+            look: look(dot.decided),
+        }
     };
     let words = row.dots.iter().flatten().map(|dot| {
-        let interval = dot.ratio.low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
+        let interval = dot
+            .ratio
+            .low_high
+            .map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
         format!("{}{}", times(dot.ratio.value), interval.unwrap_or_default())
     });
     Row {
@@ -118,20 +186,47 @@ fn ratio_row(row: &RatioRow) -> Row<'_> {
 }
 
 impl<'a> Plot<'a> {
-    fn of<T>(groups: &'a [Group<T>], row: impl Fn(&'a T) -> Row<'a>, series: usize, legend: u32) -> Plot<'a> {
-        let groups = groups.iter().map(|group| (group.name.as_str(), group.rows.iter().map(&row).collect()));
+    fn of<T>(
+        groups: &'a [Group<T>],
+        row: impl Fn(&'a T) -> Row<'a>,
+        series: usize,
+        legend: u32,
+    ) -> Plot<'a> {
+        let groups = groups
+            .iter()
+            .map(|group| (group.name.as_str(), group.rows.iter().map(&row).collect()));
         let further = series.clamp(1, SERIES) as u32 - 1;
-        Plot { groups: groups.collect(), row: ROW + FURTHER * further, top: legend + LINE }
+        Plot {
+            groups: groups.collect(),
+            row: ROW + FURTHER * further,
+            top: legend + LINE,
+        }
     }
 
     fn bottom(&self) -> u32 {
-        self.top + self.groups.iter().map(|(_, rows)| HEADING + self.row * rows.len() as u32).sum::<u32>()
+        self.top
+            + self
+                .groups
+                .iter()
+                .map(|(_, rows)| HEADING + self.row * rows.len() as u32)
+                .sum::<u32>()
     }
 
     /// All values that must be on the axis.
     fn values(&self) -> impl Iterator<Item = f64> {
-        let dots = self.groups.iter().flat_map(|(_, rows)| rows).flat_map(|row| row.dots.iter().take(SERIES).flatten());
-        dots.flat_map(|dot| [Some(dot.value), dot.low_high.map(|e| e.0), dot.low_high.map(|e| e.1)]).flatten()
+        let dots = self
+            .groups
+            .iter()
+            .flat_map(|(_, rows)| rows)
+            .flat_map(|row| row.dots.iter().take(SERIES).flatten());
+        dots.flat_map(|dot| {
+            [
+                Some(dot.value),
+                dot.low_high.map(|e| e.0),
+                dot.low_high.map(|e| e.1),
+            ]
+        })
+        .flatten()
     }
 
     fn drawn(&self, mut drawing: Drawing, axis: &LogAxis) -> Drawing {
@@ -145,7 +240,10 @@ impl<'a> Plot<'a> {
                 y += self.row;
             }
         }
-        Drawing { height: y + LINE, ..drawing }
+        Drawing {
+            height: y + LINE,
+            ..drawing
+        }
     }
 
     /// Draws the dots on their intervals, one below the other, followed by the value.
@@ -159,14 +257,18 @@ impl<'a> Plot<'a> {
             let (low, high) = dot.low_high.unwrap_or((dot.value, dot.value));
             if high > low {
                 svg.raw("<line").set("class", format!("line {}", class(i)));
-                svg.set("x1", percent(axis.share(low))).set("x2", percent(axis.share(high)));
+                svg.set("x1", percent(axis.share(low)))
+                    .set("x2", percent(axis.share(high)));
                 svg.set("y1", short(y)).set("y2", short(y)).raw("/>");
             }
             mark(svg, i, axis.share(dot.value), y, dot.look);
             end = axis.share(dot.value.max(high)).max(end);
         }
         if let Some(value) = &row.value {
-            svg.raw("<text class=\"m\"").set("x", percent(end)).raw(" dx=\"9\"").set("y", top + self.row / 2 + 4);
+            svg.raw("<text class=\"m\"")
+                .set("x", percent(end))
+                .raw(" dx=\"9\"")
+                .set("y", top + self.row / 2 + 4);
             svg.raw(">").text(value).raw("</text>");
         }
         svg.raw("</g>");

@@ -36,9 +36,18 @@ pub fn percent(share: f64) -> String {
 pub fn label(svg: &mut Markup, y: u32, text: &str, class: &'static str) {
     let mut columns = 0;
     let fits = |c: &char| {
-        columns += if c.is_ascii() && !c.is_control() { 1 } else { 2 };
+        columns += if c.is_ascii() && !c.is_control() {
+            1
+        } else {
+            2
+        };
         columns <= LABEL
     };
     let most = text.chars().take_while(fits).count();
-    svg.raw("<text").attribute("class", class).set("y", y).raw(">").text(&cut(text, most)).raw("</text>");
+    svg.raw("<text")
+        .attribute("class", class)
+        .set("y", y)
+        .raw(">")
+        .text(&cut(text, most))
+        .raw("</text>");
 }

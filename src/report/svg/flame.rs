@@ -35,19 +35,29 @@ pub fn draw(flame: &Flame) -> Drawing {
     let mut rows = 0;
     for frame in flame.frames.iter().filter(|frame| frame.depth < MOST_ROWS) {
         rows = rows.max(frame.depth as u32 + 1);
-        svg.raw("<svg").set("x", exact(frame.left)).set("y", frame.depth as u32 * ROW);
+        svg.raw("<svg")
+            .set("x", exact(frame.left))
+            .set("y", frame.depth as u32 * ROW);
         svg.set("width", exact(frame.share))
             .set("height", ROW)
             .attribute("data-n", &frame.name)
             .raw("><title>")
             .text(&frame.words)
             .raw("</title>");
-        svg.raw("<rect width=\"100%\"").set("height", ROW).set("class", class(frame)).raw("/>");
+        svg.raw("<rect width=\"100%\"")
+            .set("height", ROW)
+            .set("class", class(frame))
+            .raw("/>");
         let room = (frame.share * WIDEST) as usize;
         if room > 2 {
-            svg.raw("<text x=\"4\" y=\"13\">").text(&cut(&frame.name, room - 1)).raw("</text>");
+            svg.raw("<text x=\"4\" y=\"13\">")
+                .text(&cut(&frame.name, room - 1))
+                .raw("</text>");
         }
         svg.raw("</svg>");
     }
-    Drawing { height: rows.max(1) * ROW + 2, ..drawing }
+    Drawing {
+        height: rows.max(1) * ROW + 2,
+        ..drawing
+    }
 }

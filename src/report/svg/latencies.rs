@@ -10,7 +10,10 @@ const ROW: u32 = 30;
 const CHART: u32 = 24;
 
 pub fn draw(rows: &[Distribution]) -> Drawing {
-    let mut drawing = Drawing { left: NAMED, ..Drawing::default() };
+    let mut drawing = Drawing {
+        left: NAMED,
+        ..Drawing::default()
+    };
     let height = LINE + ROW * rows.len().max(1) as u32;
     let axis = LogAxis::holding(rows.iter().flat_map(|row| [row.low, row.high]));
     grid(&mut drawing.plot, &axis, 0.09, (LINE, height), duration);
@@ -22,9 +25,20 @@ pub fn draw(rows: &[Distribution]) -> Drawing {
             .set("y", y + ROW - CHART)
             .set("height", CHART)
             .raw(" width=\"100%\"");
-        svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", row.heights.len().max(1))).raw("><path class=\"b\"");
-        svg.attribute("d", &outline(&row.heights, 1)).raw("/></svg>");
-        svg.raw("<line class=\"g\" x2=\"100%\"").set("y1", y + ROW).set("y2", y + ROW).raw("/>");
+        svg.attribute(
+            "viewBox",
+            &format!("0 0 {} {TALLEST}", row.heights.len().max(1)),
+        )
+        .raw("><path class=\"b\"");
+        svg.attribute("d", &outline(&row.heights, 1))
+            .raw("/></svg>");
+        svg.raw("<line class=\"g\" x2=\"100%\"")
+            .set("y1", y + ROW)
+            .set("y2", y + ROW)
+            .raw("/>");
     }
-    Drawing { height: height + LINE + 4, ..drawing }
+    Drawing {
+        height: height + LINE + 4,
+        ..drawing
+    }
 }

@@ -37,7 +37,13 @@ pub struct Cost {
 
 impl<'a> TopDocument<'a> {
     /// The document of `rates`, of which `rows` are shown.
-    pub fn new(scope: &'a str, at_unix_s: f64, rates: &'a Rates, rows: &'a [Row], lost: u64) -> TopDocument<'a> {
+    pub fn new(
+        scope: &'a str,
+        at_unix_s: f64,
+        rates: &'a Rates,
+        rows: &'a [Row],
+        lost: u64,
+    ) -> TopDocument<'a> {
         TopDocument {
             scope,
             at_unix_s,
@@ -45,7 +51,10 @@ impl<'a> TopDocument<'a> {
             callers: rates.callers,
             total: &rates.total,
             rows,
-            cost: Cost { calls_share: rates.tax_share, own_share: rates.own_share },
+            cost: Cost {
+                calls_share: rates.tax_share,
+                own_share: rates.own_share,
+            },
             lost,
             torn: rates.torn,
         }

@@ -51,37 +51,75 @@ pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
     lines.push(Vec::new());
     let room = height.saturating_sub(lines.len() + 1);
     match screen.inside.as_ref().filter(|_| width >= WIDE) {
-        None => lines.extend(part(screen.table, Some(screen.selected), screen.sorted, (width, room))),
+        None => lines.extend(part(
+            screen.table,
+            Some(screen.selected),
+            screen.sorted,
+            (width, room),
+        )),
         Some((title, table)) => {
             let right = width * 2 / 5;
             let left = width - right - BETWEEN.len();
             lines.pop();
-            lines
-                .push(vec![(" ".repeat(left + BETWEEN.len()), PLAIN), (clean::cut(&clean::line(title), right), PLAIN)]);
-            let left = part(screen.table, Some(screen.selected), screen.sorted, (left, room));
+            lines.push(vec![
+                (" ".repeat(left + BETWEEN.len()), PLAIN),
+                (clean::cut(&clean::line(title), right), PLAIN),
+            ]);
+            let left = part(
+                screen.table,
+                Some(screen.selected),
+                screen.sorted,
+                (left, room),
+            );
             let right = part(table, None, screen.sorted, (right, room));
             lines.extend(left.into_iter().zip(right).map(|(left, right)| {
-                left.into_iter().chain([(BETWEEN.to_string(), Look::Cell(Style::Faint))]).chain(right).collect()
+                left.into_iter()
+                    .chain([(BETWEEN.to_string(), Look::Cell(Style::Faint))])
+                    .chain(right)
+                    .collect()
             }));
         }
     }
     lines.truncate(height.saturating_sub(1));
-    lines.push(plain(if screen.state.is_empty() { KEYS } else { &screen.state }));
+    lines.push(plain(if screen.state.is_empty() {
+        KEYS
+    } else {
+        &screen.state
+    }));
     lines
 }
 
 /// The lines of a table in a part of the screen: its titles, and rows around the marked one. Each has the whole width.
-fn part(table: &Table, marked: Option<usize>, sorted: (&str, bool), (width, height): (usize, usize)) -> Vec<Vec<Span>> {
+fn part(
+    table: &Table,
+    marked: Option<usize>,
+    sorted: (&str, bool),
+    (width, height): (usize, usize),
+) -> Vec<Vec<Span>> {
     let table = fit(table, Some(u16::try_from(width).unwrap_or(u16::MAX)));
-    let titles: Vec<String> = table.columns().iter().map(|column| title(&column.title, sorted)).collect();
+    let titles: Vec<String> = table
+        .columns()
+        .iter()
+        .map(|column| title(&column.title, sorted))
+        .collect();
     let widths = widths(&table, &titles);
     let titled = titles.iter().map(|title| (title.as_str(), Look::Titles));
     let mut lines = vec![cut(line(&table, &widths, titled), width, Look::Titles)];
     let room = height.saturating_sub(1);
-    let first = (marked.unwrap_or(0) + 1).saturating_sub(room).min(table.rows().len().saturating_sub(room));
+    let first = (marked.unwrap_or(0) + 1)
+        .saturating_sub(room)
+        .min(table.rows().len().saturating_sub(room));
     for (at, row) in table.rows().iter().enumerate().skip(first).take(room) {
-        let look = |style| if marked == Some(at) { Look::Selected } else { Look::Cell(style) };
-        let cells = row.iter().map(|cell| (cell.text.as_str(), look(cell.style)));
+        let look = |style| {
+            if marked == Some(at) {
+                Look::Selected
+            } else {
+                Look::Cell(style)
+            }
+        };
+        let cells = row
+            .iter()
+            .map(|cell| (cell.text.as_str(), look(cell.style)));
         lines.push(cut(line(&table, &widths, cells), width, look(Style::Plain)));
     }
     lines.resize(height, cut(Vec::new(), width, PLAIN));
@@ -91,27 +129,49 @@ fn part(table: &Table, marked: Option<usize>, sorted: (&str, bool), (width, heig
 /// A title, marked if rows are sorted by it.
 fn title(title: &str, (sorted, is_reversed): (&str, bool)) -> String {
     let mark = if is_reversed { '^' } else { 'v' };
-    if title == sorted { format!("{title} {mark}") } else { title.to_string() }
+    if title == sorted {
+        format!("{title} {mark}")
+    } else {
+        title.to_string()
+    }
 }
 
 fn widths(table: &Table, titles: &[String]) -> Vec<usize> {
-    let of = |i: usize| table.rows().iter().map(|row| row[i].text.chars().count()).max().unwrap_or(0);
-    titles.iter().enumerate().map(|(i, title)| of(i).max(title.chars().count())).collect()
+    let of = |i: usize| {
+        table
+            .rows()
+            .iter()
+            .map(|row| row[i].text.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    titles
+        .iter()
+        .enumerate()
+        .map(|(i, title)| of(i).max(title.chars().count()))
+        .collect()
 }
 
-fn line<'a>(table: &Table, widths: &[usize], cells: impl Iterator<Item = (&'a str, Look)>) -> Vec<Span> {
+fn line<'a>(
+    table: &Table,
+    widths: &[usize],
+    cells: impl Iterator<Item = (&'a str, Look)>,
+) -> Vec<Span> {
     // Nothing follows the last column, whose cells may be wider than the screen.
     let last = widths.len().saturating_sub(1);
     let columns = table.columns().iter().zip(widths);
-    let padded = cells.zip(columns).enumerate().map(|(i, ((text, look), (column, width)))| {
-        let gap = if i > 0 { "  " } else { "" };
-        let text = match column.align {
-            Align::Left if i == last => format!("{gap}{text}"),
-            Align::Left => format!("{gap}{text:width$}"),
-            Align::Right => format!("{gap}{text:>width$}"),
-        };
-        (clean::line(&text), look)
-    });
+    let padded = cells
+        .zip(columns)
+        .enumerate()
+        .map(|(i, ((text, look), (column, width)))| {
+            let gap = if i > 0 { "  " } else { "" };
+            let text = match column.align {
+                Align::Left if i == last => format!("{gap}{text}"),
+                Align::Left => format!("{gap}{text:width$}"),
+                Align::Right => format!("{gap}{text:>width$}"),
+            };
+            (clean::line(&text), look)
+        });
     padded.collect()
 }
 
@@ -171,11 +231,25 @@ mod tests {
             on_cpu_share: Some(0.5),
             ..Row::default()
         };
-        rates_table(&(0..rows).map(row).collect::<Vec<_>>(), By::Call, &Row { calls_per_s: 1e6, ..Row::default() })
+        rates_table(
+            &(0..rows).map(row).collect::<Vec<_>>(),
+            By::Call,
+            &Row {
+                calls_per_s: 1e6,
+                ..Row::default()
+            },
+        )
     }
 
     fn screen<'a>(table: &'a Table, selected: usize) -> Screen<'a> {
-        Screen { head: &[], table, selected, sorted: ("calls/s", false), inside: None, state: String::new() }
+        Screen {
+            head: &[],
+            table,
+            selected,
+            sorted: ("calls/s", false),
+            inside: None,
+            state: String::new(),
+        }
     }
 
     fn text(line: &[Span]) -> String {
@@ -184,22 +258,49 @@ mod tests {
 
     fn marked(lines: &[Vec<Span>]) -> Vec<String> {
         let is_marked = |line: &&Vec<Span>| line.iter().any(|(_, look)| *look == Look::Selected);
-        lines.iter().filter(is_marked).map(|line| text(line)).collect()
+        lines
+            .iter()
+            .filter(is_marked)
+            .map(|line| text(line))
+            .collect()
     }
 
     #[test]
     fn a_screen_is_full_and_no_wider_than_the_terminal() {
-        for (width, height, rows, selected) in
-            [(80, 24, 3, 1), (80, 24, 100, 99), (20, 6, 100, 50), (5, 2, 4, 0), (80, 1, 1, 0), (140, 40, 100, 70)]
-        {
-            let head = ["a long headline about what is traced here".to_string(), "cost".to_string()];
+        for (width, height, rows, selected) in [
+            (80, 24, 3, 1),
+            (80, 24, 100, 99),
+            (20, 6, 100, 50),
+            (5, 2, 4, 0),
+            (80, 1, 1, 0),
+            (140, 40, 100, 70),
+        ] {
+            let head = [
+                "a long headline about what is traced here".to_string(),
+                "cost".to_string(),
+            ];
             let inside = Some(("inside".to_string(), table(100)));
             let table = table(rows);
-            let lines = drawn(&Screen { head: &head, inside, ..screen(&table, selected) }, width, height);
+            let lines = drawn(
+                &Screen {
+                    head: &head,
+                    inside,
+                    ..screen(&table, selected)
+                },
+                width,
+                height,
+            );
             assert_eq!(lines.len(), usize::from(height), "{lines:#?}");
-            assert!(lines.iter().all(|line| text(line).chars().count() <= usize::from(width)), "{lines:#?}");
+            assert!(
+                lines
+                    .iter()
+                    .all(|line| text(line).chars().count() <= usize::from(width)),
+                "{lines:#?}"
+            );
             if height > 5 {
-                let [line] = &marked(&lines)[..] else { panic!("{lines:#?}") };
+                let [line] = &marked(&lines)[..] else {
+                    panic!("{lines:#?}")
+                };
                 assert!(line.starts_with(&format!("call{selected} ")), "{line}");
             }
         }
@@ -209,7 +310,14 @@ mod tests {
     fn narrow_screens_lose_expendable_columns() {
         let titles = |width, sorted| {
             let table = table(2);
-            let lines = drawn(&Screen { sorted, ..screen(&table, 0) }, width, 10);
+            let lines = drawn(
+                &Screen {
+                    sorted,
+                    ..screen(&table, 0)
+                },
+                width,
+                10,
+            );
             text(&lines[1]).trim_end().to_string()
         };
         let wide = "call   calls/s v  errors/s  % CPU  runnable  blocked  mean us  p50 us  p99 us";
@@ -222,7 +330,14 @@ mod tests {
         let (outer, inner) = (table(3), table(5));
         let lines = |width| {
             let inside = Some(("calls of git".to_string(), inner.clone()));
-            drawn(&Screen { inside, ..screen(&outer, 0) }, width, 10)
+            drawn(
+                &Screen {
+                    inside,
+                    ..screen(&outer, 0)
+                },
+                width,
+                10,
+            )
         };
         let wide = lines(120);
         assert_eq!(text(&wide[0]).trim(), "calls of git");

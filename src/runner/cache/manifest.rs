@@ -37,9 +37,14 @@ fn of(directory: &Path) -> Result<Vec<u8>> {
 
 fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<()> {
     check(directory, Metadata::is_dir)?;
-    let mut names = fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>>>()?;
+    let mut names = fs::read_dir(directory)?
+        .map(|entry| Ok(entry?.file_name()))
+        .collect::<Result<Vec<_>>>()?;
     names.sort();
-    for name in names.iter().filter(|name| !prefix.is_empty() || *name != NAME) {
+    for name in names
+        .iter()
+        .filter(|name| !prefix.is_empty() || *name != NAME)
+    {
         let path = directory.join(name);
         let mut relative = prefix.clone();
         relative.push(name);

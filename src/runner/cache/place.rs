@@ -16,9 +16,15 @@ pub struct Kind {
 }
 
 /// What can be made again.
-pub const CACHE: Kind = Kind { variable: "XDG_CACHE_HOME", in_home: ".cache" };
+pub const CACHE: Kind = Kind {
+    variable: "XDG_CACHE_HOME",
+    in_home: ".cache",
+};
 /// What earlier runs leave for later ones.
-pub const STATE: Kind = Kind { variable: "XDG_STATE_HOME", in_home: ".local/state" };
+pub const STATE: Kind = Kind {
+    variable: "XDG_STATE_HOME",
+    in_home: ".local/state",
+};
 
 pub fn find(kind: Kind) -> Option<PathBuf> {
     candidates(kind).iter().find_map(|base| below(base).ok())
@@ -27,7 +33,11 @@ pub fn find(kind: Kind) -> Option<PathBuf> {
 /// The variable's directory or that in `HOME`, if absolute; else in the home from the user database. Under sudo, root often
 /// has the calling user's environment, so only the last is used.
 fn candidates(kind: Kind) -> Vec<PathBuf> {
-    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let variable = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     // A home that does not exist is a system account's, and stays so.
     let home = |home: PathBuf| home.is_dir().then(|| home.join(kind.in_home));
     let own = owner::home().and_then(home);
@@ -35,7 +45,10 @@ fn candidates(kind: Kind) -> Vec<PathBuf> {
         return own.into_iter().collect();
     }
     let of_home = variable("HOME").and_then(home);
-    [variable(kind.variable), of_home, own].into_iter().flatten().collect()
+    [variable(kind.variable), of_home, own]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// `syscost` below `base`, private and writable.
@@ -51,7 +64,10 @@ fn below(base: &Path) -> Result<PathBuf> {
 fn safe(directory: &Path) -> Result<PathBuf> {
     let real = match directory.canonicalize() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let (parent, name) = directory.parent().zip(directory.file_name()).context("no name")?;
+            let (parent, name) = directory
+                .parent()
+                .zip(directory.file_name())
+                .context("no name")?;
             let made = safe(parent)?.join(name);
             private::make(&made)?;
             made
@@ -83,7 +99,10 @@ mod tests {
         assert!(below(&opened.join("home/.cache")).is_err());
         assert_eq!(fs::read_dir(&opened).unwrap().count(), 0);
         symlink(&opened, &linked).unwrap();
-        assert!(below(&linked).is_err(), "a link does not hide where it leads");
+        assert!(
+            below(&linked).is_err(),
+            "a link does not hide where it leads"
+        );
         let base = top.path().join("base");
         fs::create_dir_all(base.join("syscost")).unwrap();
         open(&base.join("syscost"));

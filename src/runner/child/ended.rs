@@ -23,7 +23,12 @@ pub fn read_errors(path: &Path) -> std::io::Result<String> {
 
 /// Before a greeting is answered, it is unknown whether there is a probe.
 pub fn of_command(failure: Failure) -> Failure {
-    Failure { message: failure.message.replacen(PROBE_ENDED, "the command ended", 1), ..failure }
+    Failure {
+        message: failure
+            .message
+            .replacen(PROBE_ENDED, "the command ended", 1),
+        ..failure
+    }
 }
 
 pub const PROBE_ENDED: &str = "the probe ended";

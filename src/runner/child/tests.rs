@@ -25,33 +25,71 @@ fn state(pid: u32) -> Option<char> {
 fn a_flood_is_stopped_and_reported() {
     let endless = reply_of("yes | tr -d '\\n'", Duration::from_secs(600));
     assert_eq!(endless.kind, FailureKind::Crashed);
-    assert!(endless.message.starts_with("the worker printed "), "{}", endless.message);
-    assert!(endless.message.contains(" bytes without a line end"), "{}", endless.message);
+    assert!(
+        endless.message.starts_with("the worker printed "),
+        "{}",
+        endless.message
+    );
+    assert!(
+        endless.message.contains(" bytes without a line end"),
+        "{}",
+        endless.message
+    );
     let lines = reply_of("yes '1 0'", Duration::from_secs(600));
-    assert!(lines.message.contains("lines of more than 4096 batches"), "{}", lines.message);
+    assert!(
+        lines.message.contains("lines of more than 4096 batches"),
+        "{}",
+        lines.message
+    );
 }
 
 #[test]
 fn a_timeout_names_the_whole_wait() {
-    let trickle = reply_of("while :; do echo 1 0; sleep 0.05; done", Duration::from_secs(1));
+    let trickle = reply_of(
+        "while :; do echo 1 0; sleep 0.05; done",
+        Duration::from_secs(1),
+    );
     assert_eq!(trickle.kind, FailureKind::Timeout);
-    assert!(trickle.message.starts_with("no answer within 1 s"), "{}", trickle.message);
+    assert!(
+        trickle.message.starts_with("no answer within 1 s"),
+        "{}",
+        trickle.message
+    );
 }
 
 #[test]
 fn only_a_part_of_a_wait_may_count() {
-    let over =
-        |elapsed, counted| is_over(Duration::from_secs(elapsed), Duration::from_secs(counted), Duration::from_secs(60));
+    let over = |elapsed, counted| {
+        is_over(
+            Duration::from_secs(elapsed),
+            Duration::from_secs(counted),
+            Duration::from_secs(60),
+        )
+    };
     // Touching memory for 50 of 100 s is 50 s of anything else.
-    assert_eq!([over(59, 59), over(60, 60), over(100, 50), over(1200, 50)], [false, true, false, true]);
-    let failure = shell("exec sleep 600").ready(Duration::from_secs(1)).unwrap_err();
-    assert!(failure.message.starts_with("no answer within 1 s"), "{failure}");
+    assert_eq!(
+        [over(59, 59), over(60, 60), over(100, 50), over(1200, 50)],
+        [false, true, false, true]
+    );
+    let failure = shell("exec sleep 600")
+        .ready(Duration::from_secs(1))
+        .unwrap_err();
+    assert!(
+        failure.message.starts_with("no answer within 1 s"),
+        "{failure}"
+    );
 }
 
 #[test]
 fn long_errors_are_read_from_both_ends() {
-    let failure = reply_of("echo first >&2; yes | head -c 10000000 >&2; echo last >&2; exit 7", TIMEOUT);
-    assert_eq!(failure.message, "the probe ended without an answer (exit status 7): last");
+    let failure = reply_of(
+        "echo first >&2; yes | head -c 10000000 >&2; echo last >&2; exit 7",
+        TIMEOUT,
+    );
+    assert_eq!(
+        failure.message,
+        "the probe ended without an answer (exit status 7): last"
+    );
     let text = "first\n".to_string() + &"x".repeat(MOST_OF_ERRORS as usize * 3) + "last";
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(&file, text).unwrap();
@@ -67,10 +105,21 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 #[test]
 fn a_leader_is_reaped_only_after_its_group_was_killed() {
     let mut child = shell("sleep 600 >/dev/null & echo $!; exit 3");
-    let sleeper: u32 = child.line(child.deadline(TIMEOUT)).unwrap().parse().unwrap();
+    let sleeper: u32 = child
+        .line(child.deadline(TIMEOUT))
+        .unwrap()
+        .parse()
+        .unwrap();
     let failure = child.reply(TIMEOUT).unwrap_err();
-    assert_eq!(failure.message, "the probe ended without an answer (exit status 3)");
-    assert_eq!(state(child.pid()), Some('Z'), "its number could be another's");
+    assert_eq!(
+        failure.message,
+        "the probe ended without an answer (exit status 3)"
+    );
+    assert_eq!(
+        state(child.pid()),
+        Some('Z'),
+        "its number could be another's"
+    );
     let pid = child.pid();
     drop(child);
     assert_eq!(state(pid), None);
@@ -80,7 +129,11 @@ fn a_leader_is_reaped_only_after_its_group_was_killed() {
 #[test]
 fn an_orderly_worker_leaves_no_process_of_its_group() {
     let mut child = shell("sleep 600 >/dev/null & echo $!; read line");
-    let sleeper: u32 = child.line(child.deadline(TIMEOUT)).unwrap().parse().unwrap();
+    let sleeper: u32 = child
+        .line(child.deadline(TIMEOUT))
+        .unwrap()
+        .parse()
+        .unwrap();
     drop(child);
     expect_ended(sleeper);
 }

@@ -33,12 +33,24 @@ impl Environment {
     /// If the command has no words, or the name is in use.
     pub fn of_command(text: &str, taken: &[String]) -> Result<Environment> {
         let (name, words) = parts(text)?;
-        let build = if words.iter().any(|word| word.contains(STATIC_PROGRAM)) { STATIC } else { NATIVE };
-        let run = words.into_iter().map(|word| word.replace(STATIC_PROGRAM, PROGRAM));
+        let build = if words.iter().any(|word| word.contains(STATIC_PROGRAM)) {
+            STATIC
+        } else {
+            NATIVE
+        };
+        let run = words
+            .into_iter()
+            .map(|word| word.replace(STATIC_PROGRAM, PROGRAM));
         let run = with_program(run.collect());
         let name = named(name, &run[..1], taken)?;
         let what = "The programs of this machine, started by a command of the user's.".to_string();
-        Ok(Environment { name, what, run, meeting: Meeting::Command { build }, ..Environment::find(NATIVE)? })
+        Ok(Environment {
+            name,
+            what,
+            run,
+            meeting: Meeting::Command { build },
+            ..Environment::find(NATIVE)?
+        })
     }
 
     /// The environment of the probe at the path `probe` on another machine, to which `[NAME=]COMMAND` leads.
@@ -49,11 +61,25 @@ impl Environment {
         let (name, words) = parts(text)?;
         let is_name = |word: &&String| *word != "--" && !word.contains([' ', '{']);
         let place: Vec<String> = words.iter().filter(is_name).cloned().collect();
-        let ends = if place.len() > 1 { [&place[..1], &place[place.len() - 1..]].concat() } else { place };
+        let ends = if place.len() > 1 {
+            [&place[..1], &place[place.len() - 1..]].concat()
+        } else {
+            place
+        };
         let name = named(name, &ends, taken)?;
         let meeting = Meeting::Elsewhere(probe.to_path_buf());
-        let (what, unverified) = ("A probe on another machine.".to_string(), Some(NOT_TRACED.to_string()));
-        Ok(Environment { name, what, run: with_program(words), meeting, unverified, ..Environment::find(NATIVE)? })
+        let (what, unverified) = (
+            "A probe on another machine.".to_string(),
+            Some(NOT_TRACED.to_string()),
+        );
+        Ok(Environment {
+            name,
+            what,
+            run: with_program(words),
+            meeting,
+            unverified,
+            ..Environment::find(NATIVE)?
+        })
     }
 
     /// Whether its figures are those of another machine.
@@ -64,11 +90,20 @@ impl Environment {
 
 /// The name that was given and the command's words.
 fn parts(text: &str) -> Result<(Option<String>, Vec<String>)> {
-    let is_name = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
+    let is_name = |name: &&str| {
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_alphanumeric() || "-_.".contains(c))
+    };
     let named = text.split_once('=').filter(|(name, _)| is_name(name));
     let command = named.map_or(text, |(_, command)| command);
-    let words = shell_words::split(command).with_context(|| format!("'{command}' is not a command"))?;
-    ensure!(!words.is_empty(), "'{text}' has no command; give the words that come before a program");
+    let words =
+        shell_words::split(command).with_context(|| format!("'{command}' is not a command"))?;
+    ensure!(
+        !words.is_empty(),
+        "'{text}' has no command; give the words that come before a program"
+    );
     Ok((named.map(|(name, _)| name.to_string()), words))
 }
 
@@ -81,7 +116,8 @@ fn with_program(mut words: Vec<String>) -> Vec<String> {
 
 /// The name that was given, which must be free; else one made of `words` and, if need be, a number.
 fn named(given: Option<String>, words: &[String], taken: &[String]) -> Result<String> {
-    let in_use = |name: &String| taken.contains(name) || Environment::names().contains(&name.as_str());
+    let in_use =
+        |name: &String| taken.contains(name) || Environment::names().contains(&name.as_str());
     if let Some(name) = given {
         return if in_use(&name) {
             bail!("there is an environment '{name}' already: choose another name")
@@ -90,10 +126,24 @@ fn named(given: Option<String>, words: &[String], taken: &[String]) -> Result<St
         };
     }
     let short = |word: &String| word.rsplit('/').next().unwrap_or_default().to_string();
-    let words = if words.is_empty() { &["command".to_string()] } else { words };
-    let name: String = words.iter().map(short).collect::<Vec<_>>().join(" ").chars().take(LONGEST_NAME).collect();
+    let words = if words.is_empty() {
+        &["command".to_string()]
+    } else {
+        words
+    };
+    let name: String = words
+        .iter()
+        .map(short)
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(LONGEST_NAME)
+        .collect();
     let numbered = (2..).map(|number| format!("{name} #{number}"));
-    Ok(std::iter::once(name.clone()).chain(numbered).find(|name| !in_use(name)).unwrap_or(name))
+    Ok(std::iter::once(name.clone())
+        .chain(numbered)
+        .find(|name| !in_use(name))
+        .unwrap_or(name))
 }
 
 #[cfg(test)]
@@ -107,11 +157,29 @@ mod tests {
     #[test]
     fn a_command_is_split_as_a_shell_splits_it_and_gets_the_program() {
         let container = command("container run -i --rm -v '{run}:/a b' debian");
-        assert_eq!(container.run, ["container", "run", "-i", "--rm", "-v", "{run}:/a b", "debian", "{program}"]);
-        assert_eq!((container.name.as_str(), &container.meeting), ("container", &Meeting::Command { build: "native" }));
+        assert_eq!(
+            container.run,
+            [
+                "container",
+                "run",
+                "-i",
+                "--rm",
+                "-v",
+                "{run}:/a b",
+                "debian",
+                "{program}"
+            ]
+        );
+        assert_eq!(
+            (container.name.as_str(), &container.meeting),
+            ("container", &Meeting::Command { build: "native" })
+        );
         let inside = command("here=sh -c 'exec \"$0\"' {static} x");
         assert_eq!(inside.run, ["sh", "-c", "exec \"$0\"", "{program}", "x"]);
-        assert_eq!((inside.name.as_str(), &inside.meeting), ("here", &Meeting::Command { build: "static" }));
+        assert_eq!(
+            (inside.name.as_str(), &inside.meeting),
+            ("here", &Meeting::Command { build: "static" })
+        );
         assert!(!inside.is_elsewhere() && inside.unverified.is_none());
     }
 
@@ -119,16 +187,27 @@ mod tests {
     fn names_are_free_ones() {
         assert_eq!(command("/usr/bin/taken -x").name, "taken #2");
         assert_eq!(command("static").name, "static #2");
-        let error = |text: &str| Environment::of_command(text, &["taken".to_string()]).unwrap_err().to_string();
-        assert_eq!(error("taken=nice"), "there is an environment 'taken' already: choose another name");
-        assert_eq!(error("x="), "'x=' has no command; give the words that come before a program");
+        let error = |text: &str| {
+            Environment::of_command(text, &["taken".to_string()])
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            error("taken=nice"),
+            "there is an environment 'taken' already: choose another name"
+        );
+        assert_eq!(
+            error("x="),
+            "'x=' has no command; give the words that come before a program"
+        );
         assert_eq!(error("nice 'a"), "'nice 'a' is not a command");
         assert_eq!(command("env A=b").run, ["env", "A=b", "{program}"]);
     }
 
     #[test]
     fn another_machine_is_named_by_the_ends_of_its_command() {
-        let there = |text: &str| Environment::elsewhere(text, Path::new("/tmp/probe"), &[]).unwrap();
+        let there =
+            |text: &str| Environment::elsewhere(text, Path::new("/tmp/probe"), &[]).unwrap();
         for (text, name) in [
             ("ssh host", "ssh host"),
             ("kubectl exec -i pod --", "kubectl pod"),

@@ -19,7 +19,12 @@ pub fn image_architecture(path: &Path) -> Result<&'static str> {
     let mut bytes = Vec::new();
     let file = open::regular(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
     file.with_context(|| format!("cannot read {}", path.display()))?;
-    let not_one = || format!("{} is not a kernel image (bzImage, or Image for arm64)", path.display());
+    let not_one = || {
+        format!(
+            "{} is not a kernel image (bzImage, or Image for arm64)",
+            path.display()
+        )
+    };
     architecture(&bytes).with_context(not_one)
 }
 
@@ -27,7 +32,11 @@ fn architecture(bytes: &[u8]) -> Option<&'static str> {
     let has = |at: usize, mark: &[u8]| bytes.get(at..at + mark.len()) == Some(mark);
     if has(0x1fe, &[0x55, 0xaa]) && has(0x202, b"HdrS") {
         // Bit 0 of `xloadflags`: it has a 64-bit entry point.
-        return Some(if bytes.get(0x236)? & 1 == 1 { "x86_64" } else { "i686" });
+        return Some(if bytes.get(0x236)? & 1 == 1 {
+            "x86_64"
+        } else {
+            "i686"
+        });
     }
     // The second is a compressed image that unpacks itself as an EFI program; of the two only arm64 makes it.
     let arm64 = has(0x38, b"ARM\x64") || has(0, b"MZ") && has(4, b"zimg");
@@ -59,7 +68,11 @@ mod tests {
         assert_eq!(architecture(&least_image("aarch64")), Some("aarch64"));
         let whole = least_image("x86_64");
         for length in 0..=whole.len() {
-            assert_eq!(architecture(&whole[..length]), (length > 0x236).then_some("x86_64"), "{length}");
+            assert_eq!(
+                architecture(&whole[..length]),
+                (length > 0x236).then_some("x86_64"),
+                "{length}"
+            );
         }
     }
 }

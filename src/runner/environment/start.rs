@@ -49,15 +49,34 @@ impl Environment {
     }
 
     /// The command that starts `program`, which works in the directory `work`.
-    pub fn started_command(&self, program: Command, run: &Path, directory: &Path, work: &Path) -> Command {
+    pub fn started_command(
+        &self,
+        program: Command,
+        run: &Path,
+        directory: &Path,
+        work: &Path,
+    ) -> Command {
         let words = self.command.as_ref().unwrap_or(&self.run);
-        self.filled(words, program, &Places { run, cache: run, directory, work, measuring: None })
+        self.filled(
+            words,
+            program,
+            &Places {
+                run,
+                cache: run,
+                directory,
+                work,
+                measuring: None,
+            },
+        )
     }
 
     /// Where its files come from, if it has a file system of its own.
     pub fn files(&self) -> Option<Files> {
         let way = self.run.get(1).filter(|_| self.is_launched())?;
-        OWN_FILES.iter().find(|(name, _)| name == way).map(|(_, files)| *files)
+        OWN_FILES
+            .iter()
+            .find(|(name, _)| name == way)
+            .map(|(_, files)| *files)
     }
 
     /// Checks that a command which was not built for it can be started in it, and timed.
@@ -67,7 +86,9 @@ impl Environment {
     pub fn check_starts_commands(&self) -> Result<()> {
         let name = &self.name;
         if self.is_guest {
-            bail!("environment {name}: a command in a machine of its own cannot be timed against others");
+            bail!(
+                "environment {name}: a command in a machine of its own cannot be timed against others"
+            );
         }
         if self.relays {
             bail!(
@@ -89,7 +110,9 @@ impl Environment {
             return program;
         }
         let confine = places.run.join(CONFINE);
-        let measuring = places.measuring.map_or("none".to_string(), |cpu| cpu.to_string());
+        let measuring = places
+            .measuring
+            .map_or("none".to_string(), |cpu| cpu.to_string());
         let holes = [
             ("{dir}", places.directory.as_os_str()),
             ("{work}", places.work.as_os_str()),
@@ -100,7 +123,11 @@ impl Environment {
             // Within a word, for a shell there: without arguments, which a word cannot hold.
             (PROGRAM, program.get_program()),
         ];
-        let with_arguments = || std::iter::once(program.get_program()).chain(program.get_args()).map(OsStr::to_owned);
+        let with_arguments = || {
+            std::iter::once(program.get_program())
+                .chain(program.get_args())
+                .map(OsStr::to_owned)
+        };
         let word = |word: &String| match word.as_str() {
             PROGRAM => with_arguments().collect(),
             word => vec![replaced(word, &holes)],
@@ -120,9 +147,18 @@ mod tests {
     #[test]
     fn a_starter_is_put_before_the_program_with_its_arguments() {
         let environment = Environment {
-            run: ["box", "--bind={dir}", "{run}", "{cache}", "{confine}", "{measuring}", "{program}", "--end"]
-                .map(str::to_string)
-                .to_vec(),
+            run: [
+                "box",
+                "--bind={dir}",
+                "{run}",
+                "{cache}",
+                "{confine}",
+                "{measuring}",
+                "{program}",
+                "--end",
+            ]
+            .map(str::to_string)
+            .to_vec(),
             ..Environment::find(NATIVE).unwrap()
         };
         let mut program = Command::new("/r/probe");
@@ -137,27 +173,64 @@ mod tests {
                 measuring: Some(3),
             },
         );
-        let words: Vec<&OsStr> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
+        let words: Vec<&OsStr> = std::iter::once(command.get_program())
+            .chain(command.get_args())
+            .collect();
         assert_eq!(
             words,
-            ["box", "--bind=/r/w1", "/r", "/c", "/r/confine", "3", "/r/probe", "--launch", "{dir}", "--end"]
+            [
+                "box",
+                "--bind=/r/w1",
+                "/r",
+                "/c",
+                "/r/confine",
+                "3",
+                "/r/probe",
+                "--launch",
+                "{dir}",
+                "--end"
+            ]
         );
     }
 
     #[test]
     fn a_command_is_started_where_its_environment_can_start_one() {
-        let starts = |name: &&str| Environment::find(name).unwrap().check_starts_commands().is_ok();
+        let starts = |name: &&str| {
+            Environment::find(name)
+                .unwrap()
+                .check_starts_commands()
+                .is_ok()
+        };
         let able: Vec<&str> = Environment::names().into_iter().filter(starts).collect();
-        for name in ["native", "seccomp-docker", "bwrap", "podman", "gvisor", "overlay", "strace", "qemu-x86_64"] {
+        for name in [
+            "native",
+            "seccomp-docker",
+            "bwrap",
+            "podman",
+            "gvisor",
+            "overlay",
+            "strace",
+            "qemu-x86_64",
+        ] {
             assert!(able.contains(&name), "{name}: {able:?}");
         }
         let files = |name: &str| Environment::find(name).unwrap().files();
         assert_eq!([files("overlay"), files("fuse")], [Some(Files::Below); 2]);
-        assert_eq!([files("tmpfs"), files("loop-xfs")], [Some(Files::Inside); 2]);
-        assert_eq!(["native", "seccomp", "bwrap", "namespaces"].map(files), [None; 4]);
+        assert_eq!(
+            [files("tmpfs"), files("loop-xfs")],
+            [Some(Files::Inside); 2]
+        );
+        assert_eq!(
+            ["native", "seccomp", "bwrap", "namespaces"].map(files),
+            [None; 4]
+        );
         let places = ["/r", "/r/w1", "/home"].map(Path::new);
-        let command =
-            Environment::find("bwrap").unwrap().started_command(Command::new("ls"), places[0], places[1], places[2]);
+        let command = Environment::find("bwrap").unwrap().started_command(
+            Command::new("ls"),
+            places[0],
+            places[1],
+            places[2],
+        );
         let words: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
         assert_eq!(words[words.len() - 3..], ["--chdir", "/home", "ls"]);
     }

@@ -3,7 +3,9 @@
 //! All sums over an explanation must be at most its instructions, so that everything that reads one can add and subtract
 //! without checking.
 
-use crate::model::explained::{Call, Change, KernelExplanation, KernelVersus, MOST_INSTRUCTIONS as MOST};
+use crate::model::explained::{
+    Call, Change, KernelExplanation, KernelVersus, MOST_INSTRUCTIONS as MOST,
+};
 use crate::store::error::Invalid;
 use crate::store::rules::{Checked, name, positive, wrong};
 
@@ -14,20 +16,39 @@ const DEEPEST: usize = 56;
 pub fn explained(file: &KernelExplanation) -> Checked {
     name("operation", &file.operation)?;
     name("environment", &file.environment)?;
-    file.counted.map_or(Ok(()), |counted| positive("counted", counted))?;
+    file.counted
+        .map_or(Ok(()), |counted| positive("counted", counted))?;
     if file.instructions > MOST {
-        return wrong("instructions", &format!("is {}, must be at most {MOST}", file.instructions));
+        return wrong(
+            "instructions",
+            &format!("is {}, must be at most {MOST}", file.instructions),
+        );
     }
     call("tree", &file.tree, 0)?;
     if file.tree.total != file.instructions {
         return wrong(
             "tree.total",
-            &format!("is {}, not the {} of 'instructions'", file.tree.total, file.instructions),
+            &format!(
+                "is {}, not the {} of 'instructions'",
+                file.tree.total, file.instructions
+            ),
         );
     }
-    within("groups", file.groups.iter().map(|sum| sum.instructions), file.instructions)?;
-    within("functions", file.functions.iter().map(|sum| sum.own), file.instructions)?;
-    within("functions: calls", file.functions.iter().map(|sum| sum.calls), MOST)?;
+    within(
+        "groups",
+        file.groups.iter().map(|sum| sum.instructions),
+        file.instructions,
+    )?;
+    within(
+        "functions",
+        file.functions.iter().map(|sum| sum.own),
+        file.instructions,
+    )?;
+    within(
+        "functions: calls",
+        file.functions.iter().map(|sum| sum.calls),
+        MOST,
+    )?;
     let calls = calls(&file.tree).filter(|calls| *calls <= MOST);
     calls.map_or_else(|| wrong("tree", "has more calls than can be"), |_| Ok(()))
 }
@@ -36,16 +57,38 @@ pub fn explained(file: &KernelExplanation) -> Checked {
 pub fn versus(file: &KernelVersus) -> Checked {
     name("operation", &file.operation)?;
     for (side, own) in [("before", &file.before), ("after", &file.after)] {
-        explained(own).map_err(|error| Invalid { place: format!("{side}.{}", error.place), ..error })?;
+        explained(own).map_err(|error| Invalid {
+            place: format!("{side}.{}", error.place),
+            ..error
+        })?;
         if own.operation != file.operation || own.params != file.params {
-            return wrong(&format!("{side}.operation"), "is another operation, or has other parameters");
+            return wrong(
+                &format!("{side}.operation"),
+                "is another operation, or has other parameters",
+            );
         }
     }
     let (before, after) = (file.before.instructions, file.after.instructions);
-    within("groups: before", file.groups.iter().map(|change| change.before), before)?;
-    within("groups: after", file.groups.iter().map(|change| change.after), after)?;
-    within("functions: before", file.functions.iter().map(|change| change.before), before)?;
-    within("functions: after", file.functions.iter().map(|change| change.after), after)?;
+    within(
+        "groups: before",
+        file.groups.iter().map(|change| change.before),
+        before,
+    )?;
+    within(
+        "groups: after",
+        file.groups.iter().map(|change| change.after),
+        after,
+    )?;
+    within(
+        "functions: before",
+        file.functions.iter().map(|change| change.before),
+        before,
+    )?;
+    within(
+        "functions: after",
+        file.functions.iter().map(|change| change.after),
+        after,
+    )?;
     file.functions.iter().try_for_each(change)
 }
 
@@ -53,13 +96,19 @@ fn change(change: &Change) -> Checked {
     if change.after.cast_signed() - change.before.cast_signed() == change.change {
         Ok(())
     } else {
-        wrong("functions.change", &format!("is {}, not after minus before", change.change))
+        wrong(
+            "functions.change",
+            &format!("is {}, not after minus before", change.change),
+        )
     }
 }
 
 /// That numbers add up to no more than `most`.
 fn within(place: &str, mut numbers: impl Iterator<Item = u64>, most: u64) -> Checked {
-    match numbers.try_fold(0u64, u64::checked_add).filter(|sum| *sum <= most) {
+    match numbers
+        .try_fold(0u64, u64::checked_add)
+        .filter(|sum| *sum <= most)
+    {
         Some(_) => Ok(()),
         None => wrong(place, &format!("add up to more than {most}")),
     }
@@ -72,14 +121,20 @@ fn call(place: &str, of: &Call, depth: usize) -> Checked {
     }
     let totals = of.children.iter().map(|child| child.total);
     if totals.chain([of.own]).try_fold(0u64, u64::checked_add) != Some(of.total) {
-        let text =
-            format!("total {} of '{}' is not the sum of 'own' and the totals of its children", of.total, of.name);
+        let text = format!(
+            "total {} of '{}' is not the sum of 'own' and the totals of its children",
+            of.total, of.name
+        );
         return wrong(place, &text);
     }
-    of.children.iter().try_for_each(|child| call(place, child, depth + 1))
+    of.children
+        .iter()
+        .try_for_each(|child| call(place, child, depth + 1))
 }
 
 /// How many calls there are; `None` for more than can be added.
 fn calls(of: &Call) -> Option<u64> {
-    of.children.iter().try_fold(of.calls, |sum, child| sum.checked_add(calls(child)?))
+    of.children
+        .iter()
+        .try_fold(of.calls, |sum, child| sum.checked_add(calls(child)?))
 }

@@ -60,18 +60,32 @@ struct Again {
 #[cfg(test)]
 fn one_of() -> serde_json::Value {
     let one = |name: &str| serde_json::json!({"required": [name], "properties": {name: {"type": "object"}}});
-    ["samples", "error", "counted"].map(one).into_iter().collect()
+    ["samples", "error", "counted"]
+        .map(one)
+        .into_iter()
+        .collect()
 }
 
 /// Checks that so many repeats of `first` may be in a file. Errors: that they may not.
 pub fn check_number(first: &Run, repeats: usize) -> Checked {
     if repeats > MAX_REPEATS {
-        return wrong("repeats", &format!("are {repeats}, more than {MAX_REPEATS}"));
+        return wrong(
+            "repeats",
+            &format!("are {repeats}, more than {MAX_REPEATS}"),
+        );
     }
     let tool = first.tool.name.len() + first.tool.version.len() + first.tool.compiler.len();
-    let copied = first.records.iter().map(weight).fold(tool, usize::saturating_add).saturating_mul(repeats);
+    let copied = first
+        .records
+        .iter()
+        .map(weight)
+        .fold(tool, usize::saturating_add)
+        .saturating_mul(repeats);
     if copied > MAX_COPIED {
-        return wrong("repeats", &format!("repeat {copied} bytes of names and code, more than {MAX_COPIED}"));
+        return wrong(
+            "repeats",
+            &format!("repeat {copied} bytes of names and code, more than {MAX_COPIED}"),
+        );
     }
     Ok(())
 }
@@ -79,10 +93,26 @@ pub fn check_number(first: &Run, repeats: usize) -> Checked {
 /// Bytes of what is copied from a record into each further run, roughly.
 fn weight(record: &Record) -> usize {
     let case = &record.case;
-    let name = case.name.iter().chain(&case.language).map(String::len).sum::<usize>();
-    let code = case.operation.len() + case.prelude.len() + case.setup.len() + case.environment.len();
-    let params = case.params.keys().chain(case.defaults.keys()).map(|key| key.len() + 64).sum::<usize>();
-    let entries = record.entries.iter().flat_map(|entries| entries.names()).map(|name| name.len() + 64).sum::<usize>();
+    let name = case
+        .name
+        .iter()
+        .chain(&case.language)
+        .map(String::len)
+        .sum::<usize>();
+    let code =
+        case.operation.len() + case.prelude.len() + case.setup.len() + case.environment.len();
+    let params = case
+        .params
+        .keys()
+        .chain(case.defaults.keys())
+        .map(|key| key.len() + 64)
+        .sum::<usize>();
+    let entries = record
+        .entries
+        .iter()
+        .flat_map(|entries| entries.names())
+        .map(|name| name.len() + 64)
+        .sum::<usize>();
     name + code + params + entries
 }
 
@@ -91,13 +121,19 @@ pub fn check_results(results: usize, records: usize) -> Checked {
     if results == records {
         Ok(())
     } else {
-        wrong("results", &format!("are {results}, must be {records}: one per record"))
+        wrong(
+            "results",
+            &format!("are {results}, must be {records}: one per record"),
+        )
     }
 }
 
 /// The error about the further run with this index. Errors: always.
 pub fn in_repeat(index: usize) -> impl Fn(Invalid) -> Invalid {
-    move |error| Invalid { place: format!("repeats[{index}].{}", error.place), ..error }
+    move |error| Invalid {
+        place: format!("repeats[{index}].{}", error.place),
+        ..error
+    }
 }
 
 pub const ONE_OF_THREE: &str = "must have exactly one of samples, error and counted";
@@ -110,14 +146,22 @@ impl Head for Repeats {
 
 impl Repeats {
     pub fn of(run: &Run) -> Repeats {
-        Repeats { schema: String::new(), repeats: run.repeats.iter().map(Repeat::of).collect() }
+        Repeats {
+            schema: String::new(),
+            repeats: run.repeats.iter().map(Repeat::of).collect(),
+        }
     }
 
     /// Gives `first` its repeats. Errors: the first that makes no sense.
     pub fn complete(self, first: &mut Run) -> Checked {
         check_number(first, self.repeats.len())?;
         let whole = |(i, repeat): (usize, Repeat)| repeat.whole(first).map_err(in_repeat(i));
-        first.repeats = self.repeats.into_iter().enumerate().map(whole).collect::<Result<_, _>>()?;
+        first.repeats = self
+            .repeats
+            .into_iter()
+            .enumerate()
+            .map(whole)
+            .collect::<Result<_, _>>()?;
         Ok(())
     }
 }
@@ -138,13 +182,19 @@ impl Repeat {
         check_results(self.results.len(), first.records.len())?;
         let again = first.records.iter().zip(self.results).enumerate();
         let records = again.map(|(i, (record, again))| {
-            let place = || Invalid { place: format!("results[{i}]"), what: ONE_OF_THREE.to_string() };
+            let place = || Invalid {
+                place: format!("results[{i}]"),
+                what: ONE_OF_THREE.to_string(),
+            };
             again.whole(record).ok_or_else(place)
         });
         Ok(Run {
             host: self.host,
             started_unix_s: self.started_unix_s,
-            plan: Plan { seed: self.seed, ..first.plan },
+            plan: Plan {
+                seed: self.seed,
+                ..first.plan
+            },
             elapsed_s: self.elapsed_s,
             complete: true,
             records: records.collect::<Result<_, _>>()?,
@@ -167,7 +217,12 @@ impl Again {
             // Nobody repeats what was published; the check refuses to write it.
             Outcome::Published(_) => {}
         }
-        Again { warnings: record.warnings.clone(), samples, error, counted }
+        Again {
+            warnings: record.warnings.clone(),
+            samples,
+            error,
+            counted,
+        }
     }
 
     fn whole(self, record: &Record) -> Option<Record> {

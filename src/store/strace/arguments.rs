@@ -10,7 +10,9 @@ pub fn split(text: &str) -> Vec<&str> {
         let rest = &text.as_bytes()[at..];
         at += match byte {
             b'"' => string(rest),
-            b'<' if (last.is_ascii_digit() || last == b'D') && rest.get(1) != Some(&b'<') => annotation(rest),
+            b'<' if (last.is_ascii_digit() || last == b'D') && rest.get(1) != Some(&b'<') => {
+                annotation(rest)
+            }
             b',' if level <= 0 => {
                 parts.push(unnamed(&text[begin..at]));
                 begin = at + 1;
@@ -56,8 +58,13 @@ fn annotation(text: &[u8]) -> usize {
 /// The text without the name of -N, but for the one that strace always prints and `operation` looks for.
 fn unnamed(text: &str) -> &str {
     let text = text.trim();
-    let is_name = |name: &str| name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_');
-    let named = text.split_once('=').filter(|(name, _)| is_name(name) && *name != "flags");
+    let is_name = |name: &str| {
+        name.bytes()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
+    };
+    let named = text
+        .split_once('=')
+        .filter(|(name, _)| is_name(name) && *name != "flags");
     named.map_or(text, |(_, value)| value)
 }
 
@@ -65,22 +72,38 @@ fn unnamed(text: &str) -> &str {
 pub fn class(name: &str, arguments: &[&str], bytes: Option<u64>, returned: bool) -> Class {
     let at = |position: u8| arguments.get(usize::from(position)).copied();
     let operation = operation(name, arguments);
-    let Some(drives) = drives(name) else { return Class { operation, ..Class::default() } };
+    let Some(drives) = drives(name) else {
+        return Class {
+            operation,
+            ..Class::default()
+        };
+    };
     let (descriptor, number) = match drives {
         Drives::Bytes { descriptor } => (at(descriptor).and_then(descriptor_kind), bytes),
         Drives::Descriptor { argument } => (at(argument).and_then(descriptor_kind), None),
         Drives::Path { argument } => (None, at(argument).and_then(path).map(|path| depth(&path))),
-        Drives::Length { argument } | Drives::Set { argument } => (None, at(argument).and_then(number)),
+        Drives::Length { argument } | Drives::Set { argument } => {
+            (None, at(argument).and_then(number))
+        }
     };
     let listed = name.starts_with("getdents") && returned;
-    let descriptor = if listed { Some(DescriptorKind::Directory) } else { descriptor };
-    Class { operation, ..drives.class(descriptor, number) }
+    let descriptor = if listed {
+        Some(DescriptorKind::Directory)
+    } else {
+        descriptor
+    };
+    Class {
+        operation,
+        ..drives.class(descriptor, number)
+    }
 }
 
 /// What the call's selector selects, by its name or number. strace names the arguments of clone, and orders them in its own way.
 fn operation(name: &str, arguments: &[&str]) -> Option<String> {
     let selector = selector(name)?;
-    let named = arguments.iter().find_map(|argument| argument.strip_prefix("flags="));
+    let named = arguments
+        .iter()
+        .find_map(|argument| argument.strip_prefix("flags="));
     let argument = named.or_else(|| arguments.get(usize::from(selector.argument)).copied())?;
     match number(argument) {
         Some(bits) => selector.operation(bits as u32),
@@ -90,27 +113,40 @@ fn operation(name: &str, arguments: &[&str]) -> Option<String> {
 
 /// Whether `arguments` are those of a call that makes a thread; `None` if they do not tell.
 pub fn makes_thread(arguments: &str) -> Option<bool> {
-    let flags = arguments.split_once("flags=").map(|(_, flags)| flags.split([',', '}']).next().unwrap_or(flags))?;
+    let flags = arguments
+        .split_once("flags=")
+        .map(|(_, flags)| flags.split([',', '}']).next().unwrap_or(flags))?;
     Some(number(flags).map_or(flags.contains("CLONE_THREAD"), |bits| bits & 0x1_0000 != 0))
 }
 
 /// Whether an argument that is a path was printed as an address: by -e raw, or because it cannot be read.
 pub fn is_hidden_path(name: &str, arguments: &[&str]) -> bool {
-    let Some(Drives::Path { argument }) = drives(name) else { return false };
-    arguments.get(usize::from(argument)).is_some_and(|text| text.starts_with("0x"))
+    let Some(Drives::Path { argument }) = drives(name) else {
+        return false;
+    };
+    arguments
+        .get(usize::from(argument))
+        .is_some_and(|text| text.starts_with("0x"))
 }
 
 /// The last component of the path of the program in these arguments, cut to the 15 bytes that the kernel keeps.
 pub fn program(arguments: &[&str]) -> Option<String> {
     let path = arguments.iter().find_map(|argument| path(argument))?;
-    let name: String = String::from_utf8_lossy(&path).rsplit('/').next()?.chars().take(15).collect();
+    let name: String = String::from_utf8_lossy(&path)
+        .rsplit('/')
+        .next()?
+        .chars()
+        .take(15)
+        .collect();
     (!name.is_empty()).then_some(name)
 }
 
 /// The text between quotes.
 fn path(argument: &str) -> Option<Vec<u8>> {
     argument.strip_prefix('"')?;
-    argument.get(1..string(argument.as_bytes()).saturating_sub(1)).map(unescaped)
+    argument
+        .get(1..string(argument.as_bytes()).saturating_sub(1))
+        .map(unescaped)
 }
 
 /// The bytes behind `\x2f` (of -x and -xx), `\57`, `\"` and the like.
@@ -129,8 +165,14 @@ fn unescaped(text: &str) -> Vec<u8> {
 /// The byte that `text`, after a backslash, stands for, and how long it is.
 fn escape(text: &[u8]) -> Option<(u8, usize)> {
     let digits = |text: &[u8], most: usize, base: u32| {
-        let length = text.iter().take(most).take_while(|byte| char::from(**byte).is_digit(base)).count();
-        let value = std::str::from_utf8(&text[..length]).ok().and_then(|text| u32::from_str_radix(text, base).ok());
+        let length = text
+            .iter()
+            .take(most)
+            .take_while(|byte| char::from(**byte).is_digit(base))
+            .count();
+        let value = std::str::from_utf8(&text[..length])
+            .ok()
+            .and_then(|text| u32::from_str_radix(text, base).ok());
         value.map(|value| (value as u8, length))
     };
     match text.first()? {
@@ -161,7 +203,16 @@ fn descriptor_kind(argument: &str) -> Option<DescriptorKind> {
         () if begins(&["socket:", "TCP", "UDP", "UNIX", "NETLINK"]) => DescriptorKind::Socket,
         () if begins(&["anon_inode:", "signalfd:", "pid:", "{eventfd"]) => DescriptorKind::Event,
         () if begins(&["/dev/pts/", "/dev/tty"]) => DescriptorKind::Terminal,
-        () if begins(&["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"]) => DescriptorKind::Device,
+        () if begins(&[
+            "/dev/null",
+            "/dev/zero",
+            "/dev/full",
+            "/dev/random",
+            "/dev/urandom",
+        ]) =>
+        {
+            DescriptorKind::Device
+        }
         // Only -yy appends the device number: without it, any other path in /dev may be a file.
         () if target.contains("<char ") || target.contains("<block ") => DescriptorKind::Device,
         () if target.starts_with('/') && !target.starts_with("/dev/") => DescriptorKind::File,
@@ -176,15 +227,28 @@ mod tests {
     #[test]
     fn arguments_are_split_outside_of_strings_brackets_and_annotations() {
         let cases: [(&str, &[&str]); 6] = [
-            (r#"3, "a, \"b\" (c", {x=1, y=[2, 3]}, 0666"#, &["3", r#""a, \"b\" (c""#, "{x=1, y=[2, 3]}", "0666"]),
+            (
+                r#"3, "a, \"b\" (c", {x=1, y=[2, 3]}, 0666"#,
+                &["3", r#""a, \"b\" (c""#, "{x=1, y=[2, 3]}", "0666"],
+            ),
             ("", &[]),
             ("AT_FDCWD</a, b>, \"c\"", &["AT_FDCWD</a, b>", "\"c\""]),
             (
                 "3<TCP:[127.0.0.1:1->[::1]:2]>, 1<<CAP_CHOWN|1<<CAP_KILL, 1",
-                &["3<TCP:[127.0.0.1:1->[::1]:2]>", "1<<CAP_CHOWN|1<<CAP_KILL", "1"],
+                &[
+                    "3<TCP:[127.0.0.1:1->[::1]:2]>",
+                    "1<<CAP_CHOWN|1<<CAP_KILL",
+                    "1",
+                ],
             ),
-            ("1</dev/null<char 1:3>>, 2", &["1</dev/null<char 1:3>>", "2"]),
-            ("dirfd=AT_FDCWD, pathname=\"x=y\", flags=O_RDONLY", &["AT_FDCWD", "\"x=y\"", "flags=O_RDONLY"]),
+            (
+                "1</dev/null<char 1:3>>, 2",
+                &["1</dev/null<char 1:3>>", "2"],
+            ),
+            (
+                "dirfd=AT_FDCWD, pathname=\"x=y\", flags=O_RDONLY",
+                &["AT_FDCWD", "\"x=y\"", "flags=O_RDONLY"],
+            ),
         ];
         for (text, parts) in cases {
             assert_eq!(split(text), parts);
@@ -199,8 +263,15 @@ mod tests {
             r#"AT_FDCWD</x>, "\x2f\x65\x2f\x6c""#,
             r#"dfd=AT_FDCWD, filename="/a/\"b""#,
         ];
-        assert!(depths.iter().all(|text| of("openat", text).depth == Some(2)));
-        assert_eq!((of("poll", "[{fd=1}], 5").set, of("select", "5").set), (Some(4), Some(4)));
+        assert!(
+            depths
+                .iter()
+                .all(|text| of("openat", text).depth == Some(2))
+        );
+        assert_eq!(
+            (of("poll", "[{fd=1}], 5").set, of("select", "5").set),
+            (Some(4), Some(4))
+        );
         for (text, kind) in [
             ("4<pipe:[17]>", DescriptorKind::Pipe),
             (r"3<\x2f\x61>", DescriptorKind::File),

@@ -87,8 +87,14 @@ pub fn embedded(line: &str) -> Option<&str> {
         return Some(&line[at..]);
     }
     let (before, _) = line.split_once('(')?;
-    let ends = before.char_indices().rev().take(LONGEST_NAME).map(|(at, _)| at);
-    let from = ends.filter(|at| syscall_names::is_known(&before[*at..])).last()?;
+    let ends = before
+        .char_indices()
+        .rev()
+        .take(LONGEST_NAME)
+        .map(|(at, _)| at);
+    let from = ends
+        .filter(|at| syscall_names::is_known(&before[*at..]))
+        .last()?;
     matches!(about(&line[from..], false), Line::Call(_) | Line::Begun(..)).then_some(&line[from..])
 }
 
@@ -110,12 +116,20 @@ fn field<'a>(text: &'a str, prefix: &mut Prefix) -> Option<&'a str> {
         prefix.thread = Some(thread);
         return rest.strip_prefix(']');
     }
-    if let Some((since, rest)) = field.strip_prefix("(+").and_then(|rest| rest.split_once(')')) {
-        prefix.stamp = prefix.stamp.or(Some(Stamp::Since(since.trim().parse().ok()?)));
+    if let Some((since, rest)) = field
+        .strip_prefix("(+")
+        .and_then(|rest| rest.split_once(')'))
+    {
+        prefix.stamp = prefix
+            .stamp
+            .or(Some(Stamp::Since(since.trim().parse().ok()?)));
         return Some(rest);
     }
     // The number of the call, the address it was made from, or a security context.
-    if let Some((inner, rest)) = field.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+    if let Some((inner, rest)) = field
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "))
+    {
         return (!inner.trim().is_empty() && !inner.trim().contains(' ')).then_some(rest);
     }
     let (word, rest) = field.split_once(' ')?;
@@ -124,7 +138,11 @@ fn field<'a>(text: &'a str, prefix: &mut Prefix) -> Option<&'a str> {
         return Some(rest);
     }
     let first = !prefix.printed && text.len() == field.len();
-    match word.parse::<u64>().ok().filter(|number| first && *number < 1 << 26) {
+    match word
+        .parse::<u64>()
+        .ok()
+        .filter(|number| first && *number < 1 << 26)
+    {
         Some(thread) => prefix.thread = Some(thread),
         None => prefix.stamp = Some(stamp(word)?),
     }
@@ -133,8 +151,14 @@ fn field<'a>(text: &'a str, prefix: &mut Prefix) -> Option<&'a str> {
 
 /// `12` or, of -Y, `12<sh>`, and what follows, which begins with `end`.
 fn process<'a>(text: &'a str, end: &str) -> Option<(u64, &'a str)> {
-    let (digits, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let named = rest.starts_with('<').then(|| rest.find(&format!(">{end}"))).flatten();
+    let (digits, rest) = text.split_at(
+        text.find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len()),
+    );
+    let named = rest
+        .starts_with('<')
+        .then(|| rest.find(&format!(">{end}")))
+        .flatten();
     let rest = named.map_or(rest, |at| &rest[at + 1..]);
     Some((digits.parse().ok()?, rest)).filter(|_| rest.starts_with(end))
 }
@@ -142,8 +166,14 @@ fn process<'a>(text: &'a str, end: &str) -> Option<(u64, &'a str)> {
 /// Seconds of `1795192689.675803`, `16:38:09.775521` or `0.000012`.
 fn stamp(word: &str) -> Option<Stamp> {
     let plain = word.starts_with(|c: char| c.is_ascii_digit())
-        && word.chars().all(|c| c.is_ascii_digit() || c == ':' || c == '.');
-    let parts: Vec<f64> = word.split(':').filter(|_| plain).map(|part| part.parse().ok()).collect::<Option<_>>()?;
+        && word
+            .chars()
+            .all(|c| c.is_ascii_digit() || c == ':' || c == '.');
+    let parts: Vec<f64> = word
+        .split(':')
+        .filter(|_| plain)
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
     match parts.as_slice() {
         [seconds] if *seconds > 1e8 => Some(Stamp::Clock(*seconds)),
         [seconds] => Some(Stamp::Since(*seconds)),
@@ -158,7 +188,9 @@ fn about(rest: &str, printed: bool) -> Line<'_> {
     if rest.is_empty() || framed("---") {
         Line::Remark
     } else if framed("+++") {
-        let by = rest.strip_prefix("+++ superseded by execve in pid ").and_then(|by| process(by, " "));
+        let by = rest
+            .strip_prefix("+++ superseded by execve in pid ")
+            .and_then(|by| process(by, " "));
         by.map_or(Line::Exited, |(thread, _)| Line::Superseded(thread))
     } else if let Some(message) = message(rest) {
         message
@@ -175,13 +207,22 @@ fn about(rest: &str, printed: bool) -> Line<'_> {
 /// strace's own messages; old versions do not say from whom they are.
 fn message(rest: &str) -> Option<Line<'_>> {
     if let Some(mode) = rest.strip_prefix("[ Process PID=") {
-        return Some(Line::Mode(mode.strip_suffix(" mode. ]")?.split_once(" runs in ")?.1));
+        return Some(Line::Mode(
+            mode.strip_suffix(" mode. ]")?.split_once(" runs in ")?.1,
+        ));
     }
     let own = rest.strip_prefix("strace: ");
-    let about = own.unwrap_or(rest).strip_prefix("Process ").and_then(|about| process(about, " "));
+    let about = own
+        .unwrap_or(rest)
+        .strip_prefix("Process ")
+        .and_then(|about| process(about, " "));
     match about {
         Some((thread, what)) if what.starts_with(" attached") => Some(Line::Attached(thread)),
-        Some((_, what)) if [" detached", " suspended", " resumed"].iter().any(|own| what.starts_with(own)) => {
+        Some((_, what))
+            if [" detached", " suspended", " resumed"]
+                .iter()
+                .any(|own| what.starts_with(own)) =>
+        {
             Some(Line::Remark)
         }
         _ => own.map(|_| Line::Remark),
@@ -190,8 +231,12 @@ fn message(rest: &str) -> Option<Line<'_>> {
 
 /// A call without its prefix; only if something was `printed` there, it may have a name that nobody knows.
 pub fn entered(rest: &str, printed: bool) -> Line<'_> {
-    let named = rest.split_once('(').and_then(|(name, arguments)| Some((name, call_name(name)?, arguments)));
-    let Some((shown, name, arguments)) = named else { return Line::Foreign };
+    let named = rest
+        .split_once('(')
+        .and_then(|(name, arguments)| Some((name, call_name(name)?, arguments)));
+    let Some((shown, name, arguments)) = named else {
+        return Line::Foreign;
+    };
     let known = printed || name != shown || syscall_names::is_known(shown);
     let begun = |mark| Some(rest.strip_suffix(mark)?.trim_end());
     if let Some(call) = begun(UNFINISHED) {
@@ -202,9 +247,15 @@ pub fn entered(rest: &str, printed: bool) -> Line<'_> {
         return Line::Foreign;
     }
     match returned(arguments) {
-        Some((end, call)) => Line::Call(Call { name, arguments: &arguments[..end], ..call }),
+        Some((end, call)) => Line::Call(Call {
+            name,
+            arguments: &arguments[..end],
+            ..call
+        }),
         None => {
-            let message = rest.rfind("strace: ").filter(|at| message(&rest[*at..]).is_some());
+            let message = rest
+                .rfind("strace: ")
+                .filter(|at| message(&rest[*at..]).is_some());
             Line::Open(message.map_or(rest, |at| &rest[..at]))
         }
     }
@@ -221,18 +272,34 @@ fn returned(text: &str) -> Option<(usize, Call<'static>)> {
 
 /// `3</etc/passwd>`, `-1 ENOENT (No such file or directory) <0.000012>`, `?`.
 fn result(text: &str) -> Option<Call<'static>> {
-    let digits = text.find(|c: char| !(c.is_ascii_hexdigit() || "-x?".contains(c))).unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !(c.is_ascii_hexdigit() || "-x?".contains(c)))
+        .unwrap_or(text.len());
     let returned = number_of(&text[..digits]);
     if returned.is_none() && &text[..digits] != "?" {
         return None;
     }
-    let time = text.rsplit_once(' ').and_then(|(_, word)| word.strip_prefix('<')?.strip_suffix('>'));
+    let time = text
+        .rsplit_once(' ')
+        .and_then(|(_, word)| word.strip_prefix('<')?.strip_suffix('>'));
     let time = time.and_then(|time| Some((time, nanoseconds(time)?)));
     let rest = text[digits..text.len() - time.map_or(0, |(time, _)| time.len() + 3)].trim_end();
     // What a descriptor refers to, or a process is called.
-    let rest = if rest.starts_with('<') { &rest[rest.rfind('>')? + 1..] } else { rest };
-    let error = rest.trim_start().split(' ').next().filter(|word| is_errno(word)).map(str::to_string);
-    let number = rest.trim_start().strip_prefix("(errno ").and_then(|rest| rest.split(')').next()?.parse().ok());
+    let rest = if rest.starts_with('<') {
+        &rest[rest.rfind('>')? + 1..]
+    } else {
+        rest
+    };
+    let error = rest
+        .trim_start()
+        .split(' ')
+        .next()
+        .filter(|word| is_errno(word))
+        .map(str::to_string);
+    let number = rest
+        .trim_start()
+        .strip_prefix("(errno ")
+        .and_then(|rest| rest.split(')').next()?.parse().ok());
     let is_unavailable = rest == " <unavailable>";
     let remark = rest.trim_start().starts_with(['(', '/', '[']) || is_unavailable;
     let follows = rest.is_empty() || error.is_some() || remark;
@@ -241,7 +308,10 @@ fn result(text: &str) -> Option<Call<'static>> {
         is_unavailable,
         error: error.or_else(|| number.filter(|_| returned == Some(-1)).map(errno::name)),
         elapsed_ns: time.map(|(_, ns)| ns),
-        decimals: time.map_or(0, |(time, _)| time.split_once('.').map_or(0, |(_, decimals)| decimals.len())),
+        decimals: time.map_or(0, |(time, _)| {
+            time.split_once('.')
+                .map_or(0, |(_, decimals)| decimals.len())
+        }),
         ..Call::default()
     })
 }
@@ -249,5 +319,7 @@ fn result(text: &str) -> Option<Call<'static>> {
 fn is_errno(word: &str) -> bool {
     word.starts_with('E')
         && word.len() > 1
-        && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        && word
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }

@@ -11,8 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
     waiting. Unknown: time on the CPU, page faults, user and system time.";
-const NO_TIMES: &str =
-    "There are no times of calls: trace with -T. Unknown: time on the CPU, page faults, user and system time.";
+const NO_TIMES: &str = "There are no times of calls: trace with -T. Unknown: time on the CPU, page faults, user and system time.";
 
 /// Characters of a line that a message shows.
 const SHOWN: usize = 60;
@@ -69,7 +68,10 @@ impl Log {
             Some(thread) => self.named(thread, resumes),
             None => self.threads.only(),
         };
-        if matches!(about, Line::Call(_) | Line::Begun(..) | Line::Open(_) | Line::Resumed(..)) {
+        if matches!(
+            about,
+            Line::Call(_) | Line::Begun(..) | Line::Open(_) | Line::Resumed(..)
+        ) {
             self.close();
         }
         match about {
@@ -82,7 +84,12 @@ impl Log {
             Line::Begun(text, detached) => self.begun(thread, text, detached),
             Line::Open(text) => {
                 let is_certain = !text.contains(')');
-                self.open = Some(Open { thread, text: text.to_string(), is_certain, number });
+                self.open = Some(Open {
+                    thread,
+                    text: text.to_string(),
+                    is_certain,
+                    number,
+                });
             }
             Line::Resumed(name, end) => {
                 let (thread, text) = self.resumed((thread, prefix.thread.is_some()), name, end);
@@ -111,7 +118,11 @@ impl Log {
         if let Some(inner) = inner.filter(|inner| parse(inner).1 != Line::Foreign) {
             self.line(number, inner);
         } else if let Some(open) = self.open.take_if(|open| open.goes_on(line)) {
-            self.joined(open.thread, &format!("{}{}", open.text, line.trim_end()), number);
+            self.joined(
+                open.thread,
+                &format!("{}{}", open.text, line.trim_end()),
+                number,
+            );
         } else {
             self.not_ours(number, line);
         }
@@ -119,7 +130,8 @@ impl Log {
 
     fn not_ours(&mut self, number: usize, line: &str) {
         self.foreign += 1;
-        self.first_foreign.get_or_insert_with(|| (number, excerpt(line.trim(), SHOWN)));
+        self.first_foreign
+            .get_or_insert_with(|| (number, excerpt(line.trim(), SHOWN)));
     }
 
     /// The line of the open call does not go on.
@@ -145,13 +157,23 @@ impl Log {
         let own = self.pending.get(&thread).is_some_and(same);
         // strace names threads only while there are several, and that may change during a call, as do those that call execve.
         let may_be = |other: u64| !is_named || other == FIRST || name.starts_with("execve");
-        let mut others =
-            self.pending.iter().filter(|(other, text)| same(text) && may_be(**other)).map(|(other, _)| *other);
+        let mut others = self
+            .pending
+            .iter()
+            .filter(|(other, text)| same(text) && may_be(**other))
+            .map(|(other, _)| *other);
         let other = others.next().filter(|_| others.next().is_none());
         let from = if own { thread } else { other.unwrap_or(thread) };
-        let begun = if own || other.is_some() { self.pending.remove(&from) } else { None };
+        let begun = if own || other.is_some() {
+            self.pending.remove(&from)
+        } else {
+            None
+        };
         let thread = if is_named { thread } else { from };
-        (thread, format!("{}{end}", begun.unwrap_or_else(|| format!("{name}("))))
+        (
+            thread,
+            format!("{}{end}", begun.unwrap_or_else(|| format!("{name}("))),
+        )
     }
 
     /// A call from several lines.
@@ -160,7 +182,12 @@ impl Log {
             Line::Call(call) => self.call(thread, &call),
             Line::Begun(text, detached) => self.begun(thread, text, detached),
             Line::Open(text) => {
-                self.open = Some(Open { thread, text: text.to_string(), is_certain: true, number });
+                self.open = Some(Open {
+                    thread,
+                    text: text.to_string(),
+                    is_certain: true,
+                    number,
+                });
             }
             _ => self.not_ours(number, text),
         }
@@ -175,9 +202,18 @@ impl Log {
     }
 
     fn unfinished(&mut self, thread: u64, text: &str) {
-        let Some((name, arguments)) = text.split_once('(') else { return };
+        let Some((name, arguments)) = text.split_once('(') else {
+            return;
+        };
         if let Some(name) = call_name(name) {
-            self.call(thread, &Call { name, arguments, ..Call::default() });
+            self.call(
+                thread,
+                &Call {
+                    name,
+                    arguments,
+                    ..Call::default()
+                },
+            );
         }
     }
 
@@ -193,7 +229,10 @@ impl Log {
         self.hidden_paths.0 += u64::from(is_hidden_path(&call.name, &arguments));
         self.hidden_paths.1 |= class.depth.is_some();
         if call.elapsed_ns.is_some() {
-            self.decimals = Some(self.decimals.map_or(call.decimals, |least| least.min(call.decimals)));
+            self.decimals = Some(
+                self.decimals
+                    .map_or(call.decimals, |least| least.min(call.decimals)),
+            );
         }
         self.unavailable += u64::from(call.is_unavailable);
         self.tally.add(
@@ -211,11 +250,19 @@ impl Log {
         );
         match call.name.as_str() {
             "clone" | "clone3" | "fork" | "vfork" => {
-                let is_thread = if call.name.ends_with("fork") { Some(false) } else { makes_thread(call.arguments) };
+                let is_thread = if call.name.ends_with("fork") {
+                    Some(false)
+                } else {
+                    makes_thread(call.arguments)
+                };
                 let child = positive.filter(|child| *child > 0);
-                child.into_iter().for_each(|child| self.threads.made(child, caller, is_thread));
+                child
+                    .into_iter()
+                    .for_each(|child| self.threads.made(child, caller, is_thread));
             }
-            "execve" | "execveat" if succeeded.is_some() => self.threads.starts(thread, program(&arguments)),
+            "execve" | "execveat" if succeeded.is_some() => {
+                self.threads.starts(thread, program(&arguments))
+            }
             "exit" | "exit_group" if unfinished => self.threads.ends(thread),
             _ => {}
         }
@@ -237,7 +284,11 @@ impl Log {
         if let Some((processes, threads)) = self.threads.counts() {
             (profile.usage.processes, profile.usage.threads) = (Some(processes), Some(threads));
         }
-        let note = if self.decimals.is_some_and(|decimals| decimals > 0) { NOTE } else { NO_TIMES };
+        let note = if self.decimals.is_some_and(|decimals| decimals > 0) {
+            NOTE
+        } else {
+            NO_TIMES
+        };
         Some((profile, note))
     }
 
@@ -245,19 +296,26 @@ impl Log {
     pub fn foreign_lines(&self) -> Option<String> {
         let (number, text) = self.first_foreign.as_ref()?;
         let count = self.foreign;
-        Some(format!("lines that strace did not print are left out: {count}, the first one is line {number}, '{text}'"))
+        Some(format!(
+            "lines that strace did not print are left out: {count}, the first one is line {number}, '{text}'"
+        ))
     }
 
     /// What the log does not tell, and why.
     fn warnings(&self) -> Vec<String> {
         let calls = self.tally.calls();
         let modes = self.modes.iter().filter(|mode| *mode != "64 bit");
-        let modes =
-            modes.map(|mode| format!("calls in {mode} mode are among the others: their names are those of that mode"));
+        let modes = modes.map(|mode| {
+            format!("calls in {mode} mode are among the others: their names are those of that mode")
+        });
         let raw = self.hidden_paths.0 > 0 && !self.hidden_paths.1;
         let rounded = match self.decimals {
-            Some(0) => Some("times of calls are in whole seconds, and left out: use -T without --syscall-times=s"),
-            Some(1..6) => Some("times of calls are rounded to more than microseconds: use -T without --syscall-times="),
+            Some(0) => Some(
+                "times of calls are in whole seconds, and left out: use -T without --syscall-times=s",
+            ),
+            Some(1..6) => Some(
+                "times of calls are rounded to more than microseconds: use -T without --syscall-times=",
+            ),
             _ => None,
         };
         let failed = calls > 9 && self.tally.failures() == calls;
@@ -266,7 +324,10 @@ impl Log {
             rounded,
             failed.then_some("every call failed: if strace was told to show only those, leave out -Z and -e status="),
         ];
-        modes.chain(self.foreign_lines()).chain(others.into_iter().flatten().map(str::to_string)).collect()
+        modes
+            .chain(self.foreign_lines())
+            .chain(others.into_iter().flatten().map(str::to_string))
+            .collect()
     }
 }
 
@@ -288,7 +349,11 @@ impl Clock {
             Stamp::Clock(seconds) => {
                 let (least, last, most) = self.seconds.unwrap_or((seconds, seconds, seconds));
                 let today = seconds + self.midnights;
-                let midnight = if last - today > 43200.0 && last < 1e8 { 86400.0 } else { 0.0 };
+                let midnight = if last - today > 43200.0 && last < 1e8 {
+                    86400.0
+                } else {
+                    0.0
+                };
                 self.midnights += midnight;
                 let now = today + midnight;
                 self.seconds = Some((least.min(now), now, most.max(now)));
@@ -297,7 +362,9 @@ impl Clock {
     }
 
     fn wall_ns(&self) -> Option<u64> {
-        let wall = self.seconds.map_or(self.since, |(least, _, most)| most - least);
+        let wall = self
+            .seconds
+            .map_or(self.since, |(least, _, most)| most - least);
         (wall > 0.0 && wall < 1e9).then_some((wall * 1e9) as u64)
     }
 }

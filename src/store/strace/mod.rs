@@ -32,8 +32,15 @@ pub fn begins(bytes: &[u8]) -> bool {
         Line::Open(text) => !text.contains(')'),
         _ => true,
     });
-    let is_call = |line: &&str| matches!(line::parse(line).1, Line::Call(_) | Line::Begun(..) | Line::Resumed(..));
-    let heads = |line: &[u8]| line.trim_ascii_end().ends_with(b" syscall") && is_header(&String::from_utf8_lossy(line));
+    let is_call = |line: &&str| {
+        matches!(
+            line::parse(line).1,
+            Line::Call(_) | Line::Begun(..) | Line::Resumed(..)
+        )
+    };
+    let heads = |line: &[u8]| {
+        line.trim_ascii_end().ends_with(b" syscall") && is_header(&String::from_utf8_lossy(line))
+    };
     first || lines.filter(is_call).nth(2).is_some() || bytes.split(|byte| *byte == b'\n').any(heads)
 }
 
@@ -51,11 +58,16 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
     let (kind, note, mut profile) = if tables.has_more_than(&log) {
         ("strace -c", table::NOTE, tables.finish(&log)?)
     } else {
-        let (profile, note) = log.finish().ok_or("there is no call: name a log of 'strace -f -T -ttt -o FILE'")?;
+        let (profile, note) = log
+            .finish()
+            .ok_or("there is no call: name a log of 'strace -f -T -ttt -o FILE'")?;
         ("strace", note, profile)
     };
     (profile.tracer.kind, profile.tracer.adds_system_time) = (kind.into(), Some(false));
     profile.tool = Some(Tool::default());
-    profile.source = Some(Source { title: format!("{kind}, from {name}"), note: note.into() });
+    profile.source = Some(Source {
+        title: format!("{kind}, from {name}"),
+        note: note.into(),
+    });
     Ok(profile)
 }

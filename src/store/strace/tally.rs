@@ -17,9 +17,16 @@ impl Tally {
     /// Adds what a caller called.
     pub fn add(&mut self, caller: Caller, count: CallCount) {
         if let Some(ns) = count.elapsed_ns {
-            self.latencies.entry(count.call.clone()).or_default().record(ns);
+            self.latencies
+                .entry(count.call.clone())
+                .or_default()
+                .record(ns);
         }
-        add(&mut self.counts, (caller, count.call.clone(), count.class.clone()), count);
+        add(
+            &mut self.counts,
+            (caller, count.call.clone(), count.class.clone()),
+            count,
+        );
     }
 
     /// From here on, `from` is called `to`.
@@ -36,11 +43,17 @@ impl Tally {
 
     /// Calls that returned.
     pub fn returned(&self) -> u64 {
-        self.counts.values().map(|count| count.calls - count.unfinished).sum()
+        self.counts
+            .values()
+            .map(|count| count.calls - count.unfinished)
+            .sum()
     }
 
     pub fn failures(&self) -> u64 {
-        self.counts.values().flat_map(|count| count.errors.values()).sum()
+        self.counts
+            .values()
+            .flat_map(|count| count.errors.values())
+            .sum()
     }
 
     /// The profile, by the name of each caller.
@@ -51,7 +64,10 @@ impl Tally {
         }
         let mut groups: IndexMap<String, ProcessGroup> = IndexMap::new();
         for ((name, ..), count) in named {
-            let group = groups.entry(name.clone()).or_insert_with(|| ProcessGroup { name, ..ProcessGroup::default() });
+            let group = groups.entry(name.clone()).or_insert_with(|| ProcessGroup {
+                name,
+                ..ProcessGroup::default()
+            });
             group.calls.push(count);
         }
         Profile {
@@ -84,7 +100,10 @@ pub fn parse_count(text: &str) -> Option<u64> {
 
 /// A system call's name. For calls without one strace prints `syscall_0x1ce`, or `????` if it does not know which one it is.
 pub fn call_name(text: &str) -> Option<String> {
-    if let Some(number) = text.strip_prefix("syscall_0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
+    if let Some(number) = text
+        .strip_prefix("syscall_0x")
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+    {
         return Some(format!("syscall({})", number.cast_signed()));
     }
     let named = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -98,7 +117,9 @@ pub fn call_name(text: &str) -> Option<String> {
 /// A returned value. Addresses in the upper half wrap to negative numbers.
 pub fn number_of(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok().map(|value| value as i64),
+        Some(digits) => u64::from_str_radix(digits, 16)
+            .ok()
+            .map(|value| value as i64),
         None => text.parse().ok(),
     }
 }

@@ -39,8 +39,12 @@ impl Threads {
     pub fn name_first(&mut self, thread: u64) {
         self.first = Some(thread);
         let programs = self.programs.remove(&FIRST);
-        self.programs.extend(programs.map(|programs| (thread, programs)));
-        self.parents.values_mut().filter(|(parent, _)| *parent == FIRST).for_each(|(parent, _)| *parent = thread);
+        self.programs
+            .extend(programs.map(|programs| (thread, programs)));
+        self.parents
+            .values_mut()
+            .filter(|(parent, _)| *parent == FIRST)
+            .for_each(|(parent, _)| *parent = thread);
     }
 
     pub fn runs(&mut self, thread: u64) {
@@ -79,8 +83,13 @@ impl Threads {
     /// Processes and other threads that made calls; `None` if the log does not tell.
     pub fn counts(&self) -> Option<(u64, u64)> {
         let all = self.programs.len() as u64;
-        let threads = self.programs.keys().filter(|thread| self.threads.contains(thread)).count() as u64;
-        let hidden = all > 1 && self.programs.contains_key(&FIRST) || self.unnamed_ends > 1 || self.unclear;
+        let threads = self
+            .programs
+            .keys()
+            .filter(|thread| self.threads.contains(thread))
+            .count() as u64;
+        let hidden =
+            all > 1 && self.programs.contains_key(&FIRST) || self.unnamed_ends > 1 || self.unclear;
         (!hidden).then_some((all - threads, threads))
     }
 
@@ -89,13 +98,22 @@ impl Threads {
         // In a log merged from several, parents can form a cycle.
         for _ in 0..64 {
             if let Some(index) = program.checked_sub(1) {
-                let own = self.programs.get(&thread).and_then(|names| names.get(index));
+                let own = self
+                    .programs
+                    .get(&thread)
+                    .and_then(|names| names.get(index));
                 return own.cloned().unwrap_or_default();
             }
-            let Some(parent) = self.parents.get(&thread) else { break };
+            let Some(parent) = self.parents.get(&thread) else {
+                break;
+            };
             (thread, program) = *parent;
         }
         // The first process before its execve.
-        self.programs.get(&thread).and_then(|names| names.first()).cloned().unwrap_or_default()
+        self.programs
+            .get(&thread)
+            .and_then(|names| names.first())
+            .cloned()
+            .unwrap_or_default()
     }
 }

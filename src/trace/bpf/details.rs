@@ -4,7 +4,9 @@
 use super::decode::{self, Callers};
 use crate::kernel::bpf::layout::{Address, PART_BYTES, PARTS, SLOWEST, kind};
 use crate::kernel::bpf::{Counted, Name, Raw, Slow, Wanted};
-use crate::model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, Profile, SlowCall, StackCount, WaitCount};
+use crate::model::{
+    CallCount, DescriptorKind, ObjectCount, ObjectKind, Profile, SlowCall, StackCount, WaitCount,
+};
 use crate::trace::mounts;
 use crate::trace::stacks::{Stacks, UNKNOWN};
 use crate::trace::{Detail, More, TraceOptions};
@@ -23,15 +25,40 @@ type Mounts = BTreeMap<u32, String>;
 /// # Errors
 /// What they cannot.
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
-    let More { paths, descriptors, stacks, slowest, waits, .. } = options.more;
-    ensure!(slowest <= SLOWEST, "--slowest {slowest}: at most {SLOWEST} calls are kept");
-    ensure!(slowest == 0 || options.detail == Detail::Times, "--slowest needs times: leave out --counts");
+    let More {
+        paths,
+        descriptors,
+        stacks,
+        slowest,
+        waits,
+        ..
+    } = options.more;
+    ensure!(
+        slowest <= SLOWEST,
+        "--slowest {slowest}: at most {SLOWEST} calls are kept"
+    );
+    ensure!(
+        slowest == 0 || options.detail == Detail::Times,
+        "--slowest needs times: leave out --counts"
+    );
     let waits = waits && options.detail == Detail::Times;
-    Ok(Wanted { paths, descriptors, stacks, slowest: slowest > 0, waits })
+    Ok(Wanted {
+        paths,
+        descriptors,
+        stacks,
+        slowest: slowest > 0,
+        waits,
+    })
 }
 
 /// Fills in what was wanted. `sent` has the stacks; tracing began at `begun_ns`, by the clock of the programs.
-pub fn fill(raw: &Raw, detail: Detail, more: More, (sent, begun_ns): (&Stacks, u64), into: &mut Profile) {
+pub fn fill(
+    raw: &Raw,
+    detail: Detail,
+    more: More,
+    (sent, begun_ns): (&Stacks, u64),
+    into: &mut Profile,
+) {
     if more.paths || more.descriptors || more.waits {
         let mounts = mounts::by_device(&mounts::read());
         if more.paths || more.descriptors {
@@ -61,7 +88,9 @@ fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Profile) {
         let [on_cpu, blocked, woken] =
             [counted.on_cpu, counted.blocked, counted.woken].map(|total| divided(total, &calls));
         for (at, (frames, _)) in found.into_iter().enumerate() {
-            let sum = rows.entry((process.clone(), call.clone(), frames)).or_default();
+            let sum = rows
+                .entry((process.clone(), call.clone(), frames))
+                .or_default();
             sum.calls += calls[at];
             sum.on_cpu += on_cpu[at];
             sum.blocked += blocked[at];
@@ -77,24 +106,43 @@ fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Profile) {
         blocked_ns: timed(sum.blocked),
         woken_ns: timed(sum.woken),
     };
-    into.stacks = rows.into_iter().map(row).filter(|stack| stack.calls > 0).collect();
-    into.stacks.sort_by_key(|stack| std::cmp::Reverse(stack.calls));
+    into.stacks = rows
+        .into_iter()
+        .map(row)
+        .filter(|stack| stack.calls > 0)
+        .collect();
+    into.stacks
+        .sort_by_key(|stack| std::cmp::Reverse(stack.calls));
     into.stacks_sampled = Some(sent.calls);
     warn(raw, into);
 }
 
 /// What is missing among the stacks.
 fn warn(raw: &Raw, into: &mut Profile) {
-    let unknown = into.stacks.iter().filter(|stack| stack.frames == [UNKNOWN]).map(|stack| stack.calls).sum();
+    let unknown = into
+        .stacks
+        .iter()
+        .filter(|stack| stack.frames == [UNKNOWN])
+        .map(|stack| stack.calls)
+        .sum();
     let lost = [
-        (raw.globals.stacks_dropped, "calls are missing among the stacks: there was no room"),
-        (raw.globals.mappings_lost, "mappings of files were not seen: there was no room for them among the events"),
+        (
+            raw.globals.stacks_dropped,
+            "calls are missing among the stacks: there was no room",
+        ),
+        (
+            raw.globals.mappings_lost,
+            "mappings of files were not seen: there was no room for them among the events",
+        ),
         (
             unknown,
             "calls have [unknown] stacks: none of theirs was copied, or their process ended before /proc was read",
         ),
     ];
-    let lines = lost.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let lines = lost
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"));
     into.warnings.extend(lines);
 }
 
@@ -122,12 +170,22 @@ fn slowest(raw: &Raw, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall
             process,
             pid: Some(slow.process),
             call,
-            class: decode::class(&slow.key, &Counted { calls: 1, ..Counted::default() }),
+            class: decode::class(
+                &slow.key,
+                &Counted {
+                    calls: 1,
+                    ..Counted::default()
+                },
+            ),
             at_ns: slow.start.saturating_sub(begun_ns),
             elapsed_ns: slow.elapsed,
             blocked_ns: Some(slow.blocked),
             woken_ns: Some(slow.woken),
-            frames: sent.stack_of_slow_call(slow.stack).iter().map(ToString::to_string).collect(),
+            frames: sent
+                .stack_of_slow_call(slow.stack)
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
         }
     };
     kept.iter().take(most).map(call).collect()
@@ -145,14 +203,30 @@ fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Profile) {
             continue;
         };
         let (process, call) = callers.of(&of.key);
-        let row = rows.entry((of.object, process.clone(), call.clone())).or_insert_with(|| {
-            let (kind, name, directory) = object_name(name, &raw.names, mounts);
-            ObjectCount { kind, name, process, directory, count: CallCount { call, ..CallCount::default() } }
-        });
+        let row = rows
+            .entry((of.object, process.clone(), call.clone()))
+            .or_insert_with(|| {
+                let (kind, name, directory) = object_name(name, &raw.names, mounts);
+                ObjectCount {
+                    kind,
+                    name,
+                    process,
+                    directory,
+                    count: CallCount {
+                        call,
+                        ..CallCount::default()
+                    },
+                }
+            });
         row.count.add(&decode::count(&of.key, counted, detail));
     }
     into.objects = rows.into_values().collect();
-    into.objects.sort_by(|a, b| b.count.calls.cmp(&a.count.calls).then_with(|| a.name.cmp(&b.name)));
+    into.objects.sort_by(|a, b| {
+        b.count
+            .calls
+            .cmp(&a.count.calls)
+            .then_with(|| a.name.cmp(&b.name))
+    });
     into.objects_dropped = Some(dropped);
 }
 
@@ -162,12 +236,32 @@ fn waits(raw: &Raw, mounts: &Mounts) -> Vec<WaitCount> {
     let mut rows: BTreeMap<_, WaitCount> = BTreeMap::new();
     for (of, counted) in &raw.waits {
         let (process, call) = callers.of(&of.key);
-        let descriptor = decode::descriptor(of.key.kind).filter(|kind| *kind != DescriptorKind::None);
-        let row = rows.entry((of.object, of.waker, process.clone(), call.clone(), descriptor)).or_insert_with(|| {
-            let on = raw.names.get(&of.object).and_then(|name| waited_on(name, &raw.names, mounts));
-            let by = raw.names.get(&of.waker).map(waker);
-            WaitCount { process, call, descriptor, on, by, stalled_ns: Some(0), ..WaitCount::default() }
-        });
+        let descriptor =
+            decode::descriptor(of.key.kind).filter(|kind| *kind != DescriptorKind::None);
+        let row = rows
+            .entry((
+                of.object,
+                of.waker,
+                process.clone(),
+                call.clone(),
+                descriptor,
+            ))
+            .or_insert_with(|| {
+                let on = raw
+                    .names
+                    .get(&of.object)
+                    .and_then(|name| waited_on(name, &raw.names, mounts));
+                let by = raw.names.get(&of.waker).map(waker);
+                WaitCount {
+                    process,
+                    call,
+                    descriptor,
+                    on,
+                    by,
+                    stalled_ns: Some(0),
+                    ..WaitCount::default()
+                }
+            });
         row.calls += counted.calls;
         row.blocked_ns += counted.blocked;
         row.stalled_ns = row.stalled_ns.map(|ns| ns + counted.stalled);
@@ -186,7 +280,9 @@ fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> Optio
     let port = u16::from_be(peer.port);
     let bytes: [u8; 16] = peer.bytes[..16].try_into().ok()?;
     let address = match i32::from(peer.family) {
-        libc::AF_INET => SocketAddr::from(([bytes[0], bytes[1], bytes[2], bytes[3]], port)).to_string(),
+        libc::AF_INET => {
+            SocketAddr::from(([bytes[0], bytes[1], bytes[2], bytes[3]], port)).to_string()
+        }
         libc::AF_INET6 => SocketAddr::from((IpAddr::from(bytes).to_canonical(), port)).to_string(),
         // A name that begins with a 0 is in no directory: /proc/net/unix has it with an @.
         libc::AF_UNIX if peer.length == 0 => return None,
@@ -198,7 +294,11 @@ fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> Optio
         libc::AF_NETLINK => "the kernel (netlink)".to_string(),
         _ => return None,
     };
-    Some(if peer.own > 0 { format!("own {address}") } else { address })
+    Some(if peer.own > 0 {
+        format!("own {address}")
+    } else {
+        address
+    })
 }
 
 fn waker(name: &Name) -> String {
@@ -207,7 +307,11 @@ fn waker(name: &Name) -> String {
 }
 
 /// The kind and name of an object, and the directory that it was relative to.
-fn object_name(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> (ObjectKind, String, Option<String>) {
+fn object_name(
+    name: &Name,
+    names: &BTreeMap<u64, Name>,
+    mounts: &Mounts,
+) -> (ObjectKind, String, Option<String>) {
     if name.kind != 0 {
         return (ObjectKind::Descriptor, descriptor(name, mounts), None);
     }
@@ -216,15 +320,26 @@ fn object_name(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> (Ob
         return (ObjectKind::Path, path, None);
     }
     // There was no room for the directory's name.
-    let directory = names.get(&name.directory).map_or("...".to_string(), |name| descriptor(name, mounts));
-    let joined = if path == "." { directory.clone() } else { format!("{}/{path}", directory.trim_end_matches('/')) };
+    let directory = names
+        .get(&name.directory)
+        .map_or("...".to_string(), |name| descriptor(name, mounts));
+    let joined = if path == "." {
+        directory.clone()
+    } else {
+        format!("{}/{path}", directory.trim_end_matches('/'))
+    };
     (ObjectKind::Path, joined, Some(directory))
 }
 
 /// What a descriptor refers to, as far as possible as /proc/PID/fd has it. Of a file deeper than the programs look, the
 /// outer directories are dots; of one in a file system that is mounted nowhere here, there is only the path within that.
 fn descriptor(name: &Name, mounts: &Mounts) -> String {
-    let parts: Vec<_> = name.text.chunks(PART_BYTES).take(name.length.into()).map(text).collect();
+    let parts: Vec<_> = name
+        .text
+        .chunks(PART_BYTES)
+        .take(name.length.into())
+        .map(text)
+        .collect();
     let (own, inode) = (parts.first().map_or("", AsRef::as_ref), name.inode);
     match (name.kind as u8, parts.split_last()) {
         (kind::SOCKET, _) => format!("socket:[{inode}]"),
@@ -241,7 +356,15 @@ fn descriptor(name: &Name, mounts: &Mounts) -> String {
         }
         _ if own.is_empty() => format!("inode:[{inode}]"),
         _ if parts.len() == PARTS => {
-            format!(".../{}", parts.iter().rev().map(AsRef::as_ref).collect::<Vec<&str>>().join("/"))
+            format!(
+                ".../{}",
+                parts
+                    .iter()
+                    .rev()
+                    .map(AsRef::as_ref)
+                    .collect::<Vec<&str>>()
+                    .join("/")
+            )
         }
         _ => own.to_string(),
     }
@@ -254,7 +377,11 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 
 /// A path as the program passed it; one that did not fit ends with dots.
 fn path(name: &Name) -> String {
-    let cut = if usize::from(name.length) > name.text.len() { "..." } else { "" };
+    let cut = if usize::from(name.length) > name.text.len() {
+        "..."
+    } else {
+        ""
+    };
     format!("{}{cut}", text(&name.text))
 }
 
@@ -263,7 +390,14 @@ mod tests {
     use super::*;
 
     fn named(text: &str, length: u16) -> Name {
-        let mut name = Name { inode: 0, directory: 0, device: 0, kind: 0, length, text: [0; 512] };
+        let mut name = Name {
+            inode: 0,
+            directory: 0,
+            device: 0,
+            kind: 0,
+            length,
+            text: [0; 512],
+        };
         name.text[..text.len()].copy_from_slice(text.as_bytes());
         name
     }
@@ -275,7 +409,12 @@ mod tests {
     }
 
     fn file(kind: u8, parts: &[&str]) -> Name {
-        let mut name = Name { inode: 7, device: 3, kind: kind.into(), ..named("", parts.len() as u16) };
+        let mut name = Name {
+            inode: 7,
+            device: 3,
+            kind: kind.into(),
+            ..named("", parts.len() as u16)
+        };
         for (part, text) in name.text.chunks_mut(PART_BYTES).zip(parts) {
             part[..text.len()].copy_from_slice(text.as_bytes());
         }
@@ -287,10 +426,16 @@ mod tests {
         let names = BTreeMap::from([
             (1, file(kind::DIRECTORY, &["b", "a", "/"])),
             (2, file(kind::DIRECTORY, &["/"])),
-            (3, file(kind::DIRECTORY, &["h", "g", "f", "e", "d", "c", "b", "a"])),
+            (
+                3,
+                file(kind::DIRECTORY, &["h", "g", "f", "e", "d", "c", "b", "a"]),
+            ),
         ]);
         let of = |directory, text: &str| {
-            let name = Name { directory, ..named(text, text.len() as u16 + 1) };
+            let name = Name {
+                directory,
+                ..named(text, text.len() as u16 + 1)
+            };
             let (kind, name, directory) = object_name(&name, &names, &Mounts::new());
             assert_eq!(kind, ObjectKind::Path);
             (name, directory.unwrap_or_default())
@@ -300,14 +445,26 @@ mod tests {
             [of(0, "/x"), of(1, "x"), of(1, ".")],
             [pair("/x", ""), pair("/a/b/x", "/a/b"), pair("/a/b", "/a/b")]
         );
-        assert_eq!([of(2, "x/y"), of(9, "x")], [pair("/x/y", "/"), pair(".../x", "...")]);
-        assert_eq!(of(3, "x"), pair(".../a/b/c/d/e/f/g/h/x", ".../a/b/c/d/e/f/g/h"));
+        assert_eq!(
+            [of(2, "x/y"), of(9, "x")],
+            [pair("/x/y", "/"), pair(".../x", "...")]
+        );
+        assert_eq!(
+            of(3, "x"),
+            pair(".../a/b/c/d/e/f/g/h/x", ".../a/b/c/d/e/f/g/h")
+        );
     }
 
     #[test]
     fn calls_are_divided_without_remainder() {
         assert_eq!(divided(10, &[1, 1, 1]), [3, 3, 4]);
-        assert_eq!(divided(u64::MAX, &[u64::MAX / 2, u64::MAX / 2]), [u64::MAX / 2, u64::MAX / 2 + 1]);
-        assert_eq!((divided(7, &[5]), divided(1, &[0, 3]), divided(1, &[])), (vec![7], vec![0, 1], vec![]));
+        assert_eq!(
+            divided(u64::MAX, &[u64::MAX / 2, u64::MAX / 2]),
+            [u64::MAX / 2, u64::MAX / 2 + 1]
+        );
+        assert_eq!(
+            (divided(7, &[5]), divided(1, &[0, 3]), divided(1, &[])),
+            (vec![7], vec![0, 1], vec![])
+        );
     }
 }

@@ -9,9 +9,13 @@ mod outside;
 mod samples;
 mod totals;
 
-use super::{Detail, Grouping, More, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until};
+use super::{
+    Detail, Grouping, More, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until,
+};
 use crate::kernel::bpf::layout::state;
-use crate::kernel::bpf::{self, Calibration, Config, Each, GroupBy, Kind, MANY, Programs, Raw, Record, Scope};
+use crate::kernel::bpf::{
+    self, Calibration, Config, Each, GroupBy, Kind, MANY, Programs, Raw, Record, Scope,
+};
 use crate::kernel::pidfd;
 use crate::kernel::tracee;
 use crate::kernel::tree;
@@ -30,8 +34,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How the list of tracers describes this one.
-pub const KIND: TracerKind =
-    TracerKind { name: "bpf", what: "The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON", open };
+pub const KIND: TracerKind = TracerKind {
+    name: "bpf",
+    what: "The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON",
+    open,
+};
 
 const UNATTACHED: &str = "the tracer is not attached";
 /// How often to check for the end of a tree whose first process has ended: nothing signals the end of the rest.
@@ -65,7 +72,8 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         calls: names::rows(),
         numbers: names::numbers(),
         details,
-        interruption: sampled.then(|| before.map_or(Duration::ZERO, |(_, interruption)| interruption)),
+        interruption: sampled
+            .then(|| before.map_or(Duration::ZERO, |(_, interruption)| interruption)),
     };
     let mut programs = Programs::load(&config)?;
     let calibration = match (detail, before) {
@@ -73,7 +81,9 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         (Detail::Times | Detail::Counts, Some((calibration, _))) => calibration,
         (Detail::Times | Detail::Counts, None) => {
             let calibration = bpf::calibrate(&mut programs)?;
-            let interruption = programs.sampling().map_or(Duration::ZERO, |(_, interruption)| interruption);
+            let interruption = programs
+                .sampling()
+                .map_or(Duration::ZERO, |(_, interruption)| interruption);
             if let Some(kept) = kept.filter(|_| calibration.is_known()) {
                 kept.keep(&(calibration, interruption));
             }
@@ -81,16 +91,38 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         }
     };
     programs.attach()?;
-    let more = More { tree, ..options.more };
+    let more = More {
+        tree,
+        ..options.more
+    };
     let (stacks, sampled) = (Stacks::default(), Sampled::default());
-    Ok(Box::new(Bpf { detail, more, config, programs, calibration, stacks, sampled, followed: None, ending: None }))
+    Ok(Box::new(Bpf {
+        detail,
+        more,
+        config,
+        programs,
+        calibration,
+        stacks,
+        sampled,
+        followed: None,
+        ending: None,
+    }))
 }
 
 /// Where a calibration of programs that record the same is kept.
 fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
-    let flags =
-        [wanted.paths, wanted.descriptors, wanted.stacks, wanted.slowest, wanted.waits, scope != Scope::Command];
-    let flags: String = flags.map(|flag| if flag { '1' } else { '0' }).iter().collect();
+    let flags = [
+        wanted.paths,
+        wanted.descriptors,
+        wanted.stacks,
+        wanted.slowest,
+        wanted.waits,
+        scope != Scope::Command,
+    ];
+    let flags: String = flags
+        .map(|flag| if flag { '1' } else { '0' })
+        .iter()
+        .collect();
     let what = match detail {
         Detail::Times => "times",
         Detail::Counts => "counts",
@@ -111,9 +143,18 @@ fn group_by(grouping: Grouping, tree: bool) -> GroupBy {
 fn scope(target: &Target) -> Result<Scope> {
     Ok(match target {
         Target::Command(_) => Scope::Command,
-        Target::Running { what: Running::Processes(_), .. } => Scope::Processes,
-        Target::Running { what: Running::Cgroup(directory), .. } => Scope::Cgroup(cgroup::id(directory)?),
-        Target::Running { what: Running::System, .. } => Scope::System,
+        Target::Running {
+            what: Running::Processes(_),
+            ..
+        } => Scope::Processes,
+        Target::Running {
+            what: Running::Cgroup(directory),
+            ..
+        } => Scope::Cgroup(cgroup::id(directory)?),
+        Target::Running {
+            what: Running::System,
+            ..
+        } => Scope::System,
     })
 }
 
@@ -143,9 +184,16 @@ impl Tracer for Bpf {
         if let Some(hz) = self.sampled_hz() {
             return format!("eBPF, {hz} samples a second of each CPU, nothing at calls");
         }
-        let counts = if self.detail == Detail::Counts { ", counts only" } else { "" };
-        let known =
-            self.calibration.added.and_then(|added| sum([1, 1, 1, 0, 0, 0, 0], added, 3)).and_then(|each| each.added());
+        let counts = if self.detail == Detail::Counts {
+            ", counts only"
+        } else {
+            ""
+        };
+        let known = self
+            .calibration
+            .added
+            .and_then(|added| sum([1, 1, 1, 0, 0, 0, 0], added, 3))
+            .and_then(|each| each.added());
         let cost = known.map_or("overhead unknown: the machine is busy".to_string(), |ns| {
             format!("about {:.2} us a call", ns / 1e3)
         });
@@ -156,7 +204,9 @@ impl Tracer for Bpf {
         self.programs.begin()?;
         let begun_ns = bpf::now_ns()?;
         let pidfds = match &root {
-            Root::Held(pid) if self.config.scope == Scope::Command => vec![self.mark(*pid, state::HELD)?],
+            Root::Held(pid) if self.config.scope == Scope::Command => {
+                vec![self.mark(*pid, state::HELD)?]
+            }
             Root::Held(pid) => self.adopt_trees(&[*pid])?,
             Root::Running(Running::Processes(pids)) => self.adopt_trees(pids)?,
             Root::Running(Running::Cgroup(_) | Running::System) => {
@@ -168,7 +218,11 @@ impl Tracer for Bpf {
             self.programs.begin_present()?;
         }
         self.programs.sample()?;
-        self.followed = Some(Followed { root, begun_ns, pidfds });
+        self.followed = Some(Followed {
+            root,
+            begun_ns,
+            pidfds,
+        });
         Ok(())
     }
 
@@ -210,9 +264,12 @@ impl Tracer for Bpf {
 impl Bpf {
     fn follow_until(&mut self, followed: &Followed, until: &Until) -> Result<()> {
         let deadline = until.after.map(|after| Instant::now() + after);
-        let over = || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let over =
+            || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         while followed.pidfds.is_empty() && !over() {
-            let left = deadline.map_or(UNTIL_PERIOD, |deadline| deadline.saturating_duration_since(Instant::now()));
+            let left = deadline.map_or(UNTIL_PERIOD, |deadline| {
+                deadline.saturating_duration_since(Instant::now())
+            });
             // poll takes whole milliseconds: without one more it would be called again and again in the last one.
             self.wait(None, UNTIL_PERIOD.min(left + Duration::from_millis(1)))?;
         }
@@ -224,7 +281,8 @@ impl Bpf {
             }
         }
         if let Root::Held(pid) = followed.root {
-            let ending = tracee::wait_for_end(pid.cast_signed(), 0).context("cannot wait for the traced process")?;
+            let ending = tracee::wait_for_end(pid.cast_signed(), 0)
+                .context("cannot wait for the traced process")?;
             self.ending = Some(ending);
         }
         // Tasks of the tree that have not ended.
@@ -242,8 +300,15 @@ impl Bpf {
         }
         let ring = self.programs.events();
         let all = [process, self.more.stacks.then_some(ring.as_fd())];
-        let mut fds: Vec<PollFd> = all.into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-        let ready = match poll(&mut fds, PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO)) {
+        let mut fds: Vec<PollFd> = all
+            .into_iter()
+            .flatten()
+            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+            .collect();
+        let ready = match poll(
+            &mut fds,
+            PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO),
+        ) {
             Ok(ready) => ready,
             Err(Errno::EINTR) => return Ok(false),
             Err(error) => return Err(error).context("poll of the traced process"),
@@ -268,14 +333,20 @@ impl Bpf {
     /// Takes what the programs have sent.
     fn take_events(&mut self) {
         if self.more.stacks {
-            self.programs.events().drain(&mut |record| self.stacks.take(record));
+            self.programs
+                .events()
+                .drain(&mut |record| self.stacks.take(record));
             self.stacks.forget();
         }
     }
 
     fn collected(&self, followed: &Followed) -> Result<(Profile, bool)> {
         let raw = self.programs.read()?;
-        let mut collected = Profile { tracer: self.facts(&raw), ending: self.ending, ..Profile::default() };
+        let mut collected = Profile {
+            tracer: self.facts(&raw),
+            ending: self.ending,
+            ..Profile::default()
+        };
         let paths = match self.more.grouping {
             Grouping::Cgroup => Hierarchies::below(Path::new("/")).names(),
             Grouping::Name | Grouping::Process => BTreeMap::new(),
@@ -287,29 +358,58 @@ impl Bpf {
             return Ok((collected, raw.torn));
         }
         let tree = self.more.tree && self.more.grouping == Grouping::Name;
-        let flat = if tree { Cow::Owned(raw.by_name()) } else { Cow::Borrowed(&raw) };
+        let flat = if tree {
+            Cow::Owned(raw.by_name())
+        } else {
+            Cow::Borrowed(&raw)
+        };
         collected.tree = if tree { decode::tree(&raw) } else { Vec::new() };
-        decode::decode(&flat, self.detail, self.more.grouping, &paths, &mut collected);
-        details::fill(&raw, self.detail, self.more, (&self.stacks, followed.begun_ns), &mut collected);
+        decode::decode(
+            &flat,
+            self.detail,
+            self.more.grouping,
+            &paths,
+            &mut collected,
+        );
+        details::fill(
+            &raw,
+            self.detail,
+            self.more,
+            (&self.stacks, followed.begun_ns),
+            &mut collected,
+        );
         if self.calibration.added.is_none() {
-            collected
-                .warnings
-                .push("what tracing adds is not known: the machine was too busy to measure it".to_string());
+            collected.warnings.push(
+                "what tracing adds is not known: the machine was too busy to measure it"
+                    .to_string(),
+            );
         }
         decode::subtract(self.calibration.offset_ns().unwrap_or(0.0), &mut collected);
         totals::fill(&flat, peak_rss_kib(&followed.root), &mut collected);
         sort(&mut collected.groups);
         if self.programs.sampling().is_some() {
-            outside::divide(&raw, &mut collected, self.calibration.unseen_ns(), self.calibration.fault_ns);
+            outside::divide(
+                &raw,
+                &mut collected,
+                self.calibration.unseen_ns(),
+                self.calibration.fault_ns,
+            );
             let functions = outside::functions(&raw, &self.sampled);
-            collected.usage.outside.iter_mut().for_each(|outside| outside.functions.clone_from(&functions));
+            collected
+                .usage
+                .outside
+                .iter_mut()
+                .for_each(|outside| outside.functions.clone_from(&functions));
         }
         Ok((collected, raw.torn))
     }
 
     /// How often each CPU is sampled a second, instead of counting calls.
     fn sampled_hz(&self) -> Option<u64> {
-        self.programs.sampling().filter(|_| self.detail == Detail::Samples).map(|(hz, _)| hz)
+        self.programs
+            .sampling()
+            .filter(|_| self.detail == Detail::Samples)
+            .map(|(hz, _)| hz)
     }
 
     /// Marks a process, and returns its descriptor.
@@ -322,7 +422,10 @@ impl Bpf {
     /// Marks processes and their present descendants, and returns the descriptors of the former. Repeats until there is no
     /// new one: a process that was not marked yet may just have forked.
     fn adopt_trees(&self, pids: &[u32]) -> Result<Vec<OwnedFd>> {
-        let roots = pids.iter().map(|pid| self.mark(*pid, state::LIVE)).collect::<Result<_>>()?;
+        let roots = pids
+            .iter()
+            .map(|pid| self.mark(*pid, state::LIVE))
+            .collect::<Result<_>>()?;
         loop {
             let mut new = false;
             for pid in pids.iter().flat_map(|pid| tree::processes(*pid)) {
@@ -336,7 +439,10 @@ impl Bpf {
 
     fn facts(&self, raw: &Raw) -> TracerFacts {
         let (events, calls) = by_kind(raw, self.more);
-        let each = self.calibration.added.and_then(|added| sum(events, added, calls).or(Some(added[0])));
+        let each = self
+            .calibration
+            .added
+            .and_then(|added| sum(events, added, calls).or(Some(added[0])));
         let added_ns = each.and_then(|each| each.added());
         let how = match self.detail {
             Detail::Times => "calls counted and timed by programs at the kernel's tracepoints",
@@ -364,8 +470,13 @@ fn sort(groups: &mut [ProcessGroup]) {
 
 /// The largest resident set of processes that still run, as far as that is cheap to know.
 fn peak_rss_kib(root: &Root) -> u64 {
-    let Root::Running(Running::Processes(pids)) = root else { return 0 };
-    pids.iter().map(|pid| tree::peak_rss_kib(*pid)).max().unwrap_or(0)
+    let Root::Running(Running::Processes(pids)) = root else {
+        return 0;
+    };
+    pids.iter()
+        .map(|pid| tree::peak_rss_kib(*pid))
+        .max()
+        .unwrap_or(0)
 }
 
 /// How often something happened that the programs do something for, and how many calls there were.
@@ -380,14 +491,26 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
         events[kind as usize] += counted.calls;
     }
     let calls = events.iter().sum();
-    let used = || raw.usage.iter().map(|(_, used)| used).chain(raw.live.iter().map(|task| &task.used));
-    let names = if more.paths || more.descriptors { raw.names.len() as u64 } else { 0 };
+    let used = || {
+        raw.usage
+            .iter()
+            .map(|(_, used)| used)
+            .chain(raw.live.iter().map(|task| &task.used))
+    };
+    let names = if more.paths || more.descriptors {
+        raw.names.len() as u64
+    } else {
+        0
+    };
     let many = events[Kind::Path as usize] * names.min(MANY.into()) / u64::from(MANY);
     events[Kind::Path as usize] -= many;
     events[Kind::ManyPaths as usize] = many;
     events[Kind::Name as usize] = names;
-    events[Kind::Switch as usize] = used().map(|used| used.voluntary_switches + used.involuntary_switches).sum();
-    events[Kind::Process as usize] = (raw.globals.processes + raw.globals.threads).saturating_sub(1);
+    events[Kind::Switch as usize] = used()
+        .map(|used| used.voluntary_switches + used.involuntary_switches)
+        .sum();
+    events[Kind::Process as usize] =
+        (raw.globals.processes + raw.globals.threads).saturating_sub(1);
     (events, calls)
 }
 
@@ -395,9 +518,18 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
 /// together, so their errors are alike.
 fn sum(events: Each<u64>, added: Each<Overhead>, calls: u64) -> Option<Overhead> {
     let of = |which: fn(&Overhead) -> f64| {
-        events.iter().zip(&added).map(|(events, each)| *events as f64 * which(each)).sum::<f64>() / calls as f64
+        events
+            .iter()
+            .zip(&added)
+            .map(|(events, each)| *events as f64 * which(each))
+            .sum::<f64>()
+            / calls as f64
     };
-    (calls > 0).then(|| Overhead { ns: of(|each| each.ns), low: of(|each| each.low), high: of(|each| each.high) })
+    (calls > 0).then(|| Overhead {
+        ns: of(|each| each.ns),
+        low: of(|each| each.low),
+        high: of(|each| each.high),
+    })
 }
 
 /// Marks a running process; false if it is marked already, or has ended since it was listed.

@@ -6,10 +6,17 @@ use crate::model::{Drives, drives, selector};
 use crate::syscall_names::{self, bare_name};
 
 /// AUDIT_ARCH_* of this machine's native calls and of its 32-bit ones.
-const AUDIT: (u32, u32) =
-    if cfg!(target_arch = "aarch64") { (0xC000_00B7, 0x4000_0028) } else { (0xC000_003E, 0x4000_0003) };
+const AUDIT: (u32, u32) = if cfg!(target_arch = "aarch64") {
+    (0xC000_00B7, 0x4000_0028)
+} else {
+    (0xC000_003E, 0x4000_0003)
+};
 /// The suffix of the names of 32-bit calls.
-pub const COMPAT: &str = if cfg!(target_arch = "aarch64") { "(arm)" } else { "(i386)" };
+pub const COMPAT: &str = if cfg!(target_arch = "aarch64") {
+    "(arm)"
+} else {
+    "(i386)"
+};
 /// x32's own numbers begin here (asm/unistd_x32.h); those below are the 64-bit ones.
 const X32_FIRST: u16 = 512;
 
@@ -34,7 +41,9 @@ pub fn drives_of(number: u16, by: u8) -> Option<Drives> {
 /// What the programs do for each call.
 pub fn rows() -> Box<Rows> {
     let gates = [gate::OWN, gate::COMPAT];
-    Box::new(std::array::from_fn(|index| row(&name((index % NUMBERS) as u16, gates[index / NUMBERS]))))
+    Box::new(std::array::from_fn(|index| {
+        row(&name((index % NUMBERS) as u16, gates[index / NUMBERS]))
+    }))
 }
 
 fn row(name: &str) -> Row {
@@ -50,8 +59,16 @@ fn row(name: &str) -> Row {
         Some(Drives::Length { argument }) => (what::LENGTH, argument),
         Some(Drives::Set { argument }) => (what::SET, argument),
     };
-    let (operation, mask) = selector(name).map_or((NO_ARGUMENT, 0), |selector| (selector.argument, selector.mask()));
-    Row { what, argument, operation, directory: directory(name, argument), mask }
+    let (operation, mask) = selector(name).map_or((NO_ARGUMENT, 0), |selector| {
+        (selector.argument, selector.mask())
+    });
+    Row {
+        what,
+        argument,
+        operation,
+        directory: directory(name, argument),
+        mask,
+    }
 }
 
 /// Where a call whose path is `argument` gets the directory from that a relative path is relative to.
@@ -67,7 +84,9 @@ fn directory(name: &str, argument: u8) -> u8 {
 /// The numbers of calls that the programs treat specially.
 pub fn numbers() -> Numbers {
     let gates = [gate::OWN, gate::COMPAT];
-    let find = |gate, wanted: &str| (0..NUMBERS as u16).find(|number| bare_name(&name(*number, gate)) == wanted);
+    let find = |gate, wanted: &str| {
+        (0..NUMBERS as u16).find(|number| bare_name(&name(*number, gate)) == wanted)
+    };
     let number = |wanted: &str| gates.map(|gate| find(gate, wanted).unwrap_or(NUMBER_UNKNOWN));
     let pairs = |first: &str, second: &str| {
         let (first, second) = (number(first), number(second));
@@ -78,7 +97,8 @@ pub fn numbers() -> Numbers {
         exit: pairs("exit", "exit_group"),
         sigreturn: number("rt_sigreturn"),
         close: number("close"),
-        mmap: [find(gate::OWN, "mmap"), find(gate::COMPAT, "mmap2")].map(|found| found.unwrap_or(NUMBER_UNKNOWN)),
+        mmap: [find(gate::OWN, "mmap"), find(gate::COMPAT, "mmap2")]
+            .map(|found| found.unwrap_or(NUMBER_UNKNOWN)),
     }
 }
 
@@ -89,16 +109,51 @@ mod tests {
     #[test]
     fn each_call_has_its_row() {
         let rows = rows();
-        assert!(rows.iter().all(|row| row.argument <= 5 && row.what <= what::CLOSE));
+        assert!(
+            rows.iter()
+                .all(|row| row.argument <= 5 && row.what <= what::CLOSE)
+        );
         let row = |number: i64| rows[number as usize];
-        let plain = |what, argument| Row { what, argument, operation: NO_ARGUMENT, directory: NO_ARGUMENT, mask: 0 };
-        let at = Row { directory: 0, ..plain(what::PATH, 1) };
+        let plain = |what, argument| Row {
+            what,
+            argument,
+            operation: NO_ARGUMENT,
+            directory: NO_ARGUMENT,
+            mask: 0,
+        };
+        let at = Row {
+            directory: 0,
+            ..plain(what::PATH, 1)
+        };
         assert_eq!([row(libc::SYS_newfstatat), row(libc::SYS_linkat)], [at, at]);
-        assert_eq!(row(libc::SYS_openat), Row { operation: 2, mask: 0o100, ..at });
-        assert_eq!(row(libc::SYS_symlinkat), Row { directory: 1, ..plain(what::PATH, 2) });
+        assert_eq!(
+            row(libc::SYS_openat),
+            Row {
+                operation: 2,
+                mask: 0o100,
+                ..at
+            }
+        );
+        assert_eq!(
+            row(libc::SYS_symlinkat),
+            Row {
+                directory: 1,
+                ..plain(what::PATH, 2)
+            }
+        );
         assert_eq!(row(libc::SYS_inotify_add_watch), plain(what::PATH, 1));
         assert_eq!(row(libc::SYS_chdir).directory, NEW_DIRECTORY);
-        assert_eq!([row(libc::SYS_execve), row(libc::SYS_getpid)], [plain(what::EXEC, 0), plain(0, 0)]);
-        assert_eq!(row(libc::SYS_futex), Row { operation: 1, mask: 0x7f, ..plain(0, 0) });
+        assert_eq!(
+            [row(libc::SYS_execve), row(libc::SYS_getpid)],
+            [plain(what::EXEC, 0), plain(0, 0)]
+        );
+        assert_eq!(
+            row(libc::SYS_futex),
+            Row {
+                operation: 1,
+                mask: 0x7f,
+                ..plain(0, 0)
+            }
+        );
     }
 }

@@ -42,7 +42,8 @@ pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
         facts.added_range_ns = None;
     }
     let faults_ns = profile.usage.minor_faults.unwrap_or(0) as f64 * fault_ns;
-    profile.usage.outside = Some(found.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
+    profile.usage.outside =
+        Some(found.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
 }
 
 /// The functions of user mode with most samples, the most first.
@@ -53,7 +54,11 @@ pub fn functions(raw: &Raw, sampled: &Sampled) -> Vec<SampledFunction> {
             *found.entry(function).or_default() += samples;
         }
     }
-    let function = |((name, object), samples)| SampledFunction { name, object, samples };
+    let function = |((name, object), samples)| SampledFunction {
+        name,
+        object,
+        samples,
+    };
     let mut all: Vec<SampledFunction> = found.into_iter().map(function).collect();
     all.sort_by_key(|function| Reverse(function.samples));
     all.truncate(MOST_FUNCTIONS);
@@ -63,7 +68,11 @@ pub fn functions(raw: &Raw, sampled: &Sampled) -> Vec<SampledFunction> {
 fn found(raw: &Raw) -> Found {
     let globals = &raw.globals;
     let places = || raw.places.iter().filter(|(place, _)| place.process == 0);
-    let functions = if places().next().is_some() { Functions::of_kernel() } else { Functions::default() };
+    let functions = if places().next().is_some() {
+        Functions::of_kernel()
+    } else {
+        Functions::default()
+    };
     let mut found = Found {
         user: globals.samples_user as f64,
         calls: globals.samples_calls as f64,
@@ -71,7 +80,11 @@ fn found(raw: &Raw) -> Found {
         ..Found::default()
     };
     for (place, samples) in places() {
-        let by = match functions.at(place.address as u32).filter(|_| place.address > 0).map(entry) {
+        let by = match functions
+            .at(place.address as u32)
+            .filter(|_| place.address > 0)
+            .map(entry)
+        {
             Some(PAGE_FAULT) => &mut found.page_faults,
             Some(INTERRUPT) => &mut found.interrupts,
             _ => &mut found.kernel,
@@ -96,8 +109,13 @@ impl Found {
     fn rest(self, cpu_ns: f64, beside_ns: f64, added_ns: f64) -> f64 {
         let left_ns = (beside_ns - added_ns).max(0.0);
         let sampled_ns = self.outside() * cpu_ns / (self.outside() + self.calls).max(1.0);
-        let overstated = sampled_ns > left_ns && self.contradict(self.outside(), left_ns / cpu_ns.max(1.0));
-        if overstated { sampled_ns.min(beside_ns) } else { left_ns }
+        let overstated =
+            sampled_ns > left_ns && self.contradict(self.outside(), left_ns / cpu_ns.max(1.0));
+        if overstated {
+            sampled_ns.min(beside_ns)
+        } else {
+            left_ns
+        }
     }
 
     /// Divides `rest_ns` of `cpu_ns`. By their number, page faults take about `faults_ns`; at most `crossing_ns` are what the
@@ -108,14 +126,21 @@ impl Found {
         let each_ns = cpu_ns / (seen + self.calls).max(1.0);
         let fitting = (rest_ns / (elsewhere * each_ns).max(1.0)).min(1.0);
         let otherwise = self.contradict(self.page_faults, faults_ns.min(rest_ns) / cpu_ns.max(1.0));
-        let trust = if otherwise || (faults_ns == 0.0 && seen > 0.0) { 1.0 } else { seen / (seen + FEW) };
-        let part =
-            |samples: f64, by_number: f64| trust * samples * each_ns * fitting + (1.0 - trust) * by_number.min(rest_ns);
+        let trust = if otherwise || (faults_ns == 0.0 && seen > 0.0) {
+            1.0
+        } else {
+            seen / (seen + FEW)
+        };
+        let part = |samples: f64, by_number: f64| {
+            trust * samples * each_ns * fitting + (1.0 - trust) * by_number.min(rest_ns)
+        };
         let page_faults_ns = part(self.page_faults, faults_ns).round();
         let interrupts_ns = part(self.interrupts, 0.0).round();
         let kernel_ns = part(self.kernel, 0.0).round();
         let left = (rest_ns.round() - page_faults_ns - interrupts_ns - kernel_ns).max(0.0);
-        let crossing_ns = (left - trust * self.user * each_ns).clamp(0.0, crossing_ns).round();
+        let crossing_ns = (left - trust * self.user * each_ns)
+            .clamp(0.0, crossing_ns)
+            .round();
         Outside {
             user_ns: (left - crossing_ns) as u64,
             page_faults_ns: page_faults_ns as u64,
@@ -133,21 +158,37 @@ mod tests {
 
     fn parts(found: Found, rest_ns: f64, cpu_ns: f64, faults_ns: f64) -> [u64; 4] {
         let of = found.divide(rest_ns, cpu_ns, faults_ns, 0.0);
-        let parts = [of.user_ns, of.page_faults_ns, of.interrupts_ns, of.kernel_ns];
+        let parts = [
+            of.user_ns,
+            of.page_faults_ns,
+            of.interrupts_ns,
+            of.kernel_ns,
+        ];
         assert_eq!(parts.iter().sum::<u64>(), rest_ns as u64);
         parts
     }
 
     #[test]
     fn samples_outside_of_calls_divide_what_is_left() {
-        let found = Found { user: 50.0, calls: 50.0, page_faults: 30.0, interrupts: 10.0, kernel: 10.0 };
+        let found = Found {
+            user: 50.0,
+            calls: 50.0,
+            page_faults: 30.0,
+            interrupts: 10.0,
+            kernel: 10.0,
+        };
         assert_eq!(parts(found, 1000.0, 1500.0, 0.0), [500, 300, 100, 100]);
     }
 
     #[test]
     fn samples_of_short_calls_that_come_late_are_no_user_mode() {
         // Half of the time is in calls, but only a quarter of the samples.
-        let found = Found { user: 50.0, calls: 25.0, page_faults: 25.0, ..Found::default() };
+        let found = Found {
+            user: 50.0,
+            calls: 25.0,
+            page_faults: 25.0,
+            ..Found::default()
+        };
         assert_eq!(parts(found, 1000.0, 2000.0, 0.0), [500, 500, 0, 0]);
         // Nothing but calls and faults.
         assert_eq!(parts(found, 1000.0, 4000.0, 0.0), [0, 1000, 0, 0]);
@@ -155,7 +196,14 @@ mod tests {
 
     #[test]
     fn the_unseen_part_of_calls_is_the_kernels_where_samples_leave_it() {
-        let of = |user| Found { user, calls: 80.0, ..Found::default() }.divide(1000.0, 5000.0, 0.0, 600.0);
+        let of = |user| {
+            Found {
+                user,
+                calls: 80.0,
+                ..Found::default()
+            }
+            .divide(1000.0, 5000.0, 0.0, 600.0)
+        };
         assert_eq!(
             [of(0.0), of(10.0), of(20.0)].map(|of| (of.user_ns, of.kernel_ns)),
             [(400, 600), (556, 444), (1000, 0)]
@@ -164,22 +212,53 @@ mod tests {
 
     #[test]
     fn with_few_samples_faults_are_known_by_their_number() {
-        assert_eq!(parts(Found::default(), 1000.0, 2000.0, 250.0), [750, 250, 0, 0]);
-        assert_eq!(parts(Found::default(), 1000.0, 2000.0, 9e9), [0, 1000, 0, 0]);
-        assert_eq!(parts(Found::default(), 1000.0, 2000.0, 0.0), [1000, 0, 0, 0]);
-        let found = Found { user: 4.0, page_faults: 4.0, ..Found::default() };
+        assert_eq!(
+            parts(Found::default(), 1000.0, 2000.0, 250.0),
+            [750, 250, 0, 0]
+        );
+        assert_eq!(
+            parts(Found::default(), 1000.0, 2000.0, 9e9),
+            [0, 1000, 0, 0]
+        );
+        assert_eq!(
+            parts(Found::default(), 1000.0, 2000.0, 0.0),
+            [1000, 0, 0, 0]
+        );
+        let found = Found {
+            user: 4.0,
+            page_faults: 4.0,
+            ..Found::default()
+        };
         assert_eq!(parts(found, 1000.0, 1000.0, 250.0), [625, 375, 0, 0]);
         // Large pages: a few faults take all the time.
-        let found = Found { user: 5.0, page_faults: 145.0, ..Found::default() };
+        let found = Found {
+            user: 5.0,
+            page_faults: 145.0,
+            ..Found::default()
+        };
         assert_eq!(parts(found, 1500.0, 1500.0, 15.0), [50, 1450, 0, 0]);
     }
 
     #[test]
     fn tracing_takes_what_was_calibrated_unless_samples_contradict_it() {
-        let found = Found { user: 30.0, calls: 70.0, ..Found::default() };
+        let found = Found {
+            user: 30.0,
+            calls: 70.0,
+            ..Found::default()
+        };
         let rest = |added| found.rest(1000.0, 600.0, added);
-        assert_eq!([rest(100.0), rest(350.0), rest(600.0), rest(9000.0)], [500.0, 250.0, 300.0, 300.0]);
-        assert_eq!(Found { user: 90.0, ..found }.rest(1000.0, 400.0, 400.0), 400.0);
+        assert_eq!(
+            [rest(100.0), rest(350.0), rest(600.0), rest(9000.0)],
+            [500.0, 250.0, 300.0, 300.0]
+        );
+        assert_eq!(
+            Found {
+                user: 90.0,
+                ..found
+            }
+            .rest(1000.0, 400.0, 400.0),
+            400.0
+        );
         assert_eq!(Found::default().rest(1000.0, 600.0, 600.0), 0.0);
     }
 }

@@ -6,25 +6,53 @@ use super::names;
 use crate::kernel::bpf::layout::outside;
 use crate::kernel::bpf::{Counted, Key, Raw};
 use crate::kernel::functions::Functions;
-use crate::model::{CALL_RETURN, CallCount, ENTERED_KERNEL, INTERRUPT, KERNEL_THREAD, PAGE_FAULT, Profile, USER_MODE};
+use crate::model::{
+    CALL_RETURN, CallCount, ENTERED_KERNEL, INTERRUPT, KERNEL_THREAD, PAGE_FAULT, Profile,
+    USER_MODE,
+};
 use crate::trace::Grouping;
 use std::collections::BTreeMap;
 
 /// Fills in groups. `paths` are those of control groups by ID, where processes are grouped by them.
 pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
-    let entered = raw.calls.iter().any(|(key, _)| key.number == outside::ENTERED);
-    let functions = if entered { Functions::of_kernel() } else { Functions::default() };
+    let entered = raw
+        .calls
+        .iter()
+        .any(|(key, _)| key.number == outside::ENTERED);
+    let functions = if entered {
+        Functions::of_kernel()
+    } else {
+        Functions::default()
+    };
     let all: u64 = raw.calls.iter().map(|(_, counted)| counted.calls).sum();
     let each_ns = ran_ns(raw) as f64 / all.max(1) as f64;
     let mut groups: BTreeMap<u32, BTreeMap<String, CallCount>> = BTreeMap::new();
-    groups.extend(decode::numbers(raw).into_iter().map(|number| (number, BTreeMap::new())));
+    groups.extend(
+        decode::numbers(raw)
+            .into_iter()
+            .map(|number| (number, BTreeMap::new())),
+    );
     // What tasks wait in at this moment is no sample.
-    let waits = decode::open_calls(raw).map(|(key, counted)| (key, Counted { calls: 0, ..counted }));
+    let waits = decode::open_calls(raw).map(|(key, counted)| {
+        (
+            key,
+            Counted {
+                calls: 0,
+                ..counted
+            },
+        )
+    });
     for (key, counted) in raw.calls.iter().copied().chain(waits) {
         let name = place(&key, &functions);
         let calls = groups.entry(decode::known(raw, key.group)).or_default();
-        let empty = || CallCount { call: name.clone(), ..CallCount::default() };
-        calls.entry(name.clone()).or_insert_with(empty).add(&sampled(&counted, each_ns));
+        let empty = || CallCount {
+            call: name.clone(),
+            ..CallCount::default()
+        };
+        calls
+            .entry(name.clone())
+            .or_insert_with(empty)
+            .add(&sampled(&counted, each_ns));
     }
     into.groups = groups
         .into_iter()
@@ -34,7 +62,11 @@ pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into
 
 /// The CPU time of all tasks in nanoseconds.
 pub(super) fn ran_ns(raw: &Raw) -> u64 {
-    raw.usage.iter().map(|(_, used)| used.ran_ns).chain(raw.live.iter().map(|task| task.used.ran_ns)).sum()
+    raw.usage
+        .iter()
+        .map(|(_, used)| used.ran_ns)
+        .chain(raw.live.iter().map(|task| task.used.ran_ns))
+        .sum()
 }
 
 /// `each_ns` is the CPU time that one sample stands for.
@@ -66,7 +98,14 @@ fn place(key: &Key, functions: &Functions) -> String {
 /// By the function that the processor entered the kernel with: arch/x86/include/asm/idtentry.h, arch/arm64/kernel/entry.S.
 pub(super) fn entry(function: &str) -> &'static str {
     let is = |parts: &[&str]| parts.iter().any(|part| function.contains(part));
-    if is(&["page_fault", "el0_sync", "el0t_64_sync", "el0t_32_sync", "el0_da", "el0_ia"]) {
+    if is(&[
+        "page_fault",
+        "el0_sync",
+        "el0t_64_sync",
+        "el0t_32_sync",
+        "el0_da",
+        "el0_ia",
+    ]) {
         PAGE_FAULT
     } else if is(&["interrupt", "sysvec", "irq"]) {
         INTERRUPT
@@ -83,10 +122,26 @@ mod tests {
     fn places_are_calls_or_ways_into_the_kernel() {
         let text = "ffffffff81000000 T asm_exc_page_fault\nffffffff81000040 T asm_sysvec_call_function\nffffffff81000080 t other\n";
         let functions = Functions::parse(text);
-        let name = |number, operation| place(&Key { number, operation, ..Key::default() }, &functions);
+        let name = |number, operation| {
+            place(
+                &Key {
+                    number,
+                    operation,
+                    ..Key::default()
+                },
+                &functions,
+            )
+        };
         assert_eq!(name(libc::SYS_getppid as u16, 0), "getppid");
-        assert_eq!([name(outside::USER, 0), name(outside::FAULT, 0)], [USER_MODE, PAGE_FAULT]);
-        let entered = [0x8100_0022, 0x8100_0041, 0x8100_0090, 0x1000].map(|at| name(outside::ENTERED, at));
-        assert_eq!(entered, [PAGE_FAULT, INTERRUPT, ENTERED_KERNEL, ENTERED_KERNEL]);
+        assert_eq!(
+            [name(outside::USER, 0), name(outside::FAULT, 0)],
+            [USER_MODE, PAGE_FAULT]
+        );
+        let entered =
+            [0x8100_0022, 0x8100_0041, 0x8100_0090, 0x1000].map(|at| name(outside::ENTERED, at));
+        assert_eq!(
+            entered,
+            [PAGE_FAULT, INTERRUPT, ENTERED_KERNEL, ENTERED_KERNEL]
+        );
     }
 }

@@ -18,7 +18,8 @@ pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Profile) {
     let used = by_group(raw);
     for (group, number) in into.groups.iter_mut().zip(decode::numbers(raw)) {
         let times = used.get(&number).and_then(split);
-        (group.user_ns, group.system_ns) = (times.map(|(user, _)| user), times.map(|(_, system)| system));
+        (group.user_ns, group.system_ns) =
+            (times.map(|(user, _)| user), times.map(|(_, system)| system));
     }
     into.usage = totals(raw, peak_rss_kib, &used);
 }
@@ -26,7 +27,12 @@ pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Profile) {
 fn by_group(raw: &Raw) -> BTreeMap<u32, Used> {
     let mut used: BTreeMap<u32, Used> = BTreeMap::new();
     let live = raw.live.iter().map(|task| (task.key.group, &task.used));
-    for (number, more) in raw.usage.iter().map(|(number, used)| (*number, used)).chain(live) {
+    for (number, more) in raw
+        .usage
+        .iter()
+        .map(|(number, used)| (*number, used))
+        .chain(live)
+    {
         used.entry(number).or_default().add(more, 1.0);
     }
     used
@@ -65,19 +71,29 @@ fn concurrency(raw: &Raw) -> Option<Concurrency> {
             _ => {}
         }
     }
-    Some(Concurrency { on_cpu_ns, waiting_ns, blocked_ns })
+    Some(Concurrency {
+        on_cpu_ns,
+        waiting_ns,
+        blocked_ns,
+    })
 }
 
 /// Time on CPUs, split into user and system time in the ratio of the ticks.
 fn split(used: &Used) -> Option<(u64, u64)> {
-    let ticks = used.user_ns.checked_add(used.system_ns).filter(|ticks| *ticks > 0)?;
+    let ticks = used
+        .user_ns
+        .checked_add(used.system_ns)
+        .filter(|ticks| *ticks > 0)?;
     let system = u128::from(used.ran_ns) * u128::from(used.system_ns) / u128::from(ticks);
     let system = u64::try_from(system).ok()?;
     Some((used.ran_ns - system, system))
 }
 
 fn page_kib() -> u64 {
-    let bytes = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten().unwrap_or(4096);
+    let bytes = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE)
+        .ok()
+        .flatten()
+        .unwrap_or(4096);
     u64::try_from(bytes).unwrap_or(4096) / 1024
 }
 
@@ -87,17 +103,37 @@ mod tests {
 
     #[test]
     fn time_is_split_in_the_ratio_of_the_ticks() {
-        let sums = Used { user_ns: 4_000_000, system_ns: 12_000_000, ran_ns: 10_000_001, ..Used::default() };
+        let sums = Used {
+            user_ns: 4_000_000,
+            system_ns: 12_000_000,
+            ran_ns: 10_000_001,
+            ..Used::default()
+        };
         assert_eq!(split(&sums), Some((2_500_001, 7_500_000)));
-        assert_eq!(split(&Used { ran_ns: 5, ..Used::default() }), None);
+        assert_eq!(
+            split(&Used {
+                ran_ns: 5,
+                ..Used::default()
+            }),
+            None
+        );
     }
 
     #[test]
     fn the_state_since_the_last_change_counts() {
-        let mut raw = Raw { now_ns: 1_000, ..Raw::default() };
+        let mut raw = Raw {
+            now_ns: 1_000,
+            ..Raw::default()
+        };
         raw.globals.on_cpu[1] = 30;
         (raw.globals.blocked, raw.globals.changed, raw.globals.live) = (5, 900, 1);
-        let expected = |on_cpu_ns, waiting_ns, blocked_ns| Some(Concurrency { on_cpu_ns, waiting_ns, blocked_ns });
+        let expected = |on_cpu_ns, waiting_ns, blocked_ns| {
+            Some(Concurrency {
+                on_cpu_ns,
+                waiting_ns,
+                blocked_ns,
+            })
+        };
         assert_eq!(concurrency(&raw), expected(vec![0, 30], 0, 105));
         raw.globals.running = 1 | 2 << 32;
         assert_eq!(concurrency(&raw), expected(vec![100, 30], 0, 5));

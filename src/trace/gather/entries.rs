@@ -57,7 +57,14 @@ impl Entries {
     /// None yet. Files that are changed are first copied to `keep`, up to `most` bytes.
     pub fn new(keep: &Path, most: u64) -> Entries {
         let all = BTreeMap::from([(PathBuf::from("/"), entry(Path::new("/")))]);
-        Entries { all, known: HashMap::new(), keep: keep.to_path_buf(), most, kept_bytes: 0, failure: None }
+        Entries {
+            all,
+            known: HashMap::new(),
+            keep: keep.to_path_buf(),
+            most,
+            kept_bytes: 0,
+            failure: None,
+        }
     }
 
     /// In the order of their paths: a directory precedes what is in it.
@@ -75,7 +82,11 @@ impl Entries {
 
     /// Bytes of all files.
     pub fn size(&self) -> u64 {
-        self.all.values().filter(|entry| entry.kind == Kind::File && !entry.only_listed).map(|entry| entry.size).sum()
+        self.all
+            .values()
+            .filter(|entry| entry.kind == Kind::File && !entry.only_listed)
+            .map(|entry| entry.size)
+            .sum()
     }
 
     /// # Errors
@@ -93,14 +104,20 @@ impl Entries {
     pub fn changed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
         let number = self.all.len();
-        let Some(entry) = self.all.get_mut(&place).filter(|entry| !entry.changed) else { return };
+        let Some(entry) = self.all.get_mut(&place).filter(|entry| !entry.changed) else {
+            return;
+        };
         entry.changed = true;
         if entry.kind != Kind::File {
             return;
         }
         self.kept_bytes += entry.size;
         let copy = self.keep.join(format!("{number}-{}", self.kept_bytes));
-        let copied = if self.kept_bytes > self.most { Err(too_much(self.most)) } else { copied(&place, &copy) };
+        let copied = if self.kept_bytes > self.most {
+            Err(too_much(self.most))
+        } else {
+            copied(&place, &copy)
+        };
         match copied {
             Ok(()) => entry.kept = Some(copy),
             Err(error) => drop(self.failure.get_or_insert(error)),
@@ -110,11 +127,16 @@ impl Entries {
     /// The command lists a directory: all its names are there.
     pub fn listed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
-        let Ok(names) = fs::read_dir(&place) else { return };
+        let Ok(names) = fs::read_dir(&place) else {
+            return;
+        };
         for name in names.flatten() {
             let path = place.join(name.file_name());
             if !self.is_special(&path) {
-                self.all.entry(path.clone()).or_insert_with(|| Entry { only_listed: true, ..entry(&path) });
+                self.all.entry(path.clone()).or_insert_with(|| Entry {
+                    only_listed: true,
+                    ..entry(&path)
+                });
             }
         }
     }
@@ -154,7 +176,10 @@ impl Entries {
 
     /// What is at a place, which is used from now on.
     fn at(&mut self, place: &Path) -> Kind {
-        let entry = self.all.entry(place.to_path_buf()).or_insert_with(|| entry(place));
+        let entry = self
+            .all
+            .entry(place.to_path_buf())
+            .or_insert_with(|| entry(place));
         entry.only_listed = false;
         entry.kind.clone()
     }
@@ -176,7 +201,9 @@ fn entry(path: &Path) -> Entry {
     let facts = fs::symlink_metadata(path);
     let number = |of: fn(&Metadata) -> u32| facts.as_ref().map_or(0, of);
     Entry {
-        kind: facts.as_ref().map_or(Kind::Absent, |facts| kind(path, facts)),
+        kind: facts
+            .as_ref()
+            .map_or(Kind::Absent, |facts| kind(path, facts)),
         mode: number(|facts| facts.permissions().mode() & 0o7777),
         owner: (number(Metadata::uid), number(Metadata::gid)),
         modified_s: facts.as_ref().map_or(0, Metadata::mtime),
@@ -200,11 +227,19 @@ fn kind(path: &Path, facts: &Metadata) -> Kind {
 fn copied(from: &Path, to: &Path) -> Result<()> {
     open::contents(from)
         .and_then(|bytes| fs::write(to, bytes))
-        .with_context(|| format!("cannot copy {} before the command changes it", from.display()))
+        .with_context(|| {
+            format!(
+                "cannot copy {} before the command changes it",
+                from.display()
+            )
+        })
 }
 
 fn too_much(most: u64) -> anyhow::Error {
-    anyhow::anyhow!("the command changes files of more than {} MiB, too much for a guest's memory", most >> 20)
+    anyhow::anyhow!(
+        "the command changes files of more than {} MiB, too much for a guest's memory",
+        most >> 20
+    )
 }
 
 /// Checks that files of so many bytes fit.
@@ -213,10 +248,15 @@ fn too_much(most: u64) -> anyhow::Error {
 /// That they do not, with the largest ones.
 pub fn check_size(entries: &Entries, most: u64) -> Result<()> {
     let size = entries.size();
-    let mut files: Vec<_> =
-        entries.iter().filter(|(_, entry)| entry.kind == Kind::File && !entry.only_listed).collect();
+    let mut files: Vec<_> = entries
+        .iter()
+        .filter(|(_, entry)| entry.kind == Kind::File && !entry.only_listed)
+        .collect();
     files.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.size));
-    let largest = files.iter().take(3).map(|(path, entry)| format!("{} {} MiB", path.display(), entry.size >> 20));
+    let largest = files
+        .iter()
+        .take(3)
+        .map(|(path, entry)| format!("{} {} MiB", path.display(), entry.size >> 20));
     ensure!(
         size <= most,
         "the command uses files of {} MiB, and {} MiB fit into a guest's memory (largest: {})",
@@ -246,7 +286,11 @@ mod tests {
         entries.used(&here.join("way/./../deep/file"));
         entries.used(&here.join("loop/x"));
         entries.listed(&here.join("real"));
-        let kind = |entries: &Entries, path: &str| entries.get(&here.join(path)).map(|entry| entry.kind.clone());
+        let kind = |entries: &Entries, path: &str| {
+            entries
+                .get(&here.join(path))
+                .map(|entry| entry.kind.clone())
+        };
         assert_eq!(kind(&entries, "way"), Some(Kind::Link("real/deep".into())));
         assert_eq!(kind(&entries, "real/deep/file"), Some(Kind::File));
         assert!(entries.get(&here.join("real/other")).unwrap().only_listed);
@@ -255,7 +299,12 @@ mod tests {
         entries.changed(&here.join("way/file"));
         fs::write(here.join("real/deep/file"), "after").unwrap();
         entries.changed(&here.join("way/file"));
-        let kept = entries.get(&here.join("real/deep/file")).unwrap().kept.clone().unwrap();
+        let kept = entries
+            .get(&here.join("real/deep/file"))
+            .unwrap()
+            .kept
+            .clone()
+            .unwrap();
         assert_eq!(fs::read(kept).unwrap(), b"1234567");
         assert!(entries.check().is_ok() && check_size(&entries, 7).is_ok());
         let error = check_size(&entries, 6).unwrap_err().to_string();

@@ -46,19 +46,25 @@ impl TreeAccount {
             let waited = ended.used.cpu_ns().saturating_sub(own);
             let missing = children.cpu_ns().saturating_sub(waited);
             if missing > ROUNDING_NS {
-                self.total.add(&children, missing as f64 / children.cpu_ns() as f64);
+                self.total
+                    .add(&children, missing as f64 / children.cpu_ns() as f64);
             }
         }
         self.root_ended |= ended.parent.is_none();
         self.peak_rss_kib = self.peak_rss_kib.max(ended.peak_rss_kib);
-        let siblings = ended.parent.and_then(|parent| self.running.get_mut(&parent));
+        let siblings = ended
+            .parent
+            .and_then(|parent| self.running.get_mut(&parent));
         siblings.unwrap_or(&mut self.total).add(&ended.used, 1.0);
     }
 
     /// The sums; unknown until the root has ended.
     pub fn usage(&self) -> Usage {
         if self.root_ended {
-            Usage { peak_rss_kib: Some(self.peak_rss_kib), ..self.total.into() }
+            Usage {
+                peak_rss_kib: Some(self.peak_rss_kib),
+                ..self.total.into()
+            }
         } else {
             Usage::default()
         }
@@ -70,8 +76,18 @@ mod tests {
     use super::*;
 
     fn ended(pid: i32, parent: Option<i32>, own_ms: u64, with_children_ms: u64) -> Ended {
-        let used = Used { system_ns: with_children_ms * 1_000_000, minor_faults: 10, ..Used::default() };
-        Ended { pid, parent, cpu_ns: Some(own_ms * 1_000_000), used, peak_rss_kib: 1 }
+        let used = Used {
+            system_ns: with_children_ms * 1_000_000,
+            minor_faults: 10,
+            ..Used::default()
+        };
+        Ended {
+            pid,
+            parent,
+            cpu_ns: Some(own_ms * 1_000_000),
+            used,
+            peak_rss_kib: 1,
+        }
     }
 
     fn system_ms(events: &[Ended]) -> Option<u64> {
@@ -85,10 +101,21 @@ mod tests {
     fn what_nobody_waited_for_is_added_and_nothing_twice() {
         let waited_for = [ended(2, Some(1), 30, 30), ended(1, None, 20, 50)];
         let not_waited_for = [ended(2, Some(1), 30, 30), ended(1, None, 20, 20)];
-        let one_of_two = [ended(2, Some(1), 30, 30), ended(3, Some(1), 10, 10), ended(1, None, 20, 50)];
+        let one_of_two = [
+            ended(2, Some(1), 30, 30),
+            ended(3, Some(1), 10, 10),
+            ended(1, None, 20, 50),
+        ];
         let orphan = [ended(1, None, 20, 20), ended(2, Some(1), 30, 30)];
         let without_root = [ended(2, Some(1), 30, 30)];
-        let found = [&waited_for[..], &not_waited_for, &one_of_two, &orphan, &without_root].map(system_ms);
+        let found = [
+            &waited_for[..],
+            &not_waited_for,
+            &one_of_two,
+            &orphan,
+            &without_root,
+        ]
+        .map(system_ms);
         assert_eq!(found, [Some(50), Some(50), Some(60), Some(50), None]);
     }
 }

@@ -26,7 +26,8 @@ pub struct Stop {
 
 /// Time off the CPU between two stops in nanoseconds, without waiting for a CPU.
 pub fn off_cpu_ns(entry: &Stop, end: &Stop) -> u64 {
-    let elapsed = u64::try_from(end.at.saturating_duration_since(entry.at).as_nanos()).unwrap_or(u64::MAX);
+    let elapsed =
+        u64::try_from(end.at.saturating_duration_since(entry.at).as_nanos()).unwrap_or(u64::MAX);
     let on_cpu = end.time.cpu_ns.saturating_sub(entry.time.cpu_ns);
     let waiting = end.time.waiting_ns.saturating_sub(entry.time.waiting_ns);
     elapsed.saturating_sub(on_cpu).saturating_sub(waiting)
@@ -42,9 +43,23 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn stop(begun: Instant, us: u64, (cpu_us, waiting_us): (u64, u64), turns: u64, stops: u64) -> Stop {
-        let time = ThreadTime { cpu_ns: cpu_us * 1000, waiting_ns: waiting_us * 1000, turns };
-        Stop { at: begun + Duration::from_micros(us), time, stops }
+    fn stop(
+        begun: Instant,
+        us: u64,
+        (cpu_us, waiting_us): (u64, u64),
+        turns: u64,
+        stops: u64,
+    ) -> Stop {
+        let time = ThreadTime {
+            cpu_ns: cpu_us * 1000,
+            waiting_ns: waiting_us * 1000,
+            turns,
+        };
+        Stop {
+            at: begun + Duration::from_micros(us),
+            time,
+            stops,
+        }
     }
 
     #[test]
@@ -52,9 +67,15 @@ mod tests {
         let begun = Instant::now();
         let entry = stop(begun, 0, (100, 50), 7, 3);
         let slept = stop(begun, 1000, (104, 250), 9, 4);
-        assert_eq!((off_cpu_ns(&entry, &slept), has_paused(&entry, &slept)), (796_000, true));
+        assert_eq!(
+            (off_cpu_ns(&entry, &slept), has_paused(&entry, &slept)),
+            (796_000, true)
+        );
         let ran = stop(begun, 10, (104, 50), 8, 4);
-        assert_eq!((off_cpu_ns(&entry, &ran), has_paused(&entry, &ran)), (6000, false));
+        assert_eq!(
+            (off_cpu_ns(&entry, &ran), has_paused(&entry, &ran)),
+            (6000, false)
+        );
     }
 
     #[test]

@@ -28,8 +28,11 @@ pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
     let mut tracer = PtraceTracer::new(stops, times, Calibration::default());
     tracer.counting = true;
     tracer.raw = Some(Vec::new());
-    tracer.attach(Root::Held(held.pid)).context("ptrace is refused here (in a container: allow SYS_PTRACE)")?;
-    held.release(tracer.wants_filter()).context("the calibration child has ended")?;
+    tracer
+        .attach(Root::Held(held.pid))
+        .context("ptrace is refused here (in a container: allow SYS_PTRACE)")?;
+    held.release(tracer.wants_filter())
+        .context("the calibration child has ended")?;
     tracer.follow(&Until::default())?;
     let raw = tracer.raw.take().unwrap_or_default();
     if tracer.tree.tally.has_seen("getppid") {
@@ -41,7 +44,8 @@ pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
 fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
     let warm = raw.get(COLD..).unwrap_or_default();
     let between = |pair: &[NullCall]| pair[1].at.duration_since(pair[0].at).as_nanos() as u64;
-    let added = |block: &[NullCall]| quantile(block.windows(2).map(between), 0.5) as f64 - untraced_ns;
+    let added =
+        |block: &[NullCall]| quantile(block.windows(2).map(between), 0.5) as f64 - untraced_ns;
     let blocks = warm.chunks_exact((warm.len() / BLOCKS).max(2));
     let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
     Calibration {
@@ -54,7 +58,10 @@ fn quantile(values: impl Iterator<Item = u64>, share: f64) -> u64 {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();
     let index = (values.len() as f64 * share) as usize;
-    values.get(index.min(values.len().saturating_sub(1))).copied().unwrap_or(0)
+    values
+        .get(index.min(values.len().saturating_sub(1)))
+        .copied()
+        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -64,7 +71,10 @@ mod tests {
 
     fn calls(off_cpu_ns: impl Fn(u64) -> u64) -> Vec<NullCall> {
         let begun = Instant::now();
-        let call = |n| NullCall { at: begun + Duration::from_micros(5 * n), off_cpu_ns: off_cpu_ns(n) };
+        let call = |n| NullCall {
+            at: begun + Duration::from_micros(5 * n),
+            off_cpu_ns: off_cpu_ns(n),
+        };
         (0..410).map(call).collect()
     }
 
@@ -72,7 +82,14 @@ mod tests {
     fn what_a_null_call_takes_longer_is_the_tracers() {
         let found = summary(&calls(|n| n), 100.0);
         assert_eq!(found.off_cpu_ns, 374);
-        assert_eq!(found.added, Some(Overhead { ns: 4900.0, low: 4900.0, high: 4900.0 }));
+        assert_eq!(
+            found.added,
+            Some(Overhead {
+                ns: 4900.0,
+                low: 4900.0,
+                high: 4900.0
+            })
+        );
     }
 
     #[test]

@@ -26,8 +26,14 @@ pub fn leaves_alone(name: &str) -> bool {
 pub type Descriptors = HashMap<(i32, i32), DescriptorKind>;
 
 /// The kind of `descriptor` of the stopped thread `tid` of a process.
-pub fn kind(known: &mut Descriptors, (process, tid): (i32, i32), descriptor: i32) -> DescriptorKind {
-    *known.entry((process, descriptor)).or_insert_with(|| look_up(tid, descriptor))
+pub fn kind(
+    known: &mut Descriptors,
+    (process, tid): (i32, i32),
+    descriptor: i32,
+) -> DescriptorKind {
+    *known
+        .entry((process, descriptor))
+        .or_insert_with(|| look_up(tid, descriptor))
 }
 
 fn look_up(tid: i32, descriptor: i32) -> DescriptorKind {
@@ -52,7 +58,13 @@ fn kind_of(mode: u32, device: u64) -> DescriptorKind {
         libc::S_IFDIR => DescriptorKind::Directory,
         libc::S_IFIFO => DescriptorKind::Pipe,
         libc::S_IFSOCK => DescriptorKind::Socket,
-        libc::S_IFCHR if TERMINALS.iter().any(|majors| majors.contains(&major(device))) => DescriptorKind::Terminal,
+        libc::S_IFCHR
+            if TERMINALS
+                .iter()
+                .any(|majors| majors.contains(&major(device))) =>
+        {
+            DescriptorKind::Terminal
+        }
         libc::S_IFCHR | libc::S_IFBLK => DescriptorKind::Device,
         // eventfd and the like have no type.
         _ => DescriptorKind::Event,
@@ -70,10 +82,22 @@ mod tests {
         let (reader, _writer) = std::io::pipe().unwrap();
         let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
         assert_eq!(kind(&tempfile::tempfile().unwrap()), DescriptorKind::File);
-        assert_eq!(kind(&std::fs::File::open("/").unwrap()), DescriptorKind::Directory);
-        assert_eq!(kind(&std::fs::File::open("/dev/null").unwrap()), DescriptorKind::Device);
-        assert_eq!((kind(&reader), kind(&socket)), (DescriptorKind::Pipe, DescriptorKind::Socket));
-        assert_eq!(kind_of(libc::S_IFCHR, libc::makedev(136, 3)), DescriptorKind::Terminal);
+        assert_eq!(
+            kind(&std::fs::File::open("/").unwrap()),
+            DescriptorKind::Directory
+        );
+        assert_eq!(
+            kind(&std::fs::File::open("/dev/null").unwrap()),
+            DescriptorKind::Device
+        );
+        assert_eq!(
+            (kind(&reader), kind(&socket)),
+            (DescriptorKind::Pipe, DescriptorKind::Socket)
+        );
+        assert_eq!(
+            kind_of(libc::S_IFCHR, libc::makedev(136, 3)),
+            DescriptorKind::Terminal
+        );
         assert_eq!(kind_of(0, 0), DescriptorKind::Event);
         assert_eq!(kind(&-1), DescriptorKind::None);
     }

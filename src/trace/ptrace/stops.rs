@@ -81,7 +81,9 @@ impl PtraceTracer {
     fn attach_threads(&mut self, pid: i32) -> Result<()> {
         self.tree.started(pid, None);
         loop {
-            let threads = threads(pid.unsigned_abs())?.into_iter().map(u32::cast_signed);
+            let threads = threads(pid.unsigned_abs())?
+                .into_iter()
+                .map(u32::cast_signed);
             let new: Vec<i32> = threads.filter(|tid| !self.follower.has(*tid)).collect();
             if new.is_empty() {
                 return Ok(());
@@ -102,18 +104,25 @@ impl PtraceTracer {
         let tid = notice.tid;
         match &notice.what {
             Event::Entered(call) if self.counts(tid, call) => {
-                self.tree.enter(tid, call, self.times.then_some(notice.stops));
+                self.tree
+                    .enter(tid, call, self.times.then_some(notice.stops));
             }
             Event::Entered(_) => {}
             Event::Filtered(call) => self.filtered(tid, call),
             Event::Left { result, failed } => {
-                let outcome = if *failed { Outcome::Failed((-result) as i32) } else { Outcome::Returned(*result) };
+                let outcome = if *failed {
+                    Outcome::Failed((-result) as i32)
+                } else {
+                    Outcome::Returned(*result)
+                };
                 self.left(notice, outcome);
             }
             Event::Started { tid, by } => self.tree.started(*tid, *by),
             Event::Executed { former } => {
                 let strays = self.tree.executed(tid, *former, &mut self.warnings);
-                strays.into_iter().for_each(|inside| self.unfinished(&inside, None));
+                strays
+                    .into_iter()
+                    .for_each(|inside| self.unfinished(&inside, None));
             }
             Event::Ended(end) => self.ended(notice, end),
         }
@@ -132,18 +141,38 @@ impl PtraceTracer {
         }
         self.tree.enter(tid, call, None);
         if let Some(raw) = &mut self.raw {
-            raw.push(NullCall { at: Instant::now(), off_cpu_ns: 0 });
+            raw.push(NullCall {
+                at: Instant::now(),
+                off_cpu_ns: 0,
+            });
         }
         if let Some(inside) = self.tree.leave(tid) {
-            let ends = matches!(self.tree.tally.calls[inside.key.call].name.as_str(), "exit" | "exit_group");
-            self.tree.tally.add(inside.key, if ends { Outcome::Unfinished } else { Outcome::Unseen }, None);
+            let ends = matches!(
+                self.tree.tally.calls[inside.key.call].name.as_str(),
+                "exit" | "exit_group"
+            );
+            self.tree.tally.add(
+                inside.key,
+                if ends {
+                    Outcome::Unfinished
+                } else {
+                    Outcome::Unseen
+                },
+                None,
+            );
         }
     }
 
     fn left(&mut self, notice: &Notice, outcome: Outcome) {
-        let result = if let Outcome::Returned(result) = outcome { Some(result) } else { None };
+        let result = if let Outcome::Returned(result) = outcome {
+            Some(result)
+        } else {
+            None
+        };
         // `None` if the entry was not seen: a child's first return, or a call that attaching interrupted.
-        let Some(inside) = self.tree.leave(notice.tid) else { return };
+        let Some(inside) = self.tree.leave(notice.tid) else {
+            return;
+        };
         let blocked_ns = self.blocked_ns(&inside, notice);
         self.tree.tally.add(inside.key, outcome, blocked_ns);
         if let Some(blocked_ns) = blocked_ns.filter(|ns| self.waits && *ns > LEAST_WAIT_NS) {
@@ -155,17 +184,35 @@ impl PtraceTracer {
     fn blocked_ns(&mut self, inside: &Inside, notice: &Notice) -> Option<u64> {
         let ends = inside.entry.and_then(|entry| {
             let time = self.tree.thread_time(notice.tid)?;
-            Some((entry, Stop { at: notice.not_before, time, stops: notice.stops }))
+            Some((
+                entry,
+                Stop {
+                    at: notice.not_before,
+                    time,
+                    stops: notice.stops,
+                },
+            ))
         });
         let off_cpu = ends.map(|(entry, end)| (off_cpu_ns(&entry, &end), has_paused(&entry, &end)));
         if let Some(raw) = &mut self.raw {
-            raw.push(NullCall { at: notice.at, off_cpu_ns: off_cpu.map_or(0, |(ns, _)| ns) });
+            raw.push(NullCall {
+                at: notice.at,
+                off_cpu_ns: off_cpu.map_or(0, |(ns, _)| ns),
+            });
         }
-        off_cpu.map(|(ns, paused)| if paused { ns.saturating_sub(self.calibration.off_cpu_ns) } else { 0 })
+        off_cpu.map(|(ns, paused)| {
+            if paused {
+                ns.saturating_sub(self.calibration.off_cpu_ns)
+            } else {
+                0
+            }
+        })
     }
 
     fn unfinished(&mut self, inside: &Inside, blocked_ns: Option<u64>) {
-        self.tree.tally.add(inside.key, Outcome::Unfinished, blocked_ns);
+        self.tree
+            .tally
+            .add(inside.key, Outcome::Unfinished, blocked_ns);
     }
 
     fn ended(&mut self, notice: &Notice, end: &End) {
@@ -192,14 +239,17 @@ impl PtraceTracer {
     /// Detaches from the tasks that still run, and returns how many there were.
     fn leave(&mut self) -> usize {
         let inside = self.tree.all_inside();
-        inside.iter().for_each(|inside| self.unfinished(inside, None));
+        inside
+            .iter()
+            .for_each(|inside| self.unfinished(inside, None));
         let left = self.follower.leave();
         if left > 0 && self.ending.is_some() {
             let fate = match self.stops {
                 Stops::Calls => "were left running; their further calls are not counted",
                 Stops::Filter => "were killed: with the filter they cannot run without the tracer",
             };
-            self.warnings.push(format!("{left} threads of the command {fate}"));
+            self.warnings
+                .push(format!("{left} threads of the command {fate}"));
         }
         left
     }
@@ -219,10 +269,16 @@ impl PtraceTracer {
     fn final_warnings(&self) -> Vec<String> {
         let mut warnings = self.warnings.clone();
         if self.stops == Stops::Filter {
-            warnings.push("errors and byte counts are unknown: calls were seen at their entry only".to_string());
+            warnings.push(
+                "errors and byte counts are unknown: calls were seen at their entry only"
+                    .to_string(),
+            );
         }
         if self.tree.tally.has_seen("io_uring_") {
-            warnings.push("io_uring was used: the work it does without system calls is not counted".to_string());
+            warnings.push(
+                "io_uring was used: the work it does without system calls is not counted"
+                    .to_string(),
+            );
         }
         warnings
     }
@@ -241,24 +297,49 @@ fn refused(pid: i32, errno: Errno) -> anyhow::Error {
             "process {pid} may not be traced (ptrace: EPERM): it belongs to another user or is protected; try as \
              root, or see kernel.yama.ptrace_scope"
         ),
-        _ => anyhow!("ptrace(PTRACE_SEIZE) of process {pid}: {} ({errno:?})", errno.desc()),
+        _ => anyhow!(
+            "ptrace(PTRACE_SEIZE) of process {pid}: {} ({errno:?})",
+            errno.desc()
+        ),
     }
 }
 
 /// For how long the call was blocked in which a process was killed; `None` if it ended by itself, or had several threads, whose
 /// CPU time is known only together.
 fn killed_after_ns(inside: &Inside, notice: &Notice, end: &End) -> Option<u64> {
-    let entry = inside.entry.filter(|_| inside.alone && matches!(end.ending, Ending::Signalled(_)))?;
-    let time = ThreadTime { cpu_ns: end.cpu_ns?, ..entry.time };
-    Some(off_cpu_ns(&entry, &Stop { at: notice.not_before, time, stops: notice.stops }))
+    let entry = inside
+        .entry
+        .filter(|_| inside.alone && matches!(end.ending, Ending::Signalled(_)))?;
+    let time = ThreadTime {
+        cpu_ns: end.cpu_ns?,
+        ..entry.time
+    };
+    Some(off_cpu_ns(
+        &entry,
+        &Stop {
+            at: notice.not_before,
+            time,
+            stops: notice.stops,
+        },
+    ))
 }
 
 impl Tracer for PtraceTracer {
     fn introduction(&self) -> String {
-        let how = if self.stops == Stops::Filter { "ptrace with a seccomp filter, counts only" } else { "ptrace" };
-        let fate = if self.stops == Stops::Filter { "; the command ends if syscost is killed" } else { "" };
+        let how = if self.stops == Stops::Filter {
+            "ptrace with a seccomp filter, counts only"
+        } else {
+            "ptrace"
+        };
+        let fate = if self.stops == Stops::Filter {
+            "; the command ends if syscost is killed"
+        } else {
+            ""
+        };
         let known = self.calibration.added.and_then(|added| added.added());
-        let cost = known.map_or_else(String::new, |ns| format!(", about {:.1} us a call", ns / 1e3));
+        let cost = known.map_or_else(String::new, |ns| {
+            format!(", about {:.1} us a call", ns / 1e3)
+        });
         format!("{how}{cost}{fate}")
     }
 
@@ -276,7 +357,9 @@ impl Tracer for PtraceTracer {
                 continue;
             }
             self.root = pid;
-            self.follower.attach(pid).map_err(|errno| refused(pid, errno))?;
+            self.follower
+                .attach(pid)
+                .map_err(|errno| refused(pid, errno))?;
             self.tree.started(pid, None);
         }
         Ok(())
@@ -301,7 +384,11 @@ impl Tracer for PtraceTracer {
     }
 
     fn collect(&mut self) -> Result<Profile> {
-        let kind = if self.stops == Stops::Filter { "seccomp" } else { "ptrace" };
+        let kind = if self.stops == Stops::Filter {
+            "seccomp"
+        } else {
+            "ptrace"
+        };
         let tracer = TracerFacts {
             kind: kind.to_string(),
             detail: self.detail(),

@@ -72,13 +72,22 @@ impl Tree {
         if self.tasks.contains_key(&tid) {
             return;
         }
-        let maker = by.and_then(|by| self.tasks.get(&by)).map(|task| task.process);
+        let maker = by
+            .and_then(|by| self.tasks.get(&by))
+            .map(|task| task.process);
         let (process, parent) = match maker {
             Some(maker) if is_thread_of(tid, maker) => (maker, None),
             Some(maker) => (tid, Some(maker)),
             None => self.identify(tid),
         };
-        self.tasks.insert(tid, Task { process, inside: None, clock: None });
+        self.tasks.insert(
+            tid,
+            Task {
+                process,
+                inside: None,
+                clock: None,
+            },
+        );
         match self.processes.get_mut(&process) {
             Some(known) => {
                 known.threads += 1;
@@ -91,7 +100,11 @@ impl Tree {
     /// The process that a task belongs to, and its parent, if both are traced.
     fn identify(&self, tid: i32) -> (i32, Option<i32>) {
         let status = Status::of(tid);
-        let known = |name| status.number::<i32>(name).filter(|process| self.processes.contains_key(process));
+        let known = |name| {
+            status
+                .number::<i32>(name)
+                .filter(|process| self.processes.contains_key(process))
+        };
         (known("Tgid").unwrap_or(tid), known("PPid"))
     }
 
@@ -100,40 +113,79 @@ impl Tree {
         let inherited = parent.and_then(|parent| self.processes.get(&parent));
         let (name, architecture) = match inherited {
             Some(parent) => (parent.name, parent.architecture),
-            None => (self.tally.process(None, &name_of(pid)), executable_architecture(pid)),
+            None => (
+                self.tally.process(None, &name_of(pid)),
+                executable_architecture(pid),
+            ),
         };
-        self.processes.insert(pid, Process { name, fresh: true, architecture, parent, threads: 1 });
+        self.processes.insert(
+            pid,
+            Process {
+                name,
+                fresh: true,
+                architecture,
+                parent,
+                threads: 1,
+            },
+        );
         self.processes_seen += 1;
         self.account.started(pid);
     }
 
     pub fn is_execve(&mut self, tid: i32, call: &Call) -> bool {
-        let Some(process) = self.tasks.get(&tid).and_then(|task| self.processes.get(&task.process)) else {
+        let Some(process) = self
+            .tasks
+            .get(&tid)
+            .and_then(|task| self.processes.get(&task.process))
+        else {
             return false;
         };
-        let number = self.tally.call(call.architecture, call.number, process.architecture);
+        let number = self
+            .tally
+            .call(call.architecture, call.number, process.architecture);
         self.tally.calls[number].name.starts_with("execve")
     }
 
     /// A task enters a call. The call is timed if `stops`, the task's number of stops so far, is given.
     pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
         let task = self.tasks.get_mut(&tid);
-        let process = task.as_ref().and_then(|task| self.processes.get(&task.process));
+        let process = task
+            .as_ref()
+            .and_then(|task| self.processes.get(&task.process));
         let (Some(task), Some(process)) = (task, process) else {
             self.lost += 1;
             return;
         };
-        let number = self.tally.call(call.architecture, call.number, process.architecture);
+        let number = self
+            .tally
+            .call(call.architecture, call.number, process.architecture);
         let known = &self.tally.calls[number];
         let argument = call.arguments[0] as i32;
         if !known.leaves_descriptors {
             self.descriptors.clear();
         }
-        let (descriptor, measure) = measure(known.drives, (task.process, tid), call, &mut self.descriptors);
-        let selected =
-            known.selector.map(|selector| call.arguments[usize::from(selector.argument)] as u32 & selector.mask());
-        let key = Key { process: process.name, call: number, descriptor, measure, selected };
-        task.inside = Some(Inside { key, argument, entry: None, alone: process.threads == 1 });
+        let (descriptor, measure) = measure(
+            known.drives,
+            (task.process, tid),
+            call,
+            &mut self.descriptors,
+        );
+        let selected = known.selector.map(|selector| {
+            call.arguments[usize::from(selector.argument)] as u32 & selector.mask()
+        });
+        let key = Key {
+            process: process.name,
+            call: number,
+            descriptor,
+            measure,
+            selected,
+        };
+        task.inside = Some(Inside {
+            key,
+            argument,
+            entry: None,
+            alone: process.threads == 1,
+        });
         if let Some(stops) = stops {
             self.start_clock(tid, stops);
         }
@@ -142,8 +194,16 @@ impl Tree {
     /// Reads the clocks at the very end of the entry stop, so that the tracer's work is not part of the call.
     fn start_clock(&mut self, tid: i32, stops: u64) {
         let time = self.thread_time(tid);
-        if let Some(inside) = self.tasks.get_mut(&tid).and_then(|task| task.inside.as_mut()) {
-            inside.entry = time.map(|time| Stop { at: Instant::now(), time, stops });
+        if let Some(inside) = self
+            .tasks
+            .get_mut(&tid)
+            .and_then(|task| task.inside.as_mut())
+        {
+            inside.entry = time.map(|time| Stop {
+                at: Instant::now(),
+                time,
+                stops,
+            });
         }
     }
 
@@ -169,7 +229,10 @@ impl Tree {
         if !known.leaves_descriptors {
             self.descriptors.clear();
         }
-        if known.name.starts_with("prctl") && inside.argument == libc::PR_SET_NAME && task.process == tid {
+        if known.name.starts_with("prctl")
+            && inside.argument == libc::PR_SET_NAME
+            && task.process == tid
+        {
             process.name = self.tally.process(Some(process.name), &name_of(tid));
         }
         Some(inside)
@@ -177,30 +240,67 @@ impl Tree {
 
     /// Notes what a call waited for that a stopped task has left, with `result` if it did not fail.
     pub fn waited(&mut self, tid: i32, inside: &Inside, result: Option<i64>, blocked_ns: u64) {
-        let Some(process) = self.tasks.get(&tid).map(|task| task.process) else { return };
+        let Some(process) = self.tasks.get(&tid).map(|task| task.process) else {
+            return;
+        };
         let name = bare_name(&self.tally.calls[inside.key.call].name);
-        let other = if inside.key.descriptor.is_some_and(|kind| kind != DescriptorKind::None) {
-            let writes = ["write", "pwrite", "send", "vmsplice"].iter().any(|beginning| name.starts_with(beginning));
+        let other = if inside
+            .key
+            .descriptor
+            .is_some_and(|kind| kind != DescriptorKind::None)
+        {
+            let writes = ["write", "pwrite", "send", "vmsplice"]
+                .iter()
+                .any(|beginning| name.starts_with(beginning));
             let others = self.processes.keys().copied().filter(|pid| *pid != process);
             self.waited.other(tid, inside.argument, writes, others)
-        } else if ["wait", "clone", "vfork", "fork"].iter().any(|beginning| name.starts_with(beginning)) {
-            Other { on: None, by: result.and_then(|pid| i32::try_from(pid).ok()) }
+        } else if ["wait", "clone", "vfork", "fork"]
+            .iter()
+            .any(|beginning| name.starts_with(beginning))
+        {
+            Other {
+                on: None,
+                by: result.and_then(|pid| i32::try_from(pid).ok()),
+            }
         } else {
             Other::default()
         };
-        let name_of = |pid| self.processes.get(&pid).map(|process| process.name).or(self.ended.get(&pid).copied());
+        let name_of = |pid| {
+            self.processes
+                .get(&pid)
+                .map(|process| process.name)
+                .or(self.ended.get(&pid).copied())
+        };
         let by = other.by.and_then(name_of);
         self.tally.waited(inside.key, other.on, by, blocked_ns);
     }
 
     /// A task executes another program; it has its process's ID now. Returns the call of the thread that had this ID
     /// before and whose end is not reported.
-    pub fn executed(&mut self, tid: i32, former: i32, warnings: &mut Vec<String>) -> Option<Inside> {
-        let stray = if former == tid { None } else { self.tasks.remove(&tid) };
-        let mut task = self.tasks.remove(&former).unwrap_or(Task { process: tid, inside: None, clock: None });
+    pub fn executed(
+        &mut self,
+        tid: i32,
+        former: i32,
+        warnings: &mut Vec<String>,
+    ) -> Option<Inside> {
+        let stray = if former == tid {
+            None
+        } else {
+            self.tasks.remove(&tid)
+        };
+        let mut task = self.tasks.remove(&former).unwrap_or(Task {
+            process: tid,
+            inside: None,
+            clock: None,
+        });
         task.clock = None;
-        let before = self.processes.get(&tid).map(|process| (process.name, process.fresh));
-        let name = self.tally.process(before.map(|(name, _)| name), &name_of(tid));
+        let before = self
+            .processes
+            .get(&tid)
+            .map(|process| (process.name, process.fresh));
+        let name = self
+            .tally
+            .process(before.map(|(name, _)| name), &name_of(tid));
         if let Some((before, false)) = before.filter(|(before, _)| *before != name) {
             self.tally.has_run(before);
         }
@@ -234,24 +334,42 @@ impl Tree {
         }
         let parent = process.and_then(|process| process.parent);
         let (used, peak_rss_kib) = (Used::from(&end.usage), end.usage.ru_maxrss.unsigned_abs());
-        self.account.ended(&Ended { pid: tid, parent, cpu_ns: end.cpu_ns, used, peak_rss_kib });
+        self.account.ended(&Ended {
+            pid: tid,
+            parent,
+            cpu_ns: end.cpu_ns,
+            used,
+            peak_rss_kib,
+        });
         task.inside
     }
 
     /// The calls that running tasks are in.
     pub fn all_inside(&mut self) -> Vec<Inside> {
-        self.tasks.values_mut().filter_map(|task| task.inside.take()).collect()
+        self.tasks
+            .values_mut()
+            .filter_map(|task| task.inside.take())
+            .collect()
     }
 
     /// Who started whom.
     pub fn paths(&self) -> Vec<ProcessPath> {
-        self.tally.tree(self.processes.values().map(|process| process.name))
+        self.tally
+            .tree(self.processes.values().map(|process| process.name))
     }
 
     /// What is known of the whole tree; its accounting only if it was traced from its start (`whole`).
     pub fn usage(&self, whole: bool) -> Usage {
-        let accounted = if whole { self.account.usage() } else { Usage::default() };
-        Usage { processes: Some(self.processes_seen), threads: Some(self.threads_seen), ..accounted }
+        let accounted = if whole {
+            self.account.usage()
+        } else {
+            Usage::default()
+        };
+        Usage {
+            processes: Some(self.processes_seen),
+            threads: Some(self.threads_seen),
+            ..accounted
+        }
     }
 }
 
@@ -271,7 +389,10 @@ fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
         path.display().to_string()
     };
     if let Some(label) = crate::syscall_names::foreign(architecture) {
-        note(format!("{} is a program for {label}: its calls have that architecture's names", program()));
+        note(format!(
+            "{} is a program for {label}: its calls have that architecture's names",
+            program()
+        ));
     }
     if !nix::unistd::geteuid().is_root() && gains_privileges(pid) {
         note(format!("{} {LOST_PRIVILEGE}", program()));
@@ -285,11 +406,22 @@ fn measure(
     call: &Call,
     descriptors: &mut Descriptors,
 ) -> (Option<DescriptorKind>, Option<u64>) {
-    let value = |argument: u8| call.arguments.get(usize::from(argument)).copied().unwrap_or(0);
+    let value = |argument: u8| {
+        call.arguments
+            .get(usize::from(argument))
+            .copied()
+            .unwrap_or(0)
+    };
     match drives {
-        Some(Drives::Bytes { descriptor: argument } | Drives::Descriptor { argument }) => {
-            (Some(kind(descriptors, thread, value(argument) as i32)), None)
-        }
+        Some(
+            Drives::Bytes {
+                descriptor: argument,
+            }
+            | Drives::Descriptor { argument },
+        ) => (
+            Some(kind(descriptors, thread, value(argument) as i32)),
+            None,
+        ),
         Some(Drives::Path { argument }) => (None, names_at(thread.1, value(argument))),
         Some(drives @ (Drives::Length { argument } | Drives::Set { argument })) => {
             (None, Some(drives.rounded(value(argument))))

@@ -24,13 +24,28 @@ pub struct Other {
 
 impl Waited {
     /// What `descriptor` of the stopped thread `tid` leads to. `others` are the other traced processes.
-    pub fn other(&mut self, tid: i32, descriptor: i32, writes: bool, others: impl Iterator<Item = i32>) -> Other {
-        let Ok(link) = fs::read_link(format!("/proc/{tid}/fd/{descriptor}")) else { return Other::default() };
+    pub fn other(
+        &mut self,
+        tid: i32,
+        descriptor: i32,
+        writes: bool,
+        others: impl Iterator<Item = i32>,
+    ) -> Other {
+        let Ok(link) = fs::read_link(format!("/proc/{tid}/fd/{descriptor}")) else {
+            return Other::default();
+        };
         let link = link.to_string_lossy().into_owned();
-        let number = |kind: &str| link.strip_prefix(kind)?.strip_suffix(']').map(str::to_string);
+        let number = |kind: &str| {
+            link.strip_prefix(kind)?
+                .strip_suffix(']')
+                .map(str::to_string)
+        };
         let (socket, pipe) = (number("socket:["), number("pipe:["));
         if socket.is_none() && pipe.is_none() {
-            return Other { on: Some(link), by: None };
+            return Other {
+                on: Some(link),
+                by: None,
+            };
         }
         let key = (link.clone(), writes);
         if let Some(known) = self.0.get(&key) {
@@ -40,8 +55,14 @@ impl Waited {
             return Other::default();
         }
         let found = match socket {
-            Some(inode) => Other { on: peer(tid, &inode), by: None },
-            None => Other { on: Some(link.clone()), by: others.into_iter().find(|pid| holds(*pid, &link, !writes)) },
+            Some(inode) => Other {
+                on: peer(tid, &inode),
+                by: None,
+            },
+            None => Other {
+                on: Some(link.clone()),
+                by: others.into_iter().find(|pid| holds(*pid, &link, !writes)),
+            },
         };
         self.0.insert(key, found.clone());
         found
@@ -51,40 +72,76 @@ impl Waited {
 /// Whether a process has this file open, for writing or for reading.
 fn holds(pid: i32, link: &str, for_writing: bool) -> bool {
     // The permissions of the links are the ways in which the files are open.
-    let way = if for_writing { libc::S_IWUSR } else { libc::S_IRUSR };
-    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().filter_map(Result::ok);
-    let own = entries.filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| to.as_os_str() == link));
-    own.filter_map(|entry| fs::symlink_metadata(entry.path()).ok()).any(|facts| facts.mode() & way != 0)
+    let way = if for_writing {
+        libc::S_IWUSR
+    } else {
+        libc::S_IRUSR
+    };
+    let entries = fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok);
+    let own =
+        entries.filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| to.as_os_str() == link));
+    own.filter_map(|entry| fs::symlink_metadata(entry.path()).ok())
+        .any(|facts| facts.mode() & way != 0)
 }
 
 /// The address of a socket's peer in the network of a thread; of one without a peer, its own.
 fn peer(tid: i32, inode: &str) -> Option<String> {
-    let rows = |table: &str| fs::read_to_string(format!("/proc/{tid}/net/{table}")).unwrap_or_default();
+    let rows =
+        |table: &str| fs::read_to_string(format!("/proc/{tid}/net/{table}")).unwrap_or_default();
     let internet = |table| {
         let rows = rows(table);
-        let row = rows.lines().map(|row| row.split_whitespace().collect::<Vec<_>>());
-        let [local, remote] = row.into_iter().find(|row| row.get(9) == Some(&inode)).map(|row| [row[1], row[2]])?;
+        let row = rows
+            .lines()
+            .map(|row| row.split_whitespace().collect::<Vec<_>>());
+        let [local, remote] = row
+            .into_iter()
+            .find(|row| row.get(9) == Some(&inode))
+            .map(|row| [row[1], row[2]])?;
         let remote = address(remote)?;
-        Some(if remote.port() > 0 { remote.to_string() } else { format!("own {}", address(local)?) })
+        Some(if remote.port() > 0 {
+            remote.to_string()
+        } else {
+            format!("own {}", address(local)?)
+        })
     };
     let unix = || {
         let rows = rows("unix");
-        let row = rows.lines().map(|row| row.split_whitespace().collect::<Vec<_>>());
-        row.into_iter().find(|row| row.get(6) == Some(&inode))?.get(7).map(|path| (*path).to_string())
+        let row = rows
+            .lines()
+            .map(|row| row.split_whitespace().collect::<Vec<_>>());
+        row.into_iter()
+            .find(|row| row.get(6) == Some(&inode))?
+            .get(7)
+            .map(|path| (*path).to_string())
     };
-    ["tcp", "tcp6", "udp", "udp6"].into_iter().find_map(internet).or_else(unix)
+    ["tcp", "tcp6", "udp", "udp6"]
+        .into_iter()
+        .find_map(internet)
+        .or_else(unix)
 }
 
 /// An address as /proc/net/tcp has it: words of four bytes in the machine's order, and the port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (host, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
-    let word = |at: usize| Some(u32::from_str_radix(host.get(at..at + 8)?, 16).ok()?.to_ne_bytes());
+    let word = |at: usize| {
+        Some(
+            u32::from_str_radix(host.get(at..at + 8)?, 16)
+                .ok()?
+                .to_ne_bytes(),
+        )
+    };
     let ip = match host.len() {
         8 => IpAddr::from(word(0)?),
         32 => {
             let words = [word(0)?, word(8)?, word(16)?, word(24)?];
-            IpAddr::from(std::array::from_fn::<u8, 16, _>(|byte| words[byte / 4][byte % 4])).to_canonical()
+            IpAddr::from(std::array::from_fn::<u8, 16, _>(|byte| {
+                words[byte / 4][byte % 4]
+            }))
+            .to_canonical()
         }
         _ => return None,
     };
@@ -110,8 +167,16 @@ mod tests {
         assert_eq!(own(&listener, false).on, Some(format!("own {at}")));
         assert_eq!(own(&stream, false).on, Some(at.to_string()));
         let (reader, _writer) = std::io::pipe().unwrap();
-        assert_eq!(own(&reader, false).by, Some(std::process::id().cast_signed()));
-        assert_eq!(own(&std::fs::File::open("/dev/null").unwrap(), false).on.as_deref(), Some("/dev/null"));
+        assert_eq!(
+            own(&reader, false).by,
+            Some(std::process::id().cast_signed())
+        );
+        assert_eq!(
+            own(&std::fs::File::open("/dev/null").unwrap(), false)
+                .on
+                .as_deref(),
+            Some("/dev/null")
+        );
     }
 
     #[test]
@@ -121,6 +186,9 @@ mod tests {
         assert_eq!(address(&four), "127.0.0.1:8080".parse().ok());
         let six = format!("{0}{0}{0}{1}:0050", word([0; 4]), word([0, 0, 0, 1]));
         assert_eq!(address(&six), "[::1]:80".parse().ok());
-        assert_eq!([address("0100007F"), address("zz:1"), address("")], [None; 3]);
+        assert_eq!(
+            [address("0100007F"), address("zz:1"), address("")],
+            [None; 3]
+        );
     }
 }

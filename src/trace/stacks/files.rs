@@ -35,17 +35,27 @@ pub struct Files {
 
 impl Files {
     /// A file that a process has mapped, `through` which it is opened if it lives: its PID, and start and end of the mapping.
-    pub fn mapped(&mut self, file: &MappedFile, names: &[u8], through: Option<(u32, u64, u64)>) -> Rc<Image> {
+    pub fn mapped(
+        &mut self,
+        file: &MappedFile,
+        names: &[u8],
+        through: Option<(u32, u64, u64)>,
+    ) -> Rc<Image> {
         if let Some(image) = self.mapped.get(file) {
             return image.clone();
         }
         let path = path(names);
         let opened = |place: File| {
-            regular::open(&place, LARGEST).filter(|(_, facts)| facts.ino() == file.inode && facts.len() == file.size)
+            regular::open(&place, LARGEST)
+                .filter(|(_, facts)| facts.ino() == file.inode && facts.len() == file.size)
         };
-        let through = through.and_then(|(pid, start, end)| through_process(pid, start, end)).and_then(opened);
+        let through = through
+            .and_then(|(pid, start, end)| through_process(pid, start, end))
+            .and_then(opened);
         let found = through.or_else(|| place_here(file.device, &path).and_then(opened));
-        let Some((opened, facts)) = found else { return self.unread(&path) };
+        let Some((opened, facts)) = found else {
+            return self.unread(&path);
+        };
         let image = self.opened(&path, opened, &facts);
         self.mapped.insert(*file, image.clone());
         image
@@ -54,8 +64,12 @@ impl Files {
     /// The program that loads the libraries of another one, if that has ended: where its root was, if files are mounted there as
     /// they are here.
     pub fn interpreter(&self, executed: &Executed, path: &Path) -> Option<Rc<Image>> {
-        let same = fs::read_link("/proc/self/ns/mnt").ok()?.to_str()? == format!("mnt:[{}]", executed.mounts);
-        let names = executed.root.get(..executed.root_length as usize).filter(|_| same)?;
+        let same = fs::read_link("/proc/self/ns/mnt").ok()?.to_str()?
+            == format!("mnt:[{}]", executed.mounts);
+        let names = executed
+            .root
+            .get(..executed.root_length as usize)
+            .filter(|_| same)?;
         let root = place_here(executed.root_device, &self::path(names))?;
         let place = regular::place_in(&root, path, Links::Followed).ok()?;
         let (file, facts) = regular::open(&place, LARGEST)?;
@@ -69,20 +83,38 @@ impl Files {
             let root = regular::place(Path::new(&format!("/proc/{pid}/root"))).ok()?;
             regular::place_in(&root, Path::new(&line.path), Links::Refused).ok()
         });
-        let opened =
-            place.and_then(|place| regular::open(&place, LARGEST)).filter(|(_, facts)| facts.ino() == line.inode);
-        opened.map_or_else(|| self.unread(&line.path), |(file, facts)| self.opened(&line.path, file, &facts))
+        let opened = place
+            .and_then(|place| regular::open(&place, LARGEST))
+            .filter(|(_, facts)| facts.ino() == line.inode);
+        opened.map_or_else(
+            || self.unread(&line.path),
+            |(file, facts)| self.opened(&line.path, file, &facts),
+        )
     }
 
     fn opened(&self, path: &str, file: File, facts: &Metadata) -> Rc<Image> {
-        let key = (facts.dev(), facts.ino(), facts.len(), facts.ctime(), facts.ctime_nsec());
+        let key = (
+            facts.dev(),
+            facts.ino(),
+            facts.len(),
+            facts.ctime(),
+            facts.ctime_nsec(),
+        );
         let image = || Rc::new(Image::from_file(last(path), file));
-        self.opened.borrow_mut().entry(key).or_insert_with(image).clone()
+        self.opened
+            .borrow_mut()
+            .entry(key)
+            .or_insert_with(image)
+            .clone()
     }
 
     fn unread(&self, path: &str) -> Rc<Image> {
         let image = || Rc::new(Image::unread(last(path)));
-        self.unread.borrow_mut().entry(last(path).to_string()).or_insert_with(image).clone()
+        self.unread
+            .borrow_mut()
+            .entry(last(path).to_string())
+            .or_insert_with(image)
+            .clone()
     }
 }
 
@@ -98,35 +130,59 @@ pub fn numbers_are_ours() -> bool {
 /// What a process that lives has mapped there.
 fn through_process(pid: u32, start: u64, end: u64) -> Option<File> {
     let link = format!("/proc/{pid}/map_files/{start:x}-{end:x}");
-    numbers_are_ours().then(|| regular::place(Path::new(&link)).ok()).flatten()
+    numbers_are_ours()
+        .then(|| regular::place(Path::new(&link)).ok())
+        .flatten()
 }
 
 /// The path within the file system of the names that an event has.
 fn path(names: &[u8]) -> String {
     let names = names.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     // The outermost is the root of the file system.
-    let inner: Vec<_> = names.filter(|name| !name.is_empty() && name != "/").collect();
-    inner.iter().rev().fold(String::new(), |path, name| path + "/" + name)
+    let inner: Vec<_> = names
+        .filter(|name| !name.is_empty() && name != "/")
+        .collect();
+    inner
+        .iter()
+        .rev()
+        .fold(String::new(), |path, name| path + "/" + name)
 }
 
 /// What has that path on that device, if the device is mounted here.
 fn place_here(device: u32, path: &str) -> Option<File> {
     let root = regular::place(Path::new("/")).ok()?;
-    mounts::read().lines().filter_map(mounts::mount).filter(|mount| mount.device == device).find_map(|mount| {
-        let below = path.strip_prefix(mount.root.trim_end_matches('/'))?;
-        let place = regular::place_in(&root, Path::new(&format!("{}{below}", mount.place)), Links::Refused).ok()?;
-        // Another file system may hide it.
-        let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", place.as_raw_fd())).ok()?;
-        let is_there = info.lines().any(|line| line.strip_prefix("mnt_id:").is_some_and(|id| id.trim() == mount.id));
-        is_there.then_some(place)
-    })
+    mounts::read()
+        .lines()
+        .filter_map(mounts::mount)
+        .filter(|mount| mount.device == device)
+        .find_map(|mount| {
+            let below = path.strip_prefix(mount.root.trim_end_matches('/'))?;
+            let place = regular::place_in(
+                &root,
+                Path::new(&format!("{}{below}", mount.place)),
+                Links::Refused,
+            )
+            .ok()?;
+            // Another file system may hide it.
+            let info =
+                fs::read_to_string(format!("/proc/self/fdinfo/{}", place.as_raw_fd())).ok()?;
+            let is_there = info.lines().any(|line| {
+                line.strip_prefix("mnt_id:")
+                    .is_some_and(|id| id.trim() == mount.id)
+            });
+            is_there.then_some(place)
+        })
 }
 
 /// An executable line of /proc/PID/maps; `None` for one without a file.
 pub fn line(line: &str) -> Option<Line> {
     let line = parse_mapping(line).filter(|line| line.path.starts_with('/'))?;
     // A mark if the file is gone.
-    let path = line.path.strip_suffix(" (deleted)").unwrap_or(&line.path).to_string();
+    let path = line
+        .path
+        .strip_suffix(" (deleted)")
+        .unwrap_or(&line.path)
+        .to_string();
     Some(Line { path, ..line })
 }
 
@@ -138,9 +194,22 @@ mod tests {
     fn told(path: &Path) -> (MappedFile, Vec<u8>) {
         let facts = fs::metadata(path).unwrap();
         let device = libc::major(facts.dev()) << 20 | libc::minor(facts.dev());
-        let file = MappedFile { inode: facts.ino(), size: facts.len(), device, generation: 7 };
+        let file = MappedFile {
+            inode: facts.ino(),
+            size: facts.len(),
+            device,
+            generation: 7,
+        };
         let names: Vec<&str> = path.to_str().unwrap().split('/').skip(1).collect();
-        (file, (names.iter().rev().fold(String::new(), |text, name| text + name + "\0") + "/\0").into_bytes())
+        (
+            file,
+            (names
+                .iter()
+                .rev()
+                .fold(String::new(), |text, name| text + name + "\0")
+                + "/\0")
+                .into_bytes(),
+        )
     }
 
     #[test]
@@ -159,7 +228,17 @@ mod tests {
         // Another file at the same path.
         fs::rename(&program, directory.path().join("old")).unwrap();
         fs::copy("/proc/self/exe", &program).unwrap();
-        assert!(Files::default().mapped(&file, &names, None).frames.is_none());
-        assert!(files.mapped(&told(&program).0, &names, None).frames.is_some());
+        assert!(
+            Files::default()
+                .mapped(&file, &names, None)
+                .frames
+                .is_none()
+        );
+        assert!(
+            files
+                .mapped(&told(&program).0, &names, None)
+                .frames
+                .is_some()
+        );
     }
 }

@@ -4,7 +4,8 @@
 
 use super::functions::{Functions, LARGEST};
 use gimli::{
-    BaseAddresses, CallFrameInstruction, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Operation, UnwindSection,
+    BaseAddresses, CallFrameInstruction, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Operation,
+    UnwindSection,
 };
 use object::elf::{FileHeader32, FileHeader64, PF_X, PT_LOAD};
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
@@ -71,7 +72,10 @@ pub struct Image {
 impl Image {
     /// A file that could not be opened: its functions are addresses.
     pub fn unread(name: &str) -> Image {
-        Image { name: name.to_string(), ..Image::default() }
+        Image {
+            name: name.to_string(),
+            ..Image::default()
+        }
     }
 
     /// Reads what is needed to unwind; the functions later, once one is asked for.
@@ -100,9 +104,15 @@ impl Image {
         image
     }
 
-    fn read<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(&mut self, elf: &ElfFile<'a, H, R>) {
+    fn read<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
+        &mut self,
+        elf: &ElfFile<'a, H, R>,
+    ) {
         let endian = elf.endian();
-        let loaded = elf.elf_program_headers().iter().filter(|header| header.p_type(endian) == PT_LOAD);
+        let loaded = elf
+            .elf_program_headers()
+            .iter()
+            .filter(|header| header.p_type(endian) == PT_LOAD);
         let segment = |header: &H::ProgramHeader| Segment {
             offset: header.p_offset(endian).into(),
             bytes: header.p_filesz(endian).into(),
@@ -112,20 +122,32 @@ impl Image {
         self.segments = loaded.map(segment).collect();
         self.build_id = elf.build_id().ok().flatten().unwrap_or_default().to_vec();
         (self.start, self.is_64_bit) = (elf.elf_header().e_entry(endian).into(), elf.is_64());
-        let interpreter =
-            elf.elf_program_headers().iter().find_map(|header| header.interpreter(endian, elf.data()).ok()?);
+        let interpreter = elf
+            .elf_program_headers()
+            .iter()
+            .find_map(|header| header.interpreter(endian, elf.data()).ok()?);
         self.interpreter = interpreter.map(|path| OsStr::from_bytes(path).into());
         let section = |name: &str| {
-            let section = elf.section_by_name(name).filter(|section| section.size() <= LARGEST)?;
-            Some(Section { address: section.address(), bytes: section.data().ok()?.into() })
+            let section = elf
+                .section_by_name(name)
+                .filter(|section| section.size() <= LARGEST)?;
+            Some(Section {
+                address: section.address(),
+                bytes: section.data().ok()?.into(),
+            })
         };
-        let address = |name: &str| elf.section_by_name(name).map_or(0, |section| section.address());
-        self.frames = section(".eh_frame").filter(|_| self.is_64_bit).map(|entries| Frames {
-            entries,
-            index: section(".eh_frame_hdr").filter(|index| !index.bytes.is_empty()),
-            text: address(".text"),
-            got: address(".got"),
-        });
+        let address = |name: &str| {
+            elf.section_by_name(name)
+                .map_or(0, |section| section.address())
+        };
+        self.frames = section(".eh_frame")
+            .filter(|_| self.is_64_bit)
+            .map(|entries| Frames {
+                entries,
+                index: section(".eh_frame_hdr").filter(|index| !index.bytes.is_empty()),
+                text: address(".text"),
+                got: address(".got"),
+            });
     }
 
     /// The address, in the file's own numbering, of code at `offset` in it. What is mapped begins with a page: with the end of
@@ -133,21 +155,43 @@ impl Image {
     pub fn address(&self, offset: u64) -> Option<u64> {
         const LARGEST_PAGE: u64 = 65536;
         let code = || self.segments.iter().filter(|segment| segment.is_code);
-        let inside = |segment: &&Segment| offset.checked_sub(segment.offset).is_some_and(|at| at < segment.bytes);
-        let before = |segment: &&Segment| segment.offset.checked_sub(offset).is_some_and(|at| at < LARGEST_PAGE);
+        let inside = |segment: &&Segment| {
+            offset
+                .checked_sub(segment.offset)
+                .is_some_and(|at| at < segment.bytes)
+        };
+        let before = |segment: &&Segment| {
+            segment
+                .offset
+                .checked_sub(offset)
+                .is_some_and(|at| at < LARGEST_PAGE)
+        };
         let segment = code().find(inside).or_else(|| code().find(before))?;
-        Some(segment.address.wrapping_add(offset).wrapping_sub(segment.offset))
+        Some(
+            segment
+                .address
+                .wrapping_add(offset)
+                .wrapping_sub(segment.offset),
+        )
     }
 
     /// The parts that the kernel maps as code if the file is moved by `by`: start, end and offset in the file.
     pub fn code(&self, by: u64) -> impl Iterator<Item = (u64, u64, u64)> {
         const PAGE: u64 = 4096;
-        self.segments.iter().filter(|segment| segment.is_code).map(move |segment| {
-            let before = segment.address % PAGE;
-            let start = by.wrapping_add(segment.address - before);
-            let end = start.saturating_add(before.saturating_add(segment.bytes).div_ceil(PAGE).saturating_mul(PAGE));
-            (start, end, segment.offset.saturating_sub(before))
-        })
+        self.segments
+            .iter()
+            .filter(|segment| segment.is_code)
+            .map(move |segment| {
+                let before = segment.address % PAGE;
+                let start = by.wrapping_add(segment.address - before);
+                let end = start.saturating_add(
+                    before
+                        .saturating_add(segment.bytes)
+                        .div_ceil(PAGE)
+                        .saturating_mul(PAGE),
+                );
+                (start, end, segment.offset.saturating_sub(before))
+            })
     }
 
     /// The function at `offset`: its name; or else, of a file without that symbol, the address where the function begins by its
@@ -163,14 +207,19 @@ impl Image {
 
     fn functions(&self) -> &Functions {
         self.functions.get_or_init(|| {
-            let own =
-                self.file.take().map_or_else(Functions::default, |file| Functions::from_elf(&ReadCache::new(file)));
+            let own = self.file.take().map_or_else(Functions::default, |file| {
+                Functions::from_elf(&ReadCache::new(file))
+            });
             own.with_debug_file(&self.build_id)
         })
     }
 
     pub fn entry(&self, address: u64) -> Option<Entry> {
-        *self.entries.borrow_mut().entry(address).or_insert_with(|| self.frames.as_ref()?.entry(address))
+        *self
+            .entries
+            .borrow_mut()
+            .entry(address)
+            .or_insert_with(|| self.frames.as_ref()?.entry(address))
     }
 }
 
@@ -183,8 +232,12 @@ impl Frames {
         let found = match &self.index {
             Some(index) => {
                 bases = bases.set_eh_frame_hdr(index.address);
-                let index = EhFrameHdr::new(&index.bytes, LittleEndian).parse(&bases, 8).ok()?;
-                index.table()?.fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset)
+                let index = EhFrameHdr::new(&index.bytes, LittleEndian)
+                    .parse(&bases, 8)
+                    .ok()?;
+                index
+                    .table()?
+                    .fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset)
             }
             None => frames.fde_for_address(&bases, address, EhFrame::cie_from_offset),
         };
@@ -193,23 +246,33 @@ impl Frames {
         let mut own = found.instructions(&frames, &bases);
         let encoding = found.cie().encoding();
         let is_bounded = [&mut all, &mut own].into_iter().all(|instructions| {
-            std::iter::from_fn(|| instructions.next().ok().flatten()).all(|each| is_bounded(&each, &frames, encoding))
+            std::iter::from_fn(|| instructions.next().ok().flatten())
+                .all(|each| is_bounded(&each, &frames, encoding))
         });
-        Some(Entry { start: found.initial_address(), is_bounded })
+        Some(Entry {
+            start: found.initial_address(),
+            is_bounded,
+        })
     }
 }
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// Whether an instruction of an unwind entry has no expression that jumps. Compilers make none that do.
-fn is_bounded(instruction: &CallFrameInstruction<usize>, frames: &EhFrame<Bytes>, encoding: gimli::Encoding) -> bool {
+fn is_bounded(
+    instruction: &CallFrameInstruction<usize>,
+    frames: &EhFrame<Bytes>,
+    encoding: gimli::Encoding,
+) -> bool {
     let (CallFrameInstruction::DefCfaExpression { expression }
     | CallFrameInstruction::Expression { expression, .. }
     | CallFrameInstruction::ValExpression { expression, .. }) = instruction
     else {
         return true;
     };
-    let Ok(expression) = expression.get(frames) else { return false };
+    let Ok(expression) = expression.get(frames) else {
+        return false;
+    };
     let mut operations = expression.operations(encoding);
     loop {
         match operations.next() {
@@ -228,23 +291,48 @@ mod tests {
     fn files_that_are_no_programs_have_no_functions() {
         for bytes in [&b""[..], b"\x7fELF", b"#!/bin/sh"] {
             let image = Image::from_bytes("x", bytes);
-            assert_eq!((image.function(0x10), image.entry(0x10)), ("x+0x10".to_string(), None));
+            assert_eq!(
+                (image.function(0x10), image.entry(0x10)),
+                ("x+0x10".to_string(), None)
+            );
         }
     }
 
     #[test]
     fn the_page_before_code_is_counted_with_it() {
-        let segment = |offset, bytes, address, is_code| Segment { offset, bytes, address, is_code };
-        let segments = vec![segment(0, 0x12900, 0, false), segment(0x12900, 0x3000, 0x13900, true)];
-        let image = Image { segments, ..Image::unread("x") };
-        assert_eq!([0x12000, 0x12900, 0x158ff].map(|at| image.address(at)), [0x13000, 0x13900, 0x168ff].map(Some));
+        let segment = |offset, bytes, address, is_code| Segment {
+            offset,
+            bytes,
+            address,
+            is_code,
+        };
+        let segments = vec![
+            segment(0, 0x12900, 0, false),
+            segment(0x12900, 0x3000, 0x13900, true),
+        ];
+        let image = Image {
+            segments,
+            ..Image::unread("x")
+        };
+        assert_eq!(
+            [0x12000, 0x12900, 0x158ff].map(|at| image.address(at)),
+            [0x13000, 0x13900, 0x168ff].map(Some)
+        );
         assert_eq!([0, 0x15900].map(|at| image.address(at)), [None, None]);
-        assert_eq!(image.code(0x1000).collect::<Vec<_>>(), [(0x14000, 0x18000, 0x12000)]);
+        assert_eq!(
+            image.code(0x1000).collect::<Vec<_>>(),
+            [(0x14000, 0x18000, 0x12000)]
+        );
     }
 
     /// A section with a CIE and one FDE for 16 bytes at 0x1000, whose instructions are `instructions`.
     fn frames(instructions: &[u8]) -> Frames {
-        let cie = [&[0; 4][..], &[1, b'z', b'R', 0, 1, 0x78, 16, 1, 0x04], &[0x0c, 7, 8, 0, 0]].concat();
+        let cie = [
+            &[0; 4][..],
+            &[1, b'z', b'R', 0, 1, 0x78, 16, 1, 0x04],
+            &[0x0c, 7, 8, 0, 0],
+        ]
+        .concat();
         let mut bytes = [&(cie.len() as u32).to_le_bytes()[..], &cie].concat();
         let mut fde = (bytes.len() as u32 + 4).to_le_bytes().to_vec();
         fde.extend(0x1000u64.to_le_bytes());
@@ -253,14 +341,28 @@ mod tests {
         bytes.extend((fde.len() as u32).to_le_bytes());
         bytes.extend(fde);
         bytes.extend([0; 4]);
-        Frames { entries: Section { address: 0x2000, bytes: bytes.into() }, index: None, text: 0, got: 0 }
+        Frames {
+            entries: Section {
+                address: 0x2000,
+                bytes: bytes.into(),
+            },
+            index: None,
+            text: 0,
+            got: 0,
+        }
     }
 
     #[test]
     fn functions_begin_where_their_unwind_entries_do() {
         let found = frames(&[0]);
-        let expected = Some(Entry { start: 0x1000, is_bounded: true });
-        assert_eq!([0xfff, 0x1000, 0x100f, 0x1010].map(|at| found.entry(at)), [None, expected, expected, None]);
+        let expected = Some(Entry {
+            start: 0x1000,
+            is_bounded: true,
+        });
+        assert_eq!(
+            [0xfff, 0x1000, 0x100f, 0x1010].map(|at| found.entry(at)),
+            [None, expected, expected, None]
+        );
     }
 
     #[test]

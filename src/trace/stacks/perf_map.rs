@@ -32,14 +32,20 @@ impl MapLocation {
         let status = Status::read(inside("status"))?;
         let user = status.numbers("Uid").nth(1)?;
         let pid = status.numbers("NSpid").next_back().unwrap_or(pid);
-        Some(MapLocation { root: regular::place(Path::new(&inside("root"))).ok()?, user, pid })
+        Some(MapLocation {
+            root: regular::place(Path::new(&inside("root"))).ok()?,
+            user,
+            pid,
+        })
     }
 
     /// The functions of the map as it is now; none if there is no such map, or it is not to be trusted.
     pub fn read(&self) -> Functions {
         let path = format!("/tmp/perf-{}.map", self.pid);
         let file = regular::place_in(&self.root, Path::new(&path), Links::Refused).ok();
-        let opened = file.and_then(|file| regular::open(&file, LARGEST)).filter(|(_, facts)| facts.uid() == self.user);
+        let opened = file
+            .and_then(|file| regular::open(&file, LARGEST))
+            .filter(|(_, facts)| facts.uid() == self.user);
         let mut text = Vec::new();
         if let Some((file, _)) = opened {
             // It may have grown.
@@ -61,11 +67,18 @@ mod tests {
         let (directory, map) = (root.path().join("tmp"), root.path().join("tmp/perf-7.map"));
         fs::create_dir(&directory).unwrap();
         let user = nix::unistd::geteuid().as_raw();
-        let place = |user| MapLocation { root: regular::place(root.path()).unwrap(), user, pid: 7 };
+        let place = |user| MapLocation {
+            root: regular::place(root.path()).unwrap(),
+            user,
+            pid: 7,
+        };
         let named = |user| place(user).read().at(0x1000, None);
         assert_eq!(named(user), None);
         fs::write(&map, "1000 10 planted\n").unwrap();
-        assert_eq!((named(user).as_deref(), named(user + 1)), (Some("planted"), None));
+        assert_eq!(
+            (named(user).as_deref(), named(user + 1)),
+            (Some("planted"), None)
+        );
         if user == 0 {
             chown(&map, Some(1), None).unwrap();
             assert_eq!((named(0), named(1).as_deref()), (None, Some("planted")));
@@ -90,7 +103,10 @@ mod tests {
         let own = std::process::id();
         let place = MapLocation::for_process(own).unwrap();
         assert_eq!(place.user, nix::unistd::geteuid().as_raw());
-        assert_eq!(place.root.metadata().unwrap().ino(), fs::metadata("/").unwrap().ino());
+        assert_eq!(
+            place.root.metadata().unwrap().ino(),
+            fs::metadata("/").unwrap().ino()
+        );
         assert!(MapLocation::for_process(u32::MAX).is_none());
     }
 }

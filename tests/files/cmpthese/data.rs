@@ -7,11 +7,26 @@ use syscost::summary::summarize;
 
 /// A run of these records that was given `budget_s`.
 pub fn run(budget_s: f64, records: Vec<Record>) -> Run {
-    Run { plan: Plan { budget_s, precision_percent: 1.0, seed: 0 }, complete: true, records, ..Run::default() }
+    Run {
+        plan: Plan {
+            budget_s,
+            precision_percent: 1.0,
+            seed: 0,
+        },
+        complete: true,
+        records,
+        ..Run::default()
+    }
 }
 
 pub fn record(name: &str, outcome: Outcome) -> Record {
-    Record::new(Case { name: Some(name.to_string()), ..Case::native("x") }, outcome)
+    Record::new(
+        Case {
+            name: Some(name.to_string()),
+            ..Case::native("x")
+        },
+        outcome,
+    )
 }
 
 /// A case as Benchmark keeps it: user and system seconds, and iterations.
@@ -28,25 +43,47 @@ pub fn published(name: &str, user_s: f64, system_s: f64, count: u64) -> Record {
 
 /// Launches of one block of one slot of one batch, 1000 iterations each.
 pub fn measured(name: &str, blocks: &[u64]) -> Record {
-    let block = |(launch, ns): (u32, &u64)| Block { launch, slots: vec![vec![*ns]] };
+    let block = |(launch, ns): (u32, &u64)| Block {
+        launch,
+        slots: vec![vec![*ns]],
+    };
     let blocks = (0..).zip(blocks).map(block).collect();
-    record(name, Outcome::Measured(Measurement { iterations: 1000, blocks, ..Measurement::default() }))
+    record(
+        name,
+        Outcome::Measured(Measurement {
+            iterations: 1000,
+            blocks,
+            ..Measurement::default()
+        }),
+    )
 }
 
 pub fn failed(name: &str) -> Record {
-    record(name, Outcome::Failed(Failure::new(FailureKind::Unsupported, "stat: ENOSYS")))
+    record(
+        name,
+        Outcome::Failed(Failure::new(FailureKind::Unsupported, "stat: ENOSYS")),
+    )
 }
 
 /// What --view prints of `run`.
 pub fn shown(run: &Run, kind: ViewKind) -> String {
     let mut bytes = Vec::new();
-    let document = Document { blocks: cmpthese_blocks(run, &summarize(run), kind), ..Document::default() };
+    let document = Document {
+        blocks: cmpthese_blocks(run, &summarize(run), kind),
+        ..Document::default()
+    };
     write_document(&document, Format::Text, Screen::PLAIN, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
 /// The lines of the matrix: those from its heading on, as many as there are cases, and one.
 pub fn matrix(text: &str, cases: usize) -> Vec<String> {
-    let heading = |line: &&str| line.trim_start().starts_with("Rate ") || line.trim_start().starts_with("s/iter ");
-    text.lines().skip_while(|line| !heading(line)).take(cases + 1).map(str::to_string).collect()
+    let heading = |line: &&str| {
+        line.trim_start().starts_with("Rate ") || line.trim_start().starts_with("s/iter ")
+    };
+    text.lines()
+        .skip_while(|line| !heading(line))
+        .take(cases + 1)
+        .map(str::to_string)
+        .collect()
 }

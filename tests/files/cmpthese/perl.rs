@@ -14,7 +14,9 @@ type Row = (String, u64, u64, u64);
 
 /// What `script` prints; `None` where there is no Perl with Benchmark, which is said.
 fn perl(script: &str) -> Option<String> {
-    let output = Command::new("perl").args(["-MBenchmark=:all", "-e", script]).output();
+    let output = Command::new("perl")
+        .args(["-MBenchmark=:all", "-e", script])
+        .output();
     match output {
         Ok(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap()),
         Ok(output) => {
@@ -36,7 +38,10 @@ struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % most
     }
 }
@@ -45,7 +50,15 @@ impl Numbers {
 /// of a table are equal: Perl's order of those is a hash's.
 fn tables() -> Vec<Vec<Row>> {
     let mut numbers = Numbers(1);
-    (0..72).map(|i| distinct((0..1 + i % 12).map(|row| any_row(&mut numbers, row, i)).collect())).collect()
+    (0..72)
+        .map(|i| {
+            distinct(
+                (0..1 + i % 12)
+                    .map(|row| any_row(&mut numbers, row, i))
+                    .collect(),
+            )
+        })
+        .collect()
 }
 
 fn any_row(numbers: &mut Numbers, row: u64, table: u64) -> Row {
@@ -54,14 +67,22 @@ fn any_row(numbers: &mut Numbers, row: u64, table: u64) -> Row {
     let count = 1 + numbers.below(9 * magnitude);
     let scale = if table.is_multiple_of(2) { 1 } else { 1000 };
     // Together an odd number: never half a second, which the two may round to either side.
-    (name, 2 * scale * numbers.below(150), 1 + 2 * numbers.below(50), count)
+    (
+        name,
+        2 * scale * numbers.below(150),
+        1 + 2 * numbers.below(50),
+        count,
+    )
 }
 
 /// The rows but those whose rate an earlier one has.
 fn distinct(table: Vec<Row>) -> Vec<Row> {
     let mut kept: Vec<Row> = Vec::new();
     for row in table {
-        if kept.iter().all(|other| row.3 * (other.1 + other.2) != other.3 * (row.1 + row.2)) {
+        if kept
+            .iter()
+            .all(|other| row.3 * (other.1 + other.2) != other.3 * (row.1 + row.2))
+        {
             kept.push(row);
         }
     }
@@ -74,7 +95,11 @@ fn script(tables: &[Vec<Row>]) -> String {
         script += "%h = (";
         for (name, user, system, n) in table {
             let real = ((user + system) as f64 / 100.0).round();
-            write!(script, "'{name}', o({real}, {user}/100, {system}/100, 0, 0, {n}), ").unwrap();
+            write!(
+                script,
+                "'{name}', o({real}, {user}/100, {system}/100, 0, 0, {n}), "
+            )
+            .unwrap();
         }
         script += "); printf \"%10s: %s\\n\", $_, timestr($h{$_}) for sort keys %h; cmpthese(\\%h); print qq(==\\n);\n";
     }
@@ -88,17 +113,26 @@ fn ours(table: &[Row]) -> String {
     });
     let text = shown(&run(1.0, records.collect()), ViewKind::Cmpthese);
     let added = ["Benchmark: ", "note: "];
-    let lines = text.lines().filter(|l| !l.contains("(warning: ") && !added.iter().any(|start| l.starts_with(start)));
+    let lines = text
+        .lines()
+        .filter(|l| !l.contains("(warning: ") && !added.iter().any(|start| l.starts_with(start)));
     lines.map(|line| format!("{line}\n")).collect()
 }
 
 #[test]
 fn figures_are_formatted_as_perl_formats_them() {
     let tables = tables();
-    let Some(printed) = perl(&script(&tables)) else { return };
+    let Some(printed) = perl(&script(&tables)) else {
+        return;
+    };
     let theirs: Vec<&str> = printed.split("==\n").collect();
     assert_eq!(theirs.len(), tables.len() + 1);
-    assert!(["s/iter", "Rate", "e-0", "100%"].iter().all(|kind| printed.contains(kind)), "every kind of number");
+    assert!(
+        ["s/iter", "Rate", "e-0", "100%"]
+            .iter()
+            .all(|kind| printed.contains(kind)),
+        "every kind of number"
+    );
     for (table, theirs) in tables.iter().zip(theirs) {
         assert_eq!(ours(table), theirs, "of {table:?}");
     }

@@ -52,7 +52,9 @@ pub struct Mutator {
 
 impl Mutator {
     pub fn new(seed: u64) -> Mutator {
-        Mutator { random: ChaCha8Rng::seed_from_u64(seed) }
+        Mutator {
+            random: ChaCha8Rng::seed_from_u64(seed),
+        }
     }
 
     /// One of `seeds`, changed in one place or several.
@@ -79,13 +81,20 @@ impl Mutator {
             }
             5 => bytes.truncate(from),
             6 => self.number(bytes),
-            7 => drop(bytes.splice(from..to.min(from + 4), self.random.random::<u32>().to_le_bytes())),
+            7 => drop(bytes.splice(
+                from..to.min(from + 4),
+                self.random.random::<u32>().to_le_bytes(),
+            )),
             _ => self.line(bytes),
         }
     }
 
     fn below(&mut self, end: usize) -> usize {
-        if end == 0 { 0 } else { self.random.random_range(0..end) }
+        if end == 0 {
+            0
+        } else {
+            self.random.random_range(0..end)
+        }
     }
 
     /// A stretch, most often a short one.
@@ -105,17 +114,36 @@ impl Mutator {
     /// Another number in place of one.
     fn number(&mut self, bytes: &mut Vec<u8>) {
         let start = self.below(bytes.len());
-        let Some(at) = bytes[start..].iter().position(u8::is_ascii_digit).map(|at| start + at) else { return };
-        let count = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let Some(at) = bytes[start..]
+            .iter()
+            .position(u8::is_ascii_digit)
+            .map(|at| start + at)
+        else {
+            return;
+        };
+        let count = bytes[at..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         bytes.splice(at..at + count, WORDS[self.below(10)].bytes());
     }
 
     /// A line twice, or no longer.
     fn line(&mut self, bytes: &mut Vec<u8>) {
         let place = self.below(bytes.len());
-        let from = bytes[..place].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let to = bytes[place..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| place + at + 1);
-        if self.below(2) == 0 { repeat(bytes, from, to) } else { drop(bytes.drain(from..to)) }
+        let from = bytes[..place]
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
+        let to = bytes[place..]
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(bytes.len(), |at| place + at + 1);
+        if self.below(2) == 0 {
+            repeat(bytes, from, to)
+        } else {
+            drop(bytes.drain(from..to))
+        }
     }
 }
 

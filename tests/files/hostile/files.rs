@@ -53,7 +53,15 @@ pub const SOUND: [&str; 9] = [
 ];
 
 /// Fields whose texts are words of ours: other ones are refused.
-pub const WORDS: [&str; 7] = ["schema", "role", "entries_status", "kind", "views", "unit", "descriptor"];
+pub const WORDS: [&str; 7] = [
+    "schema",
+    "role",
+    "entries_status",
+    "kind",
+    "views",
+    "unit",
+    "descriptor",
+];
 
 /// Maps whose keys are names.
 const NAMED: [&str; 4] = ["params", "defaults", "entries", "errors"];
@@ -76,7 +84,9 @@ fn spoil(value: &mut Value, keep: &[&str], count: &mut usize) {
                     && !keep.contains(&name.as_str())
                     && let Value::Object(map) = &mut field
                 {
-                    let renamed = std::mem::take(map).into_iter().map(|(key, value)| (format!("{key}{ALL}"), value));
+                    let renamed = std::mem::take(map)
+                        .into_iter()
+                        .map(|(key, value)| (format!("{key}{ALL}"), value));
                     map.extend(renamed);
                 } else if !keep.contains(&name.as_str()) {
                     spoil(&mut field, keep, count);
@@ -101,7 +111,12 @@ fn sound(path: &str) -> String {
 /// A run with all that a run may have, as it is before it is spoilt.
 pub fn run() -> Value {
     let mut run: Value = serde_json::from_str(&sound("tests/golden/run.json")).unwrap();
-    for field in run["host"].as_object_mut().unwrap().iter_mut().filter(|(_, value)| value.is_null()) {
+    for field in run["host"]
+        .as_object_mut()
+        .unwrap()
+        .iter_mut()
+        .filter(|(_, value)| value.is_null())
+    {
         // Those that are no texts are refused.
         if ["container", "governor", "autogroup_reason"].contains(&field.0.as_str()) {
             *field.1 = json!("x");
@@ -114,7 +129,10 @@ pub fn run() -> Value {
         "derived": [{"name": "x", "kind": "difference", "of": ["a", "b"]}],
         "scales": [{"calls": 5, "unit": "s", "cases": []}]});
     let records = run["records"].as_array_mut().unwrap();
-    for record in records.iter_mut().filter(|record| record["role"] == "asked") {
+    for record in records
+        .iter_mut()
+        .filter(|record| record["role"] == "asked")
+    {
         record["warnings"] = json!(["x", "y"]);
         record["params"] = json!({"a": 4});
         record["name"] = json!("x");
@@ -129,10 +147,15 @@ pub fn run() -> Value {
     records[2]["entries_reason"] = json!("x");
     let counted = json!({"fewer": 4, "more": 104, "batches": [[700, 33700], [700, 33800]]});
     records[3]["environment"] = json!("linux-6.1");
-    records[3].as_object_mut().unwrap().retain(|name, _| name != "samples" && name != "error");
+    records[3]
+        .as_object_mut()
+        .unwrap()
+        .retain(|name, _| name != "samples" && name != "error");
     records[3]["counted"] = counted;
     let again = |record: &Value| match &record["samples"] {
-        Value::Null if !record["counted"].is_null() => json!({"warnings": ["x"], "counted": record["counted"]}),
+        Value::Null if !record["counted"].is_null() => {
+            json!({"warnings": ["x"], "counted": record["counted"]})
+        }
         Value::Null => json!({"warnings": ["x"], "error": {"kind": "failed", "message": "x"}}),
         samples => json!({"warnings": ["x"], "samples": samples}),
     };
@@ -147,15 +170,37 @@ pub fn run() -> Value {
 /// The samples of all asked records times `factor`, those of further runs too.
 fn slower(run: &Value, factor: f64) -> Value {
     let mut run = run.clone();
-    let asked: Vec<bool> = run["records"].as_array().unwrap().iter().map(|r| r["role"] == "asked").collect();
+    let asked: Vec<bool> = run["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["role"] == "asked")
+        .collect();
     let repeats = run["repeats"].as_array().map_or(0, Vec::len);
-    let lists = (0..repeats).map(|i| format!("/repeats/{i}/results")).chain(["/records".to_string()]);
+    let lists = (0..repeats)
+        .map(|i| format!("/repeats/{i}/results"))
+        .chain(["/records".to_string()]);
     for list in lists {
-        let results = run.pointer_mut(&list).and_then(Value::as_array_mut).unwrap().iter_mut();
-        for record in results.zip(&asked).filter_map(|(record, asked)| asked.then_some(record)) {
-            let blocks = record.pointer_mut("/samples/blocks").and_then(Value::as_array_mut).into_iter().flatten();
+        let results = run
+            .pointer_mut(&list)
+            .and_then(Value::as_array_mut)
+            .unwrap()
+            .iter_mut();
+        for record in results
+            .zip(&asked)
+            .filter_map(|(record, asked)| asked.then_some(record))
+        {
+            let blocks = record
+                .pointer_mut("/samples/blocks")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten();
             for slot in blocks.flat_map(|block| block["slots"].as_array_mut().unwrap()) {
-                let times = slot.as_array().unwrap().iter().map(|ns| json!((ns.as_f64().unwrap() * factor) as u64));
+                let times = slot
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|ns| json!((ns.as_f64().unwrap() * factor) as u64));
                 *slot = Value::Array(times.collect());
             }
         }
@@ -199,8 +244,14 @@ fn counted(run: &Value) -> Value {
         let record = record.as_object_mut().unwrap();
         record.remove("samples");
         match i {
-            4 => record.insert("error".into(), json!({"kind": "failed", "message": text(9)})),
-            _ => record.insert("counted".into(), json!({"fewer": 100, "more": 200, "batches": [[500, 600 * (i + 2)]]})),
+            4 => record.insert(
+                "error".into(),
+                json!({"kind": "failed", "message": text(9)}),
+            ),
+            _ => record.insert(
+                "counted".into(),
+                json!({"fewer": 100, "more": 200, "batches": [[500, 600 * (i + 2)]]}),
+            ),
         };
     });
     let facts = |i: usize| json!({"name": text(i), "unit": "instructions", "kernel": text(20 + i)});
@@ -249,18 +300,30 @@ pub const STUDIES: [&str; 8] = [
 ];
 
 fn write_studies(place: &Place) {
-    let quoted = |text: &str| serde_json::to_string(text).unwrap().replace('\u{7f}', "\\u007f");
+    let quoted = |text: &str| {
+        serde_json::to_string(text)
+            .unwrap()
+            .replace('\u{7f}', "\\u007f")
+    };
     let (hostile, case) = (quoted(&text(0)), "[[case]]\nname = \"a\"\n");
     let texts = [
         format!("title = {hostile}\n"),
         format!("title = \"t\"\n{hostile} = 5\n"),
         format!("title = \"t\"\npatterns = [\"id\"]\nviews = [{hostile}]\n"),
         format!("title = \"t\"\n{case}language = {hostile}\nbody = {hostile}\n"),
-        format!("title = \"t\"\npatterns = [\"id\"]\n[[fixture]]\nfile = {hostile}\nsize = {hostile}\n"),
+        format!(
+            "title = \"t\"\npatterns = [\"id\"]\n[[fixture]]\nfile = {hostile}\nsize = {hostile}\n"
+        ),
         format!("title = \"t\"\n{}", text(1)),
-        format!("title = \"t\"\npatterns = [\"id\"]\nviews = [\"{}\"]\n", "x".repeat(LONG)),
+        format!(
+            "title = \"t\"\npatterns = [\"id\"]\nviews = [\"{}\"]\n",
+            "x".repeat(LONG)
+        ),
     ];
-    STUDIES.iter().zip(texts).for_each(|(name, text)| fs::write(place.path().join(name), text).unwrap());
+    STUDIES
+        .iter()
+        .zip(texts)
+        .for_each(|(name, text)| fs::write(place.path().join(name), text).unwrap());
     let sound = format!(
         "title = {hostile}\nquestion = {hostile}\nanswer = {hostile}\npatterns = [\"*\"]\n[[case]]\nname = {hostile}\n\
          operation = \"id.umask\"\n"
@@ -269,7 +332,13 @@ fn write_studies(place: &Place) {
 }
 
 /// What strace prints, spoilt.
-pub const STRACE: [&str; 5] = ["strace-log.txt", "strace-table.txt", "any.txt", "long.txt", "strace-name.txt"];
+pub const STRACE: [&str; 5] = [
+    "strace-log.txt",
+    "strace-table.txt",
+    "any.txt",
+    "long.txt",
+    "strace-name.txt",
+];
 
 fn write_strace(place: &Place) {
     let write = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
@@ -277,30 +346,46 @@ fn write_strace(place: &Place) {
         let own = sound(path);
         let lines = own.lines().enumerate();
         lines
-            .map(|(i, text)| if i == line { format!("{text}{ALL}\n") } else { format!("{text}\n") })
+            .map(|(i, text)| {
+                if i == line {
+                    format!("{text}{ALL}\n")
+                } else {
+                    format!("{text}\n")
+                }
+            })
             .collect::<String>()
     };
-    write("strace-log.txt", &spoilt_after("tests/profile/strace-log-6.1.txt", 5));
-    write("strace-table.txt", &spoilt_after("tests/profile/strace-table-6.1.txt", 4));
+    write(
+        "strace-log.txt",
+        &spoilt_after("tests/profile/strace-log-6.1.txt", 5),
+    );
+    write(
+        "strace-table.txt",
+        &spoilt_after("tests/profile/strace-table-6.1.txt", 4),
+    );
     write("any.txt", &text(3));
     write("long.txt", &"x".repeat(LONG));
-    write("strace-name.txt", &format!("1 1.0 {ALL}() = 0 <0.1>\n1 1.1 read(3{ALL}"));
+    write(
+        "strace-name.txt",
+        &format!("1 1.0 {ALL}() = 0 <0.1>\n1 1.1 read(3{ALL}"),
+    );
 }
 
 fn write_profiles(place: &Place) {
-    let write = |name: &str, value: &Value| fs::write(place.path().join(name), value.to_string()).unwrap();
+    let write =
+        |name: &str, value: &Value| fs::write(place.path().join(name), value.to_string()).unwrap();
     let mut profile: Value = serde_json::from_str(&sound("tests/profile/traced.json")).unwrap();
     profile["source"] = json!({"title": "x", "note": "x"});
     profile["warnings"] = json!(["x", "y"]);
-    profile["stacks"] =
-        json!([{"process": "x", "call": "y", "frames": ["x", "y"], "calls": 2, "on_cpu_ns": 5, "blocked_ns": 1}]);
+    profile["stacks"] = json!([{"process": "x", "call": "y", "frames": ["x", "y"], "calls": 2, "on_cpu_ns": 5, "blocked_ns": 1}]);
     write("profile.json", &spoilt(profile.clone(), &[], 1));
     write("calls.json", &spoilt(profile, &["name"], 1));
 }
 
 /// All files, into `place`.
 pub fn write(place: &Place) {
-    let write = |name: &str, value: &Value| fs::write(place.path().join(name), value.to_string()).unwrap();
+    let write =
+        |name: &str, value: &Value| fs::write(place.path().join(name), value.to_string()).unwrap();
     let spoilt_run = spoilt(run(), &[], 0);
     write("run.json", &spoilt_run);
     let mut moved = slower(&spoilt_run, 2.0);
@@ -309,10 +394,29 @@ pub fn write(place: &Place) {
     moved["records"][0]["entries"] = json!({text(42): 3});
     write("moved.json", &moved);
     write("sizes.json", &sizes(&spoilt_run));
-    write("environments.json", &repeated(&spoilt_run, 3, |record, i| record["environment"] = json!(text(i as usize))));
+    write(
+        "environments.json",
+        &repeated(&spoilt_run, 3, |record, i| {
+            record["environment"] = json!(text(i as usize))
+        }),
+    );
     write("counted.json", &counted(&spoilt_run));
     write("long.json", &long(&spoilt_run));
-    write("costs.json", &spoilt(run(), &["operation", "name", "language", "environment", "params", "entries"], 5));
+    write(
+        "costs.json",
+        &spoilt(
+            run(),
+            &[
+                "operation",
+                "name",
+                "language",
+                "environment",
+                "params",
+                "entries",
+            ],
+            5,
+        ),
+    );
     write_history(place, &spoilt_run);
     write_studies(place);
     write_strace(place);

@@ -6,14 +6,23 @@ use super::*;
 fn environments_run() -> Value {
     let mut run = golden();
     let records = run["records"].as_array_mut().unwrap();
-    let mut filtered: Vec<Value> = records.iter().map(|record| scaled_where_measured(record, 1.5)).collect();
-    filtered.iter_mut().for_each(|record| record["environment"] = json!("filter"));
+    let mut filtered: Vec<Value> = records
+        .iter()
+        .map(|record| scaled_where_measured(record, 1.5))
+        .collect();
+    filtered
+        .iter_mut()
+        .for_each(|record| record["environment"] = json!("filter"));
     records.extend(filtered);
     run
 }
 
 fn scaled_where_measured(record: &Value, factor: f64) -> Value {
-    if record["samples"].is_null() { record.clone() } else { scaled(record, factor) }
+    if record["samples"].is_null() {
+        record.clone()
+    } else {
+        scaled(record, factor)
+    }
 }
 
 #[test]
@@ -43,13 +52,29 @@ fn environments_in_a_browser() {
 #[test]
 fn comparisons_draw_the_samples_and_intervals_of_both() {
     let place = Place::new();
-    let (one, two) = (save(&place, "one.json", &golden()), save(&place, "two.json", &other_run(1.5)));
-    let html = page(&place, &[&one, &two, "--label", "before", "--label", "after"]);
-    let rows = html.split("class=\"over cell\"").skip(1).collect::<Vec<_>>();
+    let (one, two) = (
+        save(&place, "one.json", &golden()),
+        save(&place, "two.json", &other_run(1.5)),
+    );
+    let html = page(
+        &place,
+        &[&one, &two, "--label", "before", "--label", "after"],
+    );
+    let rows = html
+        .split("class=\"over cell\"")
+        .skip(1)
+        .collect::<Vec<_>>();
     assert!(rows.len() > 3, "{}", rows.len());
     for row in rows {
         let drawing = row.split("</td>").next().unwrap();
-        assert_eq!((drawing.matches("<path").count(), drawing.matches("<circle").count()), (2, 2), "{drawing}");
+        assert_eq!(
+            (
+                drawing.matches("<path").count(),
+                drawing.matches("<circle").count()
+            ),
+            (2, 2),
+            "{drawing}"
+        );
     }
     assert!(html.contains("samples and intervals</th>"));
 }
@@ -67,8 +92,18 @@ fn changed_profile() -> Value {
 }
 
 fn two_profiles(place: &Place, further: &[&str]) -> String {
-    let (one, two) = (save(place, "before.json", &profile()), save(place, "after.json", &changed_profile()));
-    page(place, &[&[one.as_str(), &two, "--label", "before", "--label", "after"], further].concat())
+    let (one, two) = (
+        save(place, "before.json", &profile()),
+        save(place, "after.json", &changed_profile()),
+    );
+    page(
+        place,
+        &[
+            &[one.as_str(), &two, "--label", "before", "--label", "after"],
+            further,
+        ]
+        .concat(),
+    )
 }
 
 #[test]
@@ -77,14 +112,34 @@ fn two_profiles_have_a_page_of_what_changed() {
     let html = two_profiles(&place, &[]);
     after(
         &html,
-        &["<h1>From before to after</h1>", "Where 2.40 s of wall time went", "calls before", "What changed, by calls"],
+        &[
+            "<h1>From before to after</h1>",
+            "Where 2.40 s of wall time went",
+            "calls before",
+            "What changed, by calls",
+        ],
     );
     assert!(html.contains("class=\"change more2\"") && html.contains("class=\"change less2\""));
     assert!(html.contains("brand_new_function: 0 calls before, 5,000 calls after (+5,000 calls)"));
-    let svg = two_profiles(&place, &["--format", "svg", "--figure", "stacks", "--weight", "blocked"]);
+    let svg = two_profiles(
+        &place,
+        &[
+            "--format", "svg", "--figure", "stacks", "--weight", "blocked",
+        ],
+    );
     assert!(svg.starts_with("<?xml") && svg.contains("What changed, by time blocked in calls"));
-    refused(&place, &["before.json", "after.json", "--format", "svg"], 2, "add --figure stacks");
-    refused(&place, &["before.json", "after.json", "--only", "io"], 2, "not for two profiles");
+    refused(
+        &place,
+        &["before.json", "after.json", "--format", "svg"],
+        2,
+        "add --figure stacks",
+    );
+    refused(
+        &place,
+        &["before.json", "after.json", "--only", "io"],
+        2,
+        "not for two profiles",
+    );
 }
 
 #[test]
@@ -97,12 +152,25 @@ fn two_profiles_in_a_browser() {
 fn tables_of_profiles_are_those_of_show_and_sums_stay_last() {
     let place = Place::new();
     let html = page(&place, &[&save(&place, "profile.json", &profile())]);
-    for text in ["waiting for disk: fdatasync", ">on CPU s</th>", ">runnable s</th>", ">blocked s</th>"] {
+    for text in [
+        "waiting for disk: fdatasync",
+        ">on CPU s</th>",
+        ">runnable s</th>",
+        ">blocked s</th>",
+    ] {
         assert!(html.contains(text), "{text}");
     }
     let calls = html.split("<caption>System calls<").nth(1).unwrap();
     let calls = calls.split("</table>").next().unwrap();
-    after(calls, &[">pwrite64<", ">fdatasync<", ">clone<", "<tr><th scope=\"row\">total<"]);
+    after(
+        calls,
+        &[
+            ">pwrite64<",
+            ">fdatasync<",
+            ">clone<",
+            "<tr><th scope=\"row\">total<",
+        ],
+    );
 }
 
 /// The golden run three times, the last one slower.
@@ -111,8 +179,10 @@ fn three_runs() -> Value {
     let records = run["records"].as_array_mut().unwrap();
     records.retain(|record| !record["samples"].is_null());
     let repeat = |factor: f64| {
-        let results: Vec<Value> =
-            records.iter().map(|record| json!({"samples": scaled(record, factor)["samples"]})).collect();
+        let results: Vec<Value> = records
+            .iter()
+            .map(|record| json!({"samples": scaled(record, factor)["samples"]}))
+            .collect();
         json!({"started_unix_s": 1_800_000_000, "seed": 1, "elapsed_s": 1.0, "host": golden()["host"], "warnings": [],
             "results": results})
     };
@@ -127,7 +197,10 @@ fn single_runs_are_shown() {
     let place = Place::new();
     let html = page(&place, &[&save(&place, "runs.json", &three_runs())]);
     after(&html, &["<caption>Each run", ">run 1</th>", ">run 3</th>"]);
-    assert!(html.contains("<p class=\"sub\">") && html.contains("pool=web; 3 runs; "), "{html}");
+    assert!(
+        html.contains("<p class=\"sub\">") && html.contains("pool=web; 3 runs; "),
+        "{html}"
+    );
 }
 
 #[test]

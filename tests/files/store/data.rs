@@ -11,7 +11,10 @@ pub fn json(run: &Run) -> String {
 
 fn record(operation: &str, outcome: Outcome) -> Record {
     let entries_status = EntriesStatus::Unverified("ptrace: EPERM".into());
-    Record { entries_status, ..Record::new(Case::native(operation), outcome) }
+    Record {
+        entries_status,
+        ..Record::new(Case::native(operation), outcome)
+    }
 }
 
 fn measured() -> Record {
@@ -20,10 +23,20 @@ fn measured() -> Record {
         clock_step_ns: Some(20.0),
         iterations: 4096,
         blocks: vec![
-            Block { launch: 0, slots: slots([1_902_114, 1_899_870, 1_904_502]) },
-            Block { launch: 1, slots: slots([1_911_026, 1_908_333, 1_907_641]) },
+            Block {
+                launch: 0,
+                slots: slots([1_902_114, 1_899_870, 1_904_502]),
+            },
+            Block {
+                launch: 1,
+                slots: slots([1_911_026, 1_908_333, 1_907_641]),
+            },
         ],
-        cpu: CpuTime { user_ns: 2_150_000, system_ns: 11_240_000, wall_ns: 13_462_018 },
+        cpu: CpuTime {
+            user_ns: 2_150_000,
+            system_ns: 11_240_000,
+            wall_ns: 13_462_018,
+        },
         preempted_ns: vec![2_028_532],
         minor_faults: 2,
         major_faults: 0,
@@ -36,9 +49,19 @@ fn measured() -> Record {
     record.case.defaults.insert("entries".into(), 0);
     record.entries = Some([("newfstatat".to_string(), 1.0)].into_iter().collect());
     record.entries_status = EntriesStatus::Verified;
-    record.mode_samples = Some(ModeSamples { user: 98, system: 512 });
-    let counted = [("instructions:k", vec![2841.3, 2841.45, 2841.35]), ("cycles:k", vec![])];
-    record.counters = Some(counted.map(|(event, launches)| (event.to_string(), launches)).into());
+    record.mode_samples = Some(ModeSamples {
+        user: 98,
+        system: 512,
+    });
+    let counted = [
+        ("instructions:k", vec![2841.3, 2841.45, 2841.35]),
+        ("cycles:k", vec![]),
+    ];
+    record.counters = Some(
+        counted
+            .map(|(event, launches)| (event.to_string(), launches))
+            .into(),
+    );
     record
 }
 
@@ -52,12 +75,23 @@ pub fn example() -> Run {
         clock_source: Some("tsc".into()),
         ..Host::default()
     };
-    let failed = Outcome::Failed(Failure::new(FailureKind::Unsupported, "io_uring_setup: EPERM"));
+    let failed = Outcome::Failed(Failure::new(
+        FailureKind::Unsupported,
+        "io_uring_setup: EPERM",
+    ));
     Run {
-        tool: Tool { name: "syscost".into(), version: "0.1.0".into(), compiler: "gcc 14.2.0".into() },
+        tool: Tool {
+            name: "syscost".into(),
+            version: "0.1.0".into(),
+            compiler: "gcc 14.2.0".into(),
+        },
         host,
         started_unix_s: 1_767_225_600,
-        plan: Plan { seed: 42, budget_s: 60.0, precision_percent: 1.0 },
+        plan: Plan {
+            seed: 42,
+            budget_s: 60.0,
+            precision_percent: 1.0,
+        },
         elapsed_s: 58.25,
         complete: true,
         records: vec![measured(), record("io.uring_nop", failed)],
@@ -75,16 +109,29 @@ pub fn published() -> Run {
     };
     let mut record = record("id.getppid", Outcome::Published(figure));
     record.entries_status = EntriesStatus::Unverified("taken from an article".into());
-    let source = Source { title: "An article, 2019".into(), note: "CPU and kernel are not told".into() };
-    Run { records: vec![record], source: Some(source), host: Host::default(), ..example() }
+    let source = Source {
+        title: "An article, 2019".into(),
+        note: "CPU and kernel are not told".into(),
+    };
+    Run {
+        records: vec![record],
+        source: Some(source),
+        host: Host::default(),
+        ..example()
+    }
 }
 
 /// The third example of FORMAT.md: a kernel in an emulated machine.
 pub fn emulated() -> Run {
-    let counted = Counted { fewer: 16, more: 116, batches: vec![(9_112, 42_212), (9_112, 42_212)] };
+    let counted = Counted {
+        fewer: 16,
+        more: 116,
+        batches: vec![(9_112, 42_212), (9_112, 42_212)],
+    };
     let mut record = record("id.getppid", Outcome::Counted(counted));
     record.case.environment = "linux-6.1".into();
-    record.entries_status = EntriesStatus::Unverified("no ptrace pass in an emulated machine".into());
+    record.entries_status =
+        EntriesStatus::Unverified("no ptrace pass in an emulated machine".into());
     let environment = EnvironmentFacts {
         name: "linux-6.1".into(),
         unit: Unit::Instructions,
@@ -94,15 +141,31 @@ pub fn emulated() -> Run {
         notes: vec![],
         host: None,
     };
-    Run { records: vec![record], environments: vec![environment], ..example() }
+    Run {
+        records: vec![record],
+        environments: vec![environment],
+        ..example()
+    }
 }
 
 /// A further run of the cases of `first`, in which the last one fails.
 pub fn repeat(first: &Run, seed: u64, outcomes: Vec<Outcome>, warnings: Vec<String>) -> Run {
     let failed = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
-    let outcomes = outcomes.into_iter().take(first.records.len().saturating_sub(1)).chain([failed]);
-    let record =
-        |(record, outcome): (&Record, Outcome)| Record { outcome, warnings: warnings.clone(), ..record.clone() };
+    let outcomes = outcomes
+        .into_iter()
+        .take(first.records.len().saturating_sub(1))
+        .chain([failed]);
+    let record = |(record, outcome): (&Record, Outcome)| Record {
+        outcome,
+        warnings: warnings.clone(),
+        ..record.clone()
+    };
     let records = first.records.iter().zip(outcomes).map(record).collect();
-    Run { plan: Plan { seed, ..first.plan }, records, warnings: warnings.clone(), complete: true, ..first.clone() }
+    Run {
+        plan: Plan { seed, ..first.plan },
+        records,
+        warnings: warnings.clone(),
+        complete: true,
+        ..first.clone()
+    }
 }

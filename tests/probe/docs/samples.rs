@@ -8,7 +8,10 @@ use std::process::{Command, Output};
 /// `bench/samples --check` with the program under test, on `page` if one is given; `None` if there is no Python, with a skip.
 fn check(test: &str, page: Option<&Path>, names: &[&str]) -> Option<Output> {
     let mut command = Command::new(root().join("bench/samples"));
-    command.arg("--check").args(names).env("SYSCOST", env!("CARGO_BIN_EXE_syscost"));
+    command
+        .arg("--check")
+        .args(names)
+        .env("SYSCOST", env!("CARGO_BIN_EXE_syscost"));
     if let Some(page) = page {
         command.arg("--pages").arg(page);
     }
@@ -22,12 +25,25 @@ fn check(test: &str, page: Option<&Path>, names: &[&str]) -> Option<Output> {
 #[test]
 fn samples_have_the_shape_of_todays_output() {
     const NAME: &str = "samples_have_the_shape_of_todays_output";
-    let Some(output) = check(NAME, None, &[]) else { return };
-    for line in stderr(&output).lines().filter_map(|line| line.strip_prefix("SKIPPED: ")) {
+    let Some(output) = check(NAME, None, &[]) else {
+        return;
+    };
+    for line in stderr(&output)
+        .lines()
+        .filter_map(|line| line.strip_prefix("SKIPPED: "))
+    {
         skip(NAME, line);
     }
-    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
-    let number = stdout(&output).lines().last().and_then(|line| line.split(' ').next()?.parse::<u32>().ok());
+    assert!(
+        output.status.success(),
+        "{}{}",
+        stdout(&output),
+        stderr(&output)
+    );
+    let number = stdout(&output)
+        .lines()
+        .last()
+        .and_then(|line| line.split(' ').next()?.parse::<u32>().ok());
     assert!(number >= Some(15), "{}", stdout(&output));
 }
 
@@ -39,14 +55,25 @@ fn stale_samples_are_found() {
     let page = place.path().join("page.md");
     let text = "<!-- sample one -->\n```text\n$ syscost show run.json\nTABLE```\n";
     let golden = root().join("tests/golden/run.json");
-    let setup = text.replace("sample one -->", &format!("sample one\ncp {} run.json\n-->", golden.display()));
-    let shown = stdout(&place.command(&["show", golden.to_str().unwrap()]).env("COLUMNS", "80").output().unwrap());
+    let setup = text.replace(
+        "sample one -->",
+        &format!("sample one\ncp {} run.json\n-->", golden.display()),
+    );
+    let shown = stdout(
+        &place
+            .command(&["show", golden.to_str().unwrap()])
+            .env("COLUMNS", "80")
+            .output()
+            .unwrap(),
+    );
     let good = setup.replace("TABLE", &shown);
     let stale = |text: &str| {
         fs::write(&page, text).unwrap();
         check(NAME, Some(&page), &["one"]).map(|output| (output.status.code(), stdout(&output)))
     };
-    let Some((status, said)) = stale(&good) else { return };
+    let Some((status, said)) = stale(&good) else {
+        return;
+    };
     assert_eq!(status, Some(0), "{said}");
     let wrong = [
         ("ns/op", "ns", "titles of tables"),

@@ -4,7 +4,9 @@ use super::explained::explained;
 use super::machine::machine;
 use super::parallel::{Pace, in_parallel, jobs};
 use super::source::{Offered, Source};
-use crate::atlas::{self, Releases, Step, environment_of, is_explained, kernel_path, steps, steps_path};
+use crate::atlas::{
+    self, Releases, Step, environment_of, is_explained, kernel_path, steps, steps_path,
+};
 use crate::cli::complete;
 use crate::cli::error::usage;
 use crate::cli::exit::Exit;
@@ -43,7 +45,12 @@ pub struct BuildArgs {
     #[arg(long)]
     fetched: bool,
     /// Architectures: amd64, arm64.
-    #[arg(long = "arch", value_name = "ARCHITECTURE[,...]", value_delimiter = ',', default_value = "amd64")]
+    #[arg(
+        long = "arch",
+        value_name = "ARCHITECTURE[,...]",
+        value_delimiter = ',',
+        default_value = "amd64"
+    )]
     architectures: Vec<String>,
     /// Only these operations, as for 'syscost run'.
     #[arg(long, value_name = "PATTERN", num_args = 1.., add = complete::operations())]
@@ -52,7 +59,13 @@ pub struct BuildArgs {
     #[arg(long, value_name = "MODEL")]
     cpu: Option<String>,
     /// Boot the kernels with these parameters too.
-    #[arg(long, value_name = "PARAMETERS", allow_hyphen_values = true, default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "PARAMETERS",
+        allow_hyphen_values = true,
+        default_value = "",
+        hide_default_value = true
+    )]
     append: String,
     /// Boots of each kernel, over which counts have their range.
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -75,7 +88,11 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A session for one task. Its own watch begins when it is opened: what `interrupt` saw before ends it here.
 pub fn session(interrupt: &Interrupt) -> Result<Session> {
-    let session = Session::open(RunOptions { cpu: Wanted::None, timeout: TIMEOUT, ..RunOptions::default() })?;
+    let session = Session::open(RunOptions {
+        cpu: Wanted::None,
+        timeout: TIMEOUT,
+        ..RunOptions::default()
+    })?;
     ensure!(!interrupt.is_set(), Failure::interrupted().message);
     Ok(session)
 }
@@ -99,12 +116,23 @@ struct Build<'a> {
     missing: Mutex<Vec<String>>,
 }
 
-pub fn run(args: &BuildArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(
+    args: &BuildArgs,
+    interrupt: &Interrupt,
+    notes: Notes,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     let find = |name: &String| {
-        Architecture::find(name)
-            .with_context(|| format!("--arch: no kernels are fetched for '{name}': give amd64 or arm64"))
+        Architecture::find(name).with_context(|| {
+            format!("--arch: no kernels are fetched for '{name}': give amd64 or arm64")
+        })
     };
-    let architectures = usage(args.architectures.iter().map(find).collect::<Result<Vec<_>>>())?;
+    let architectures = usage(
+        args.architectures
+            .iter()
+            .map(find)
+            .collect::<Result<Vec<_>>>(),
+    )?;
     let planned = usage(planned(&usage(session(interrupt))?, &args.operations))?;
     let images = Images::open()?;
     let tell = |doing: &str| notes.tell(&doing);
@@ -115,14 +143,30 @@ pub fn run(args: &BuildArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
     };
     let releases = Releases(args.kernels.clone());
     let offered = source.offered(&architectures, &releases);
-    let names: Vec<String> = offered.iter().map(|kernel| kernel.release.clone()).collect();
+    let names: Vec<String> = offered
+        .iter()
+        .map(|kernel| kernel.release.clone())
+        .collect();
     let unmatched = releases.unmatched(&names).join(", ");
-    usage(unmatched.is_empty().then_some(()).with_context(|| format!("--kernels {unmatched}: no such kernel")))?;
     usage(
-        (!offered.is_empty()).then_some(()).context("there is no kernel to count: 'syscost kernel fetch 6.1' gets one"),
+        unmatched
+            .is_empty()
+            .then_some(())
+            .with_context(|| format!("--kernels {unmatched}: no such kernel")),
+    )?;
+    usage(
+        (!offered.is_empty())
+            .then_some(())
+            .context("there is no kernel to count: 'syscost kernel fetch 6.1' gets one"),
     )?;
     atlas::write_about(&args.directory)?;
-    let build = Build { args, planned, interrupt, notes, missing: Mutex::default() };
+    let build = Build {
+        args,
+        planned,
+        interrupt,
+        notes,
+        missing: Mutex::default(),
+    };
     build.count(&source, &offered)?;
     build.compare(&source, &offered)?;
     build.tell(&offered, out)
@@ -130,14 +174,18 @@ pub fn run(args: &BuildArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
 
 impl Build<'_> {
     fn machine(&self, kernel: &Offered) -> Result<(AtlasMachine, PathBuf)> {
-        let (machine, usual) = machine(&kernel.release, self.args.cpu.as_deref(), &self.args.append)?;
+        let (machine, usual) =
+            machine(&kernel.release, self.args.cpu.as_deref(), &self.args.append)?;
         let path = kernel_path(&self.args.directory, &kernel.release, &machine, &usual);
         Ok((machine, path))
     }
 
     fn miss(&self, what: &str, why: &anyhow::Error) {
         if !self.interrupt.is_set() {
-            self.missing.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(format!("{what}: {why:#}"));
+            self.missing
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .push(format!("{what}: {why:#}"));
         }
     }
 
@@ -156,21 +204,37 @@ impl Build<'_> {
         }
         usage(self.check_probes(&todo))?;
         let (all, here) = (counted(offered.len(), "kernel"), offered.len() - todo.len());
-        self.notes.tell(&format_args!("{all}, {here} of them counted already"));
+        self.notes
+            .tell(&format_args!("{all}, {here} of them counted already"));
         let pace = Pace::new(todo.len());
-        let tasks = todo.into_iter().take_while(|_| !self.interrupt.is_set()).filter_map(|(release, machine, path)| {
-            let facts = source.get(&release).map_err(|why| self.miss(&release, &why)).ok()?;
-            Some((facts, machine, path))
+        let tasks = todo
+            .into_iter()
+            .take_while(|_| !self.interrupt.is_set())
+            .filter_map(|(release, machine, path)| {
+                let facts = source
+                    .get(&release)
+                    .map_err(|why| self.miss(&release, &why))
+                    .ok()?;
+                Some((facts, machine, path))
+            });
+        in_parallel(self.jobs(), tasks, |(facts, machine, path)| {
+            self.count_one(&facts, machine, &path, &pace)
         });
-        in_parallel(self.jobs(), tasks, |(facts, machine, path)| self.count_one(&facts, machine, &path, &pace));
         Ok(())
     }
 
     fn check_probes(&self, todo: &[Todo]) -> Result<()> {
-        let known = atlas::read(&self.args.directory).map(|atlas| atlas.kernels).unwrap_or_default();
+        let known = atlas::read(&self.args.directory)
+            .map(|atlas| atlas.kernels)
+            .unwrap_or_default();
         let mut checked = BTreeSet::new();
-        for (release, machine, _) in todo.iter().filter(|(_, machine, _)| checked.insert(&machine.architecture)) {
-            let same = known.iter().filter(|kernel| kernel.machine.architecture == machine.architecture);
+        for (release, machine, _) in todo
+            .iter()
+            .filter(|(_, machine, _)| checked.insert(&machine.architecture))
+        {
+            let same = known
+                .iter()
+                .filter(|kernel| kernel.machine.architecture == machine.architecture);
             let same: Vec<&AtlasKernel> = same.collect();
             if !same.is_empty() {
                 self.check_probe(&same, &environment_of(release, machine))?;
@@ -185,7 +249,10 @@ impl Build<'_> {
         let session = session(self.interrupt)?;
         let failed = |failure: Failure| anyhow!(failure.message);
         let probe = session.probe_text(environment).map_err(failed)?;
-        if let Some(other) = known.iter().find(|kernel| !kernel.probe.starts_with(&probe)) {
+        if let Some(other) = known
+            .iter()
+            .find(|kernel| !kernel.probe.starts_with(&probe))
+        {
             bail!(
                 "{} was counted with another probe ({}, in {}), and counts by '{probe}' are not comparable with it: use that \
                  compiler, or another directory",
@@ -214,7 +281,11 @@ impl Build<'_> {
         match made.and_then(|kernel| atlas::write(path, &kernel)) {
             Ok(()) => {
                 let seconds = begun.elapsed().as_secs_f64();
-                self.notes.tell(&format_args!("{}: {} counted in {seconds:.0} s", pace.step(), facts.release));
+                self.notes.tell(&format_args!(
+                    "{}: {} counted in {seconds:.0} s",
+                    pace.step(),
+                    facts.release
+                ));
             }
             Err(why) => self.miss(&facts.release, &why),
         }
@@ -228,30 +299,46 @@ impl Build<'_> {
         }
         let read = || atlas::read(&self.args.directory);
         if self.interrupt.is_set()
-            || !offered.iter().any(|kernel| self.machine(kernel).is_ok_and(|(_, path)| path.exists()))
+            || !offered
+                .iter()
+                .any(|kernel| self.machine(kernel).is_ok_and(|(_, path)| path.exists()))
         {
             return Ok(());
         }
         let atlas = read()?;
-        let pairs =
-            atlas::neighbours(&atlas.kernels).into_iter().filter(|(_, after)| machines.contains(&after.machine));
-        let pairs: Vec<Pair> = pairs.map(|(before, after)| self.pair([before, after])).collect::<Result<_>>()?;
-        for old in atlas.steps.iter().filter(|old| machines.contains(&old.machine)) {
+        let pairs = atlas::neighbours(&atlas.kernels)
+            .into_iter()
+            .filter(|(_, after)| machines.contains(&after.machine));
+        let pairs: Vec<Pair> = pairs
+            .map(|(before, after)| self.pair([before, after]))
+            .collect::<Result<_>>()?;
+        for old in atlas
+            .steps
+            .iter()
+            .filter(|old| machines.contains(&old.machine))
+        {
             let path = self.steps_path([&old.before, &old.after], &old.machine)?;
             if pairs.iter().all(|pair| pair.path != path) {
-                std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+                std::fs::remove_file(&path)
+                    .with_context(|| format!("cannot remove {}", path.display()))?;
             }
         }
-        let todo: Vec<Pair> = pairs.into_iter().filter(|pair| !pair.is_complete()).collect();
+        let todo: Vec<Pair> = pairs
+            .into_iter()
+            .filter(|pair| !pair.is_complete())
+            .collect();
         let pace = Pace::new(todo.len());
-        let tasks = todo.into_iter().take_while(|_| !self.interrupt.is_set()).filter(|pair| {
-            let got = pair
-                .kernels
-                .iter()
-                .filter(|_| pair.steps.iter().any(is_explained))
-                .try_for_each(|one| source.get(&one.release).map(drop));
-            got.map_err(|why| self.miss(&pair.name(), &why)).is_ok()
-        });
+        let tasks = todo
+            .into_iter()
+            .take_while(|_| !self.interrupt.is_set())
+            .filter(|pair| {
+                let got = pair
+                    .kernels
+                    .iter()
+                    .filter(|_| pair.steps.iter().any(is_explained))
+                    .try_for_each(|one| source.get(&one.release).map(drop));
+                got.map_err(|why| self.miss(&pair.name(), &why)).is_ok()
+            });
         in_parallel(self.jobs(), tasks, |pair| self.compare_one(pair, &pace));
         Ok(())
     }
@@ -262,8 +349,15 @@ impl Build<'_> {
     }
 
     fn pair<'k>(&self, kernels: [&'k AtlasKernel; 2]) -> Result<Pair<'k>> {
-        let path = self.steps_path(kernels.map(|kernel| kernel.release.as_str()), &kernels[1].machine)?;
-        Ok(Pair { kernels, steps: steps(kernels[0], kernels[1]), path })
+        let path = self.steps_path(
+            kernels.map(|kernel| kernel.release.as_str()),
+            &kernels[1].machine,
+        )?;
+        Ok(Pair {
+            kernels,
+            steps: steps(kernels[0], kernels[1]),
+            path,
+        })
     }
 
     fn compare_one(&self, pair: Pair, pace: &Pace) {
@@ -274,13 +368,17 @@ impl Build<'_> {
         let explain = |session: Session| {
             // A directory may have operations that this build does not count.
             let all = planned(&session, &[])?;
-            explained(&session, pair.kernels, pair.steps, &all).map_err(|failure| anyhow!(failure.message))
+            explained(&session, pair.kernels, pair.steps, &all)
+                .map_err(|failure| anyhow!(failure.message))
         };
         let made = on_one_cpu(|| session(self.interrupt).and_then(explain));
         match made.and_then(|steps| atlas::write(&path, &steps).map(|()| told(&steps))) {
             Ok(told) => {
                 let seconds = begun.elapsed().as_secs_f64();
-                self.notes.tell(&format_args!("{}: {name}: {told} in {seconds:.0} s", pace.step()));
+                self.notes.tell(&format_args!(
+                    "{}: {name}: {told} in {seconds:.0} s",
+                    pace.step()
+                ));
             }
             Err(why) => self.miss(&name, &why),
         }
@@ -288,27 +386,47 @@ impl Build<'_> {
 
     fn tell(&self, offered: &[Offered], out: &mut dyn Write) -> Result<Exit> {
         let is_there = |kernel: &&Offered| {
-            self.machine(kernel).is_ok_and(|(_, path)| is_complete(&path, &self.planned, self.args.boots))
+            self.machine(kernel)
+                .is_ok_and(|(_, path)| is_complete(&path, &self.planned, self.args.boots))
         };
         let there = offered.iter().filter(is_there).count();
-        writeln!(out, "{}: {there} of {} counted", self.args.directory.display(), counted(offered.len(), "kernel"))?;
-        let missing = self.missing.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        writeln!(
+            out,
+            "{}: {there} of {} counted",
+            self.args.directory.display(),
+            counted(offered.len(), "kernel")
+        )?;
+        let missing = self
+            .missing
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         for line in missing.iter() {
             writeln!(out, "missing: {}", crate::clean::excerpt(line, 1000))?;
         }
         if self.interrupt.is_set() {
-            self.notes.tell(&"interrupted: the same command goes on from here");
+            self.notes
+                .tell(&"interrupted: the same command goes on from here");
             return Ok(Exit::Interrupted);
         }
-        Ok(if missing.is_empty() { Exit::Success } else { Exit::SomeFailed })
+        Ok(if missing.is_empty() {
+            Exit::Success
+        } else {
+            Exit::SomeFailed
+        })
     }
 }
 
 /// Whether a file has all operations, of as many boots.
 fn is_complete(path: &Path, planned: &[Planned], boots: u32) -> bool {
-    let has = |kernel: &AtlasKernel, name: String| kernel.cells.iter().any(|cell| cell.operation == name);
-    let Ok(kernel) = atlas::read_kernel(path) else { return false };
-    kernel.boots >= boots && planned.iter().all(|planned| has(&kernel, planned.case.to_string()))
+    let has =
+        |kernel: &AtlasKernel, name: String| kernel.cells.iter().any(|cell| cell.operation == name);
+    let Ok(kernel) = atlas::read_kernel(path) else {
+        return false;
+    };
+    kernel.boots >= boots
+        && planned
+            .iter()
+            .all(|planned| has(&kernel, planned.case.to_string()))
 }
 
 /// How a kernel is counted: in so many boots, so many of them at once.
@@ -321,7 +439,10 @@ pub struct Boots {
 impl Boots {
     /// Several at once if there are more jobs than kernels.
     pub fn new(number: u32, jobs: usize, kernels: &Pace) -> Boots {
-        Boots { number, at_once: jobs.div_ceil(kernels.all()) }
+        Boots {
+            number,
+            at_once: jobs.div_ceil(kernels.all()),
+        }
     }
 }
 
@@ -332,15 +453,22 @@ pub fn count_kernel(
     (planned, boots): (&[Planned], Boots),
 ) -> Result<AtlasKernel> {
     let environment = environment_of(&facts.release, &machine);
-    let planned: Vec<Planned> = planned.iter().map(|planned| planned.in_environment(&environment)).collect();
+    let planned: Vec<Planned> = planned
+        .iter()
+        .map(|planned| planned.in_environment(&environment))
+        .collect();
     let count = |number| {
         let session = session(interrupt)?;
-        session.count_boot(&environment, &planned, number).map_err(|failure| anyhow!(failure.message))
+        session
+            .count_boot(&environment, &planned, number)
+            .map_err(|failure| anyhow!(failure.message))
     };
     // If its threads run at the same time, the emulator may skip too far ahead when the guest goes idle (METHOD.md).
-    let counted = in_parallel(boots.at_once, 0..boots.number, |number| on_one_cpu(|| count(number)))
-        .into_iter()
-        .collect::<Result<Vec<_>>>()?;
+    let counted = in_parallel(boots.at_once, 0..boots.number, |number| {
+        on_one_cpu(|| count(number))
+    })
+    .into_iter()
+    .collect::<Result<Vec<_>>>()?;
     let first = counted.first().context("no boot was asked for")?;
     Ok(AtlasKernel {
         schema: ATLAS_KERNEL.to_string(),
@@ -366,20 +494,32 @@ struct Pair<'a> {
 
 impl Pair<'_> {
     fn name(&self) -> String {
-        self.kernels.map(|kernel| kernel.release.as_str()).join("..")
+        self.kernels
+            .map(|kernel| kernel.release.as_str())
+            .join("..")
     }
 
     /// Whether its file was made of the same steps.
     fn is_complete(&self) -> bool {
         let same = |(found, step): (&crate::model::atlas::AtlasStep, &Step)| {
-            (&found.operation, found.before, found.after) == (&step.operation, step.before, step.after)
+            (&found.operation, found.before, found.after)
+                == (&step.operation, step.before, step.after)
         };
         let found = atlas::read_steps(&self.path);
-        found.is_ok_and(|found| found.steps.len() == self.steps.len() && found.steps.iter().zip(&self.steps).all(same))
+        found.is_ok_and(|found| {
+            found.steps.len() == self.steps.len() && found.steps.iter().zip(&self.steps).all(same)
+        })
     }
 }
 
 fn told(pair: &AtlasSteps) -> String {
-    let explained = pair.steps.iter().filter(|step| !step.functions.is_empty()).count();
-    format!("{}, {explained} of them explained,", counted(pair.steps.len(), "step"))
+    let explained = pair
+        .steps
+        .iter()
+        .filter(|step| !step.functions.is_empty())
+        .count();
+    format!(
+        "{}, {explained} of them explained,",
+        counted(pair.steps.len(), "step")
+    )
 }

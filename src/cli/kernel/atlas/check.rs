@@ -45,27 +45,51 @@ Examples:
   syscost kernel atlas check atlas --share 1";
 
 fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    let share = text
+        .parse::<f64>()
+        .ok()
+        .filter(|share| *share > 0.0 && *share <= 1.0);
     share.ok_or_else(|| format!("'{text}' is not a share above 0 and up to 1"))
 }
 
-pub fn run(args: &CheckArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(
+    args: &CheckArgs,
+    interrupt: &Interrupt,
+    notes: Notes,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     let atlas = atlas::read(&args.directory)?;
     let images = Images::open()?;
     let tell = |doing: &str| notes.tell(&doing);
     let source = if args.fetched {
         Source::fetched(&images)
     } else {
-        Source::open(&images, &architectures(&atlas.kernels), (interrupt, notes), &tell)
+        Source::open(
+            &images,
+            &architectures(&atlas.kernels),
+            (interrupt, notes),
+            &tell,
+        )
     };
     let planned = planned(&session(interrupt)?, &[])?;
     let chosen = chosen(&atlas.kernels, args.share);
-    let stated = chosen.iter().flat_map(|kernel| &kernel.cells).filter(|cell| cell.count.is_some()).count();
+    let stated = chosen
+        .iter()
+        .flat_map(|kernel| &kernel.cells)
+        .filter(|cell| cell.count.is_some())
+        .count();
     let (jobs, pace) = (jobs(args.jobs.map(usize::from)), Pace::new(chosen.len()));
-    let tasks =
-        chosen.into_iter().take_while(|_| !interrupt.is_set()).map(|kernel| (kernel, source.get(&kernel.release)));
+    let tasks = chosen
+        .into_iter()
+        .take_while(|_| !interrupt.is_set())
+        .map(|kernel| (kernel, source.get(&kernel.release)));
     let checked = in_parallel(jobs, tasks, |(kernel, facts)| {
-        let differ = again(interrupt, kernel, facts, (&planned, Boots::new(kernel.boots, jobs, &pace)));
+        let differ = again(
+            interrupt,
+            kernel,
+            facts,
+            (&planned, Boots::new(kernel.boots, jobs, &pace)),
+        );
         if interrupt.is_set() {
             return Vec::new();
         }
@@ -74,14 +98,29 @@ pub fn run(args: &CheckArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn 
     });
     let mut differ = checked.concat();
     differ.sort();
-    writeln!(out, "{} of {stated} counts differ from the atlas", differ.len())?;
+    writeln!(
+        out,
+        "{} of {stated} counts differ from the atlas",
+        differ.len()
+    )?;
     differ.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    let exit = if differ.is_empty() { Exit::Success } else { Exit::CostGrown };
-    Ok(if interrupt.is_set() { Exit::Interrupted } else { exit })
+    let exit = if differ.is_empty() {
+        Exit::Success
+    } else {
+        Exit::CostGrown
+    };
+    Ok(if interrupt.is_set() {
+        Exit::Interrupted
+    } else {
+        exit
+    })
 }
 
 fn architectures(kernels: &[AtlasKernel]) -> Vec<Architecture> {
-    let names: BTreeSet<&str> = kernels.iter().map(|kernel| kernel.machine.architecture.as_str()).collect();
+    let names: BTreeSet<&str> = kernels
+        .iter()
+        .map(|kernel| kernel.machine.architecture.as_str())
+        .collect();
     names.into_iter().filter_map(Architecture::find).collect()
 }
 
@@ -99,20 +138,45 @@ fn again(
     facts: Result<Facts>,
     (planned, boots): (&[Planned], Boots),
 ) -> Vec<String> {
-    let of = |cell: &AtlasCell| planned.iter().find(|planned| planned.case.to_string() == cell.operation).cloned();
+    let of = |cell: &AtlasCell| {
+        planned
+            .iter()
+            .find(|planned| planned.case.to_string() == cell.operation)
+            .cloned()
+    };
     let planned: Vec<Planned> = kernel.cells.iter().filter_map(of).collect();
     let counted = facts.and_then(|facts| {
         let same = facts.sha256 == kernel.image;
-        anyhow::ensure!(same, "its image is another one now: {} {}", facts.package, facts.version);
+        anyhow::ensure!(
+            same,
+            "its image is another one now: {} {}",
+            facts.package,
+            facts.version
+        );
         count_kernel(interrupt, &facts, kernel.machine.clone(), (&planned, boots))
     });
-    let is_exact = counted.as_ref().is_ok_and(|now| has_same_tools(now, kernel));
+    let is_exact = counted
+        .as_ref()
+        .is_ok_and(|now| has_same_tools(now, kernel));
     let now = |cell: &AtlasCell| match &counted {
-        Ok(counted) => counted.cells.iter().find(|now| now.operation == cell.operation).cloned().unwrap_or_default(),
-        Err(why) => AtlasCell { reason: Some(format!("{why:#}")), ..AtlasCell::default() },
+        Ok(counted) => counted
+            .cells
+            .iter()
+            .find(|now| now.operation == cell.operation)
+            .cloned()
+            .unwrap_or_default(),
+        Err(why) => AtlasCell {
+            reason: Some(format!("{why:#}")),
+            ..AtlasCell::default()
+        },
     };
-    let differs = kernel.cells.iter().filter_map(|cell| differs(cell, &now(cell), is_exact));
-    differs.map(|line| format!("{}: {line}", kernel.release)).collect()
+    let differs = kernel
+        .cells
+        .iter()
+        .filter_map(|cell| differs(cell, &now(cell), is_exact));
+    differs
+        .map(|line| format!("{}: {line}", kernel.release))
+        .collect()
 }
 
 /// Whether counts of a kernel must be the same to the last instruction.
@@ -123,7 +187,13 @@ fn has_same_tools(a: &AtlasKernel, b: &AtlasKernel) -> bool {
 /// A count that is not the same, or a step where the tools are others.
 fn differs(cell: &AtlasCell, now: &AtlasCell, is_exact: bool) -> Option<String> {
     let stated = cell.count?;
-    if now.count.is_some_and(|now| if is_exact { now == stated } else { !atlas::is_step(&stated, &now) }) {
+    if now.count.is_some_and(|now| {
+        if is_exact {
+            now == stated
+        } else {
+            !atlas::is_step(&stated, &now)
+        }
+    }) {
         return None;
     }
     let found = match (&now.count, &now.reason) {
@@ -131,8 +201,15 @@ fn differs(cell: &AtlasCell, now: &AtlasCell, is_exact: bool) -> Option<String> 
         (None, Some(reason)) => reason.clone(),
         (None, None) => "this version of syscost has no such operation".to_string(),
     };
-    let tools = if is_exact || now.count.is_none() { "" } else { ", with another emulator or probe" };
-    Some(format!("{} {:.2} to {:.2} in the atlas, now {found}{tools}", cell.operation, stated.least, stated.most))
+    let tools = if is_exact || now.count.is_none() {
+        ""
+    } else {
+        ", with another emulator or probe"
+    };
+    Some(format!(
+        "{} {:.2} to {:.2} in the atlas, now {found}{tools}",
+        cell.operation, stated.least, stated.most
+    ))
 }
 
 #[cfg(test)]
@@ -144,17 +221,35 @@ mod tests {
     fn what_is_beyond_the_range_or_not_counted_differs() {
         let cell = |[mode, least, most]: [f64; 3]| {
             let count = Some(AtlasCount { mode, least, most });
-            AtlasCell { operation: "x".into(), count, reason: None }
+            AtlasCell {
+                operation: "x".into(),
+                count,
+                reason: None,
+            }
         };
         let stated = cell([10.0, 9.0, 11.0]);
         let found = |now: &AtlasCell| differs(&stated, now, false);
         assert_eq!(found(&cell([11.0; 3])), None);
-        assert!(differs(&stated, &cell([11.0; 3]), true).is_some(), "the same tools count the same");
+        assert!(
+            differs(&stated, &cell([11.0; 3]), true).is_some(),
+            "the same tools count the same"
+        );
         assert!(differs(&stated, &stated, true).is_none());
         let step = "x 9.00 to 11.00 in the atlas, now 12.00, with another emulator or probe";
         assert_eq!(found(&cell([12.0; 3])).as_deref(), Some(step));
-        let failed = AtlasCell { reason: Some("ENOSYS".into()), ..AtlasCell::default() };
-        assert_eq!(found(&failed).as_deref(), Some("x 9.00 to 11.00 in the atlas, now ENOSYS"));
-        assert!(share("0").is_err() && share("2").is_err() && share("nan").is_err() && share("1").is_ok());
+        let failed = AtlasCell {
+            reason: Some("ENOSYS".into()),
+            ..AtlasCell::default()
+        };
+        assert_eq!(
+            found(&failed).as_deref(),
+            Some("x 9.00 to 11.00 in the atlas, now ENOSYS")
+        );
+        assert!(
+            share("0").is_err()
+                && share("2").is_err()
+                && share("nan").is_err()
+                && share("1").is_ok()
+        );
     }
 }

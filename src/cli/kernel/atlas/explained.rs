@@ -2,7 +2,9 @@
 
 use crate::atlas::{Step, environment_of, is_explained};
 use crate::explain::kernel::{Recorder, versus};
-use crate::model::atlas::{ATLAS_STEPS, AtlasFunction, AtlasKernel, AtlasStep, AtlasSteps, UNCHANGED};
+use crate::model::atlas::{
+    ATLAS_STEPS, AtlasFunction, AtlasKernel, AtlasStep, AtlasSteps, UNCHANGED,
+};
 use crate::model::explained::{Change, KernelExplanation};
 use crate::model::{Failure, Planned};
 use crate::runner::Workers;
@@ -18,19 +20,32 @@ pub fn explained(
     steps: Vec<Step>,
     planned: &[Planned],
 ) -> Result<AtlasSteps, Failure> {
-    let chosen: Vec<&Planned> = chosen(&steps).filter_map(|step| of(planned, step)).collect();
+    let chosen: Vec<&Planned> = chosen(&steps)
+        .filter_map(|step| of(planned, step))
+        .collect();
     let sides = [before, after].map(|kernel| environment_of(&kernel.release, &kernel.machine));
     let sides = sides.map(|environment| side(session.workers(), &environment, &chosen));
     if session.workers().interrupt.is_set() {
         return Err(Failure::interrupted());
     }
     let found = |step: &Step| {
-        let at = chosen.iter().position(|planned| planned.case.to_string() == step.operation)?;
+        let at = chosen
+            .iter()
+            .position(|planned| planned.case.to_string() == step.operation)?;
         Some(functions([&sides[0][at], &sides[1][at]]))
     };
-    let steps = steps.into_iter().map(|step| told(found(&step), step)).collect();
+    let steps = steps
+        .into_iter()
+        .map(|step| told(found(&step), step))
+        .collect();
     let (machine, schema) = (after.machine.clone(), ATLAS_STEPS.to_string());
-    Ok(AtlasSteps { schema, machine, before: before.release.clone(), after: after.release.clone(), steps })
+    Ok(AtlasSteps {
+        schema,
+        machine,
+        before: before.release.clone(),
+        after: after.release.clone(),
+        steps,
+    })
 }
 
 fn chosen(steps: &[Step]) -> impl Iterator<Item = &Step> {
@@ -38,7 +53,9 @@ fn chosen(steps: &[Step]) -> impl Iterator<Item = &Step> {
 }
 
 fn of<'a>(planned: &'a [Planned], step: &Step) -> Option<&'a Planned> {
-    planned.iter().find(|planned| planned.case.to_string() == step.operation)
+    planned
+        .iter()
+        .find(|planned| planned.case.to_string() == step.operation)
 }
 
 fn told(found: Option<Result<Vec<AtlasFunction>, String>>, step: Step) -> AtlasStep {
@@ -46,10 +63,22 @@ fn told(found: Option<Result<Vec<AtlasFunction>, String>>, step: Step) -> AtlasS
         Some(Ok(functions)) if functions.is_empty() => (functions, Some(UNCHANGED.into())),
         Some(Ok(functions)) => (functions, None),
         Some(Err(reason)) => (Vec::new(), Some(reason)),
-        None if is_explained(&step) => (Vec::new(), Some(format!("only the {MOST} largest steps are explained"))),
-        None => (Vec::new(), Some("less than 1% and 5 instructions".to_string())),
+        None if is_explained(&step) => (
+            Vec::new(),
+            Some(format!("only the {MOST} largest steps are explained")),
+        ),
+        None => (
+            Vec::new(),
+            Some("less than 1% and 5 instructions".to_string()),
+        ),
     };
-    AtlasStep { operation: step.operation, before: step.before, after: step.after, functions, reason }
+    AtlasStep {
+        operation: step.operation,
+        before: step.before,
+        after: step.after,
+        functions,
+        reason,
+    }
 }
 
 type Explained = Result<KernelExplanation, String>;
@@ -60,20 +89,46 @@ fn side(workers: &Workers, environment: &str, chosen: &[&Planned]) -> Vec<Explai
     let mut explain = |planned: &&Planned| {
         if guest.as_ref().is_none_or(|guest| !guest.is_alive()) {
             guest = None;
-            guest = Some(Recorder::boot(workers, environment, None).map_err(|failure| failure.message)?);
+            guest = Some(
+                Recorder::boot(workers, environment, None).map_err(|failure| failure.message)?,
+            );
         }
-        let Some(guest) = &mut guest else { return Err("no guest".to_string()) };
-        guest.explain(&planned.in_environment(environment), "").map_err(|failure| failure.message)
+        let Some(guest) = &mut guest else {
+            return Err("no guest".to_string());
+        };
+        guest
+            .explain(&planned.in_environment(environment), "")
+            .map_err(|failure| failure.message)
     };
     let ended = || Err(Failure::interrupted().message);
-    chosen.iter().map(|planned| if workers.interrupt.is_set() { ended() } else { explain(planned) }).collect()
+    chosen
+        .iter()
+        .map(|planned| {
+            if workers.interrupt.is_set() {
+                ended()
+            } else {
+                explain(planned)
+            }
+        })
+        .collect()
 }
 
 fn functions([before, after]: [&Explained; 2]) -> Result<Vec<AtlasFunction>, String> {
     let changes = versus(before.clone()?, after.clone()?).functions;
     let function = |change: Change| {
-        let Change { name, group, before, after, .. } = change;
-        AtlasFunction { name, group, before, after }
+        let Change {
+            name,
+            group,
+            before,
+            after,
+            ..
+        } = change;
+        AtlasFunction {
+            name,
+            group,
+            before,
+            after,
+        }
     };
     Ok(changes.into_iter().take(FUNCTIONS).map(function).collect())
 }
@@ -84,13 +139,31 @@ mod tests {
 
     #[test]
     fn what_is_not_explained_says_why() {
-        let step = |after: f64| Step { operation: "x".into(), before: 1000.0, after };
+        let step = |after: f64| Step {
+            operation: "x".into(),
+            before: 1000.0,
+            after,
+        };
         let reason = |found, after| told(found, step(after)).reason;
-        assert_eq!(reason(None, 1004.0).as_deref(), Some("less than 1% and 5 instructions"));
-        assert_eq!(reason(None, 1100.0), Some(format!("only the {MOST} largest steps are explained")));
-        assert_eq!(reason(Some(Err("ENOSYS".into())), 1100.0).as_deref(), Some("ENOSYS"));
+        assert_eq!(
+            reason(None, 1004.0).as_deref(),
+            Some("less than 1% and 5 instructions")
+        );
+        assert_eq!(
+            reason(None, 1100.0),
+            Some(format!("only the {MOST} largest steps are explained"))
+        );
+        assert_eq!(
+            reason(Some(Err("ENOSYS".into())), 1100.0).as_deref(),
+            Some("ENOSYS")
+        );
         assert!(told(Some(Ok(Vec::new())), step(1100.0)).is_unchanged());
-        let many: Vec<Step> = (0..100).map(|more| step(1003.0 + f64::from(more))).collect();
-        assert_eq!((chosen(&many).count(), chosen(&many[..2]).count()), (MOST, 0));
+        let many: Vec<Step> = (0..100)
+            .map(|more| step(1003.0 + f64::from(more)))
+            .collect();
+        assert_eq!(
+            (chosen(&many).count(), chosen(&many[..2]).count()),
+            (MOST, 0)
+        );
     }
 }

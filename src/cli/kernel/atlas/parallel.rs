@@ -19,7 +19,9 @@ pub fn in_parallel<T: Send, R: Send>(
             scope.spawn(|| {
                 while let Some(task) = next() {
                     let made = work(task);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push(made);
+                    done.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(made);
                 }
             });
         }
@@ -45,7 +47,11 @@ pub struct Pace {
 
 impl Pace {
     pub fn new(all: usize) -> Pace {
-        Pace { all, done: Mutex::new(0), begun: Instant::now() }
+        Pace {
+            all,
+            done: Mutex::new(0),
+            begun: Instant::now(),
+        }
     }
 
     /// How many there are, one at least.
@@ -65,8 +71,14 @@ fn told(done: usize, all: usize, seconds: f64) -> String {
     let left = (seconds / done as f64 * (all - done.min(all)) as f64).ceil();
     match (done >= all, left < 120.0) {
         (true, _) => format!("{done} of {all}"),
-        (false, true) => format!("{done} of {all}, about {} left", counted(left as usize, "second")),
-        (false, false) => format!("{done} of {all}, about {} left", counted((left / 60.0).round() as usize, "minute")),
+        (false, true) => format!(
+            "{done} of {all}, about {} left",
+            counted(left as usize, "second")
+        ),
+        (false, false) => format!(
+            "{done} of {all}, about {} left",
+            counted((left / 60.0).round() as usize, "minute")
+        ),
     }
 }
 

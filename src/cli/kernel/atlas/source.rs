@@ -24,7 +24,11 @@ pub struct Offered {
 impl<'a> Source<'a> {
     /// Only what was fetched before.
     pub fn fetched(images: &'a Images) -> Source<'a> {
-        Source { images, mirrors: Vec::new(), fetched: RefCell::default() }
+        Source {
+            images,
+            mirrors: Vec::new(),
+            fetched: RefCell::default(),
+        }
     }
 
     /// Also what the mirror serves for `architectures`, where it can be read; else a note says why not.
@@ -39,11 +43,16 @@ impl<'a> Source<'a> {
             let opened = Mirror::open(images, *architecture, interrupt, tell);
             match opened.and_then(|mut mirror| mirror.all().map(drop).map(|()| mirror)) {
                 Ok(mirror) => {
-                    mirror.unread().iter().for_each(|why| notes.tell(&format_args!("not read: {why}")));
+                    mirror
+                        .unread()
+                        .iter()
+                        .for_each(|why| notes.tell(&format_args!("not read: {why}")));
                     source.mirrors.push((*architecture, mirror));
                 }
                 Err(_) if interrupt.is_set() => {}
-                Err(why) => notes.tell(&format_args!("only kernels that were fetched already: {why:#}")),
+                Err(why) => notes.tell(&format_args!(
+                    "only kernels that were fetched already: {why:#}"
+                )),
             }
         }
         source
@@ -53,16 +62,28 @@ impl<'a> Source<'a> {
     pub fn offered(&mut self, architectures: &[Architecture], releases: &Releases) -> Vec<Offered> {
         let mut all: BTreeSet<Offered> = BTreeSet::new();
         for Image { facts, .. } in self.images.all() {
-            all.insert(Offered { release: facts.release, architecture: facts.architecture });
+            all.insert(Offered {
+                release: facts.release,
+                architecture: facts.architecture,
+            });
         }
         for (architecture, mirror) in &mut self.mirrors {
             let machine = architecture.machine.to_string();
             let packages = mirror.all().unwrap_or_default().iter();
-            all.extend(packages.map(|p| Offered { release: p.release.clone(), architecture: machine.clone() }));
+            all.extend(packages.map(|p| Offered {
+                release: p.release.clone(),
+                architecture: machine.clone(),
+            }));
         }
-        let is_for = |kernel: &Offered| architectures.iter().any(|one| one.machine == kernel.architecture);
-        let mut all: Vec<Offered> =
-            all.into_iter().filter(|kernel| is_for(kernel) && releases.have(&kernel.release)).collect();
+        let is_for = |kernel: &Offered| {
+            architectures
+                .iter()
+                .any(|one| one.machine == kernel.architecture)
+        };
+        let mut all: Vec<Offered> = all
+            .into_iter()
+            .filter(|kernel| is_for(kernel) && releases.have(&kernel.release))
+            .collect();
         all.sort_by(|a, b| newest_first(&b.release, &a.release).then_with(|| a.cmp(b)));
         all
     }
@@ -73,18 +94,32 @@ impl<'a> Source<'a> {
             return Ok(facts);
         }
         let served = |(_, mirror): &(Architecture, Mirror<'a>)| {
-            Some(mirror.packages().iter().find(|package| package.release == release)?.clone())
+            Some(
+                mirror
+                    .packages()
+                    .iter()
+                    .find(|package| package.release == release)?
+                    .clone(),
+            )
         };
-        let found: Option<(&Mirror, Package)> =
-            self.mirrors.iter().find_map(|one| served(one).map(|package| (&one.1, package)));
-        let (mirror, package) = found.context("it was not fetched, and the mirror does not serve it")?;
+        let found: Option<(&Mirror, Package)> = self
+            .mirrors
+            .iter()
+            .find_map(|one| served(one).map(|package| (&one.1, package)));
+        let (mirror, package) =
+            found.context("it was not fetched, and the mirror does not serve it")?;
         mirror.fetch(&package)?;
         self.fetched.borrow_mut().push(release.to_string());
-        self.facts(release).context("it was fetched, and is gone again")
+        self.facts(release)
+            .context("it was fetched, and is gone again")
     }
 
     fn facts(&self, release: &str) -> Option<Facts> {
-        self.images.all().into_iter().map(|image| image.facts).find(|facts| facts.release == release)
+        self.images
+            .all()
+            .into_iter()
+            .map(|image| image.facts)
+            .find(|facts| facts.release == release)
     }
 }
 

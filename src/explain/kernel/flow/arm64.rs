@@ -8,23 +8,27 @@ use super::step::{Kind, Step};
 type Row = (u32, u32, Kind, (u32, u32));
 
 const TABLE: &[Row] = &[
-    (0xfc00_0000, 0x1400_0000, Kind::Jump, (0, 26)),   // b
-    (0xfc00_0000, 0x9400_0000, Kind::Call, (0, 26)),   // bl
+    (0xfc00_0000, 0x1400_0000, Kind::Jump, (0, 26)), // b
+    (0xfc00_0000, 0x9400_0000, Kind::Call, (0, 26)), // bl
     (0xff00_0000, 0x5400_0000, Kind::Branch, (5, 19)), // b.cond, bc.cond
     (0x7e00_0000, 0x3400_0000, Kind::Branch, (5, 19)), // cbz, cbnz
     (0x7e00_0000, 0x3600_0000, Kind::Branch, (5, 14)), // tbz, tbnz
-    (0xfee0_0000, 0xd600_0000, Kind::Jump, (0, 0)),    // br, braa, brab
-    (0xfee0_0000, 0xd620_0000, Kind::Call, (0, 0)),    // blr, blraa, blrab
-    (0xfee0_0000, 0xd640_0000, Kind::Return, (0, 0)),  // ret, retaa, retab
-    (0xfee0_0000, 0xd680_0000, Kind::Return, (0, 0)),  // eret, eretaa, eretab
-    (0xffe0_001f, 0xd400_0001, Kind::Call, (0, 0)),    // svc
+    (0xfee0_0000, 0xd600_0000, Kind::Jump, (0, 0)),  // br, braa, brab
+    (0xfee0_0000, 0xd620_0000, Kind::Call, (0, 0)),  // blr, blraa, blrab
+    (0xfee0_0000, 0xd640_0000, Kind::Return, (0, 0)), // ret, retaa, retab
+    (0xfee0_0000, 0xd680_0000, Kind::Return, (0, 0)), // eret, eretaa, eretab
+    (0xffe0_001f, 0xd400_0001, Kind::Call, (0, 0)),  // svc
 ];
 
 pub fn step(bytes: &[u8], address: u64) -> Option<Step> {
     let word = u32::from_le_bytes(*bytes.first_chunk()?);
     let row = TABLE.iter().find(|(mask, value, ..)| word & mask == *value);
     let (kind, field) = row.map_or((Kind::Next, (0, 0)), |(_, _, kind, field)| (*kind, *field));
-    Some(Step { kind, next: address.wrapping_add(4), target: target(word, address, field) })
+    Some(Step {
+        kind,
+        next: address.wrapping_add(4),
+        target: target(word, address, field),
+    })
 }
 
 fn target(word: u32, address: u64, (lowest, width): (u32, u32)) -> Option<u64> {
@@ -60,7 +64,11 @@ mod tests {
             (0xd503_201f, Kind::Next, None),              // nop
             (0xf100_0421, Kind::Next, None),              // subs x1, x1, #1
         ] {
-            let expected = Step { kind, next: AT + 4, target };
+            let expected = Step {
+                kind,
+                next: AT + 4,
+                target,
+            };
             assert_eq!(step(&word.to_le_bytes(), AT), Some(expected), "{word:#x}");
         }
         assert_eq!(step(&[0x1f, 0x20, 0x03], AT), None, "no whole instruction");

@@ -3,7 +3,10 @@ use crate::kernel::bpf::*;
 
 #[test]
 fn the_tail_of_the_verifiers_log_is_one_line() {
-    assert_eq!(log_tail(b"a\nb\n\nc\nd\nR1 invalid\nprocessed 5 insns\n\0junk"), "b | c | d | R1 invalid");
+    assert_eq!(
+        log_tail(b"a\nb\n\nc\nd\nR1 invalid\nprocessed 5 insns\n\0junk"),
+        "b | c | d | R1 invalid"
+    );
     assert_eq!(log_tail(&[0; 8]), "no reason given");
 }
 
@@ -32,7 +35,13 @@ fn the_verifier_takes_every_variant() {
     }
     let calls = Rows::new_box_zeroed().unwrap();
     let numbers = Numbers::default();
-    let all = Wanted { paths: true, descriptors: true, stacks: true, slowest: true, waits: true };
+    let all = Wanted {
+        paths: true,
+        descriptors: true,
+        stacks: true,
+        slowest: true,
+        waits: true,
+    };
     for (record, scope, registers, casts) in [
         (Record::Times, Scope::Command, true, true),
         (Record::Counts, Scope::Command, true, true),
@@ -43,10 +52,21 @@ fn the_verifier_takes_every_variant() {
         (Record::Samples, Scope::Command, true, true),
         (Record::Samples, Scope::System, true, false),
     ] {
-        let paths = Wanted { paths: true, ..Wanted::default() };
-        let descriptors = Wanted { descriptors: true, ..Wanted::default() };
+        let paths = Wanted {
+            paths: true,
+            ..Wanted::default()
+        };
+        let descriptors = Wanted {
+            descriptors: true,
+            ..Wanted::default()
+        };
         let none = (Wanted::default(), GroupBy::Cgroup);
-        for (details, group_by) in [none, (all, GroupBy::Tree), (paths, GroupBy::Tree), (descriptors, GroupBy::Name)] {
+        for (details, group_by) in [
+            none,
+            (all, GroupBy::Tree),
+            (paths, GroupBy::Tree),
+            (descriptors, GroupBy::Name),
+        ] {
             let config = Config {
                 record,
                 scope,
@@ -65,11 +85,30 @@ fn the_verifier_takes_every_variant() {
 #[test]
 fn the_object_leaves_nothing_to_its_loader_that_libbpf_does_not_do() {
     let object = Object::parse(object::BYTES).unwrap();
-    let of = |target: &str| object.programs.iter().filter(|program| program.target == target).count();
-    assert_eq!((of("task"), of(""), of("sys_enter"), object.programs.len()), (2, 2, 1, 13));
+    let of = |target: &str| {
+        object
+            .programs
+            .iter()
+            .filter(|program| program.target == target)
+            .count()
+    };
+    assert_eq!(
+        (of("task"), of(""), of("sys_enter"), object.programs.len()),
+        (2, 2, 1, 13)
+    );
     const EXIT: u64 = 0x95;
-    assert!(object.programs.iter().all(|program| program.code.contains(&EXIT)), "each has its own part of a section");
+    assert!(
+        object
+            .programs
+            .iter()
+            .all(|program| program.code.contains(&EXIT)),
+        "each has its own part of a section"
+    );
     for name in ["tasks", "windows", "details"] {
-        assert_eq!(object.map(name).unwrap().flags, crate::kernel::bpf::maps::MAPPABLE, "{name}");
+        assert_eq!(
+            object.map(name).unwrap().flags,
+            crate::kernel::bpf::maps::MAPPABLE,
+            "{name}"
+        );
     }
 }

@@ -14,7 +14,10 @@ pub fn kernel_versus_document(versus: &KernelVersus, all: bool) -> Document {
     let title = heading(&versus.operation, &versus.params);
     Document {
         blocks: vec![
-            Block::Heading { title, what: versus.what.clone() },
+            Block::Heading {
+                title,
+                what: versus.what.clone(),
+            },
             Block::Facts(facts(versus)),
             Block::Table(versus_groups(versus)),
             Block::Table(versus_functions(versus, all)),
@@ -32,10 +35,17 @@ fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {
             side.environment
         )
     };
-    let mut facts =
-        vec![("Before", side(&versus.before)), ("After", side(&versus.after)), ("Counts", COUNTS.to_string())];
+    let mut facts = vec![
+        ("Before", side(&versus.before)),
+        ("After", side(&versus.after)),
+        ("Counts", COUNTS.to_string()),
+    ];
     for side in [&versus.before, &versus.after] {
-        facts.extend(side.notes.iter().map(|note| ("Note", format!("{}: {note}", side.environment))));
+        facts.extend(
+            side.notes
+                .iter()
+                .map(|note| ("Note", format!("{}: {note}", side.environment))),
+        );
     }
     facts
 }
@@ -47,7 +57,10 @@ pub fn signed(change: i64) -> Cell {
         1.. => "+",
         _ => "-",
     };
-    Cell::number(format!("{sign}{}", thousands(change.unsigned_abs() as f64)), change as f64)
+    Cell::number(
+        format!("{sign}{}", thousands(change.unsigned_abs() as f64)),
+        change as f64,
+    )
 }
 
 /// What instructions are spent on, with their sum as the last row.
@@ -55,14 +68,26 @@ fn versus_groups(versus: &KernelVersus) -> Table {
     let mut rows: Vec<(String, u64, u64)> = versus
         .groups
         .iter()
-        .map(|GroupChange { group, before, after }| (group.title().into(), *before, *after))
+        .map(
+            |GroupChange {
+                 group,
+                 before,
+                 after,
+             }| (group.title().into(), *before, *after),
+        )
         .collect();
-    rows.push(("all".to_string(), versus.before.instructions, versus.after.instructions));
+    rows.push((
+        "all".to_string(),
+        versus.before.instructions,
+        versus.after.instructions,
+    ));
     let specs = [
         Spec::left("spent on", |row: &(String, u64, u64)| row.0.as_str().into()),
         Spec::right("before", |row: &(String, u64, u64)| number(row.1)),
         Spec::right("after", |row: &(String, u64, u64)| number(row.2)),
-        Spec::right("change", |row: &(String, u64, u64)| signed(row.2.cast_signed() - row.1.cast_signed())),
+        Spec::right("change", |row: &(String, u64, u64)| {
+            signed(row.2.cast_signed() - row.1.cast_signed())
+        }),
     ];
     let last = rows.len() - 1;
     Table::of(&specs, &rows).with_headings(|row| row == last)
@@ -70,8 +95,11 @@ fn versus_groups(versus: &KernelVersus) -> Table {
 
 /// Functions that changed, the largest change first; `all` takes in every one.
 fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
-    let (operation, before, after) =
-        (versus.operation.clone(), versus.before.environment.clone(), versus.after.environment.clone());
+    let (operation, before, after) = (
+        versus.operation.clone(),
+        versus.before.environment.clone(),
+        versus.after.environment.clone(),
+    );
     let specs = [
         Spec::left("function", |c: &Change| c.name.as_str().into())
             .text("operation", move |_| operation.clone())
@@ -80,16 +108,23 @@ fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
             .text("function", |c: &Change| c.name.clone()),
         Spec::left("spent on", |c: &Change| c.group.title().into())
             .text("spent_on", |c: &Change| c.group.title().to_string()),
-        Spec::right("before", |c: &Change| number(c.before)).count("own_instructions_before", |c: &Change| c.before),
-        Spec::right("after", |c: &Change| number(c.after)).count("own_instructions_after", |c: &Change| c.after),
-        Spec::right("change", |c: &Change| signed(c.change)).number("change", |c: &Change| Some(c.change as f64)),
+        Spec::right("before", |c: &Change| number(c.before))
+            .count("own_instructions_before", |c: &Change| c.before),
+        Spec::right("after", |c: &Change| number(c.after))
+            .count("own_instructions_after", |c: &Change| c.after),
+        Spec::right("change", |c: &Change| signed(c.change))
+            .number("change", |c: &Change| Some(c.change as f64)),
     ];
     let mut table = Table::of(&specs, &versus.functions);
     let rest = versus.functions.get(MOST..).unwrap_or_default();
     if !all && !rest.is_empty() {
         let sum: i64 = rest.iter().map(|change| change.change).sum();
         table.truncate(MOST);
-        let text = format!("{} more functions changed, by {} in all; --all shows them", rest.len(), signed(sum).text);
+        let text = format!(
+            "{} more functions changed, by {} in all; --all shows them",
+            rest.len(),
+            signed(sum).text
+        );
         table.notes.push(text);
     }
     table

@@ -17,7 +17,9 @@ const OPEN: usize = 2;
 /// All notes, the newest release first.
 pub fn parts(atlas: &Atlas) -> Vec<Part> {
     if atlas.steps.iter().all(|pair| pair.steps.is_empty()) {
-        return vec![Part::note("No operation differs between neighbouring releases here.")];
+        return vec![Part::note(
+            "No operation differs between neighbouring releases here.",
+        )];
     }
     let machines = machines(atlas);
     let mut parts = Vec::new();
@@ -25,10 +27,16 @@ pub fn parts(atlas: &Atlas) -> Vec<Part> {
         if machines.len() > 1 {
             parts.push(Part::heading(format!("In {}:", machine_name(machine))));
         }
-        let mut pairs: Vec<&AtlasSteps> =
-            atlas.steps.iter().filter(|pair| pair.machine == **machine && !pair.steps.is_empty()).collect();
+        let mut pairs: Vec<&AtlasSteps> = atlas
+            .steps
+            .iter()
+            .filter(|pair| pair.machine == **machine && !pair.steps.is_empty())
+            .collect();
         pairs.reverse();
-        for (index, of_series) in pairs.chunk_by(|a, b| series(&a.after) == series(&b.after)).enumerate() {
+        for (index, of_series) in pairs
+            .chunk_by(|a, b| series(&a.after) == series(&b.after))
+            .enumerate()
+        {
             parts.push(of_one_series(of_series, index < OPEN));
         }
     }
@@ -39,14 +47,21 @@ fn of_one_series(pairs: &[&AtlasSteps], is_open: bool) -> Part {
     let name = pairs.first().map_or("", |pair| series(&pair.after));
     let mut pairs = pairs.to_vec();
     pairs.sort_by_key(|pair| are_alike(&pair.before, &pair.after));
-    Part::Folded(format!("Linux {name}"), is_open, pairs.into_iter().flat_map(of_pair).collect())
+    Part::Folded(
+        format!("Linux {name}"),
+        is_open,
+        pairs.into_iter().flat_map(of_pair).collect(),
+    )
 }
 
 fn of_pair(pair: &AtlasSteps) -> Vec<Part> {
     let (unchanged, mut steps): (Vec<&AtlasStep>, Vec<&AtlasStep>) =
         pair.steps.iter().partition(|step| step.is_unchanged());
     let title = format!("{}, after {}", short(&pair.after), short(&pair.before));
-    let heading = Part::Block(Block::Heading { title, what: kind(pair, steps.len(), unchanged.len()) });
+    let heading = Part::Block(Block::Heading {
+        title,
+        what: kind(pair, steps.len(), unchanged.len()),
+    });
     steps.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     let lists = if are_alike(&pair.before, &pair.after) {
         vec![steps]
@@ -55,8 +70,17 @@ fn of_pair(pair: &AtlasSteps) -> Vec<Part> {
         vec![fewer, more]
     };
     let lines = lists.into_iter().map(|steps| {
-        let line = |step: &&AtlasStep| format!("{}: {} {}", short(&pair.after), step.operation, sentence(step));
-        Part::Block(Block::Notes(steps.iter().take(MOST_STEPS).map(line).collect()))
+        let line = |step: &&AtlasStep| {
+            format!(
+                "{}: {} {}",
+                short(&pair.after),
+                step.operation,
+                sentence(step)
+            )
+        };
+        Part::Block(Block::Notes(
+            steps.iter().take(MOST_STEPS).map(line).collect(),
+        ))
     });
     std::iter::once(heading).chain(lines).collect()
 }
@@ -64,7 +88,11 @@ fn of_pair(pair: &AtlasSteps) -> Vec<Part> {
 /// What kind of change the steps are, how many there are, and how many more counts differ without a changed function.
 fn kind(pair: &AtlasSteps, steps: usize, unchanged: usize) -> String {
     let (before, after) = (series(&pair.before), series(&pair.after));
-    let each = if are_alike(&pair.before, &pair.after) { "" } else { " each way" };
+    let each = if are_alike(&pair.before, &pair.after) {
+        ""
+    } else {
+        " each way"
+    };
     let told = if steps > MOST_STEPS {
         format!("; the {MOST_STEPS} that changed the most in proportion{each} are below")
     } else {
@@ -86,7 +114,11 @@ fn kind(pair: &AtlasSteps, steps: usize, unchanged: usize) -> String {
 }
 
 fn differ(number: usize, what: &str) -> String {
-    format!("{} {}", counted(number, what), if number == 1 { "differs" } else { "differ" })
+    format!(
+        "{} {}",
+        counted(number, what),
+        if number == 1 { "differs" } else { "differ" }
+    )
 }
 
 fn size(step: &AtlasStep) -> f64 {
@@ -101,7 +133,11 @@ fn weight(step: &AtlasStep) -> f64 {
 /// `executes 59% fewer instructions (2,731 to 1,115): path walk: getname_flags −310, link_path_walk −280.`
 fn sentence(step: &AtlasStep) -> String {
     let (from, to) = (thousands(step.before), thousands(step.after));
-    let way = if step.after < step.before { "fewer" } else { "more" };
+    let way = if step.after < step.before {
+        "fewer"
+    } else {
+        "more"
+    };
     let share = 100.0 * size(step) / step.before;
     let much = match share {
         share if !share.is_finite() => thousands(size(step)),
@@ -109,30 +145,46 @@ fn sentence(step: &AtlasStep) -> String {
         share => format!("{}%", thousands(share.round())),
     };
     let functions = functions(&step.functions);
-    let end = if functions.is_empty() { String::new() } else { format!(": {functions}") };
+    let end = if functions.is_empty() {
+        String::new()
+    } else {
+        format!(": {functions}")
+    };
     format!("executes {much} {way} instructions ({from} to {to}){end}.")
 }
 
 /// The largest changes, by group.
 fn functions(functions: &[AtlasFunction]) -> String {
-    let mut largest: Vec<&AtlasFunction> = functions.iter().filter(|f| f.before != f.after).collect();
+    let mut largest: Vec<&AtlasFunction> =
+        functions.iter().filter(|f| f.before != f.after).collect();
     largest.sort_by_key(|f| std::cmp::Reverse(f.after.abs_diff(f.before)));
     largest.truncate(MOST_FUNCTIONS);
     let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
     for function in largest {
-        let sign = if function.after < function.before { '−' } else { '+' };
+        let sign = if function.after < function.before {
+            '−'
+        } else {
+            '+'
+        };
         let change = thousands(function.after.abs_diff(function.before) as f64);
         let text = format!("{} {sign}{change}", function.name);
-        match groups.iter_mut().find(|(group, _)| *group == function.group.title()) {
+        match groups
+            .iter_mut()
+            .find(|(group, _)| *group == function.group.title())
+        {
             Some((_, texts)) => texts.push(text),
             None => groups.push((function.group.title(), vec![text])),
         }
     }
-    let texts = groups.into_iter().map(|(group, texts)| format!("{group}: {}", texts.join(", ")));
+    let texts = groups
+        .into_iter()
+        .map(|(group, texts)| format!("{group}: {}", texts.join(", ")));
     texts.collect::<Vec<_>>().join("; ")
 }
 
 /// Without the kernel's flavour.
 fn short(release: &str) -> &str {
-    release.split_once("-cloud-").map_or(release, |(version, _)| version)
+    release
+        .split_once("-cloud-")
+        .map_or(release, |(version, _)| version)
 }

@@ -19,12 +19,21 @@ const MOST_FILES: usize = 6;
 
 /// The study's question, or that of the page.
 pub fn question(page: &RunsPage) -> String {
-    let study = page.detail().and_then(|detail| detail.summary.study.as_ref());
-    let asked = study.map(|study| flat(&study.question)).filter(|question| !question.is_empty());
+    let study = page
+        .detail()
+        .and_then(|detail| detail.summary.study.as_ref());
+    let asked = study
+        .map(|study| flat(&study.question))
+        .filter(|question| !question.is_empty());
     let several = |detail: &Detail| columns::environments(&detail.summary).len() > 1;
     asked.unwrap_or_else(|| match page.comparison {
-        Some(comparison) => format!("Slower or faster than {}?", comparison.label(comparison.baseline)),
-        None if page.detail().is_some_and(several) => "What does each environment add to a system call?".to_string(),
+        Some(comparison) => format!(
+            "Slower or faster than {}?",
+            comparison.label(comparison.baseline)
+        ),
+        None if page.detail().is_some_and(several) => {
+            "What does each environment add to a system call?".to_string()
+        }
         None => "What does a system call cost here?".to_string(),
     })
 }
@@ -37,14 +46,38 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
     let mut parts = Vec::new();
     if let Some(comparison) = page.comparison {
         let others: Vec<usize> = comparison.others().collect();
-        let line = |column: &usize| format!("{}: {}", comparison.label(*column), answer(comparison, *column));
-        parts.extend(others.iter().take(MOST_FILES).map(|column| Part::Lead(line(column))));
+        let line = |column: &usize| {
+            format!(
+                "{}: {}",
+                comparison.label(*column),
+                answer(comparison, *column)
+            )
+        };
+        parts.extend(
+            others
+                .iter()
+                .take(MOST_FILES)
+                .map(|column| Part::Lead(line(column))),
+        );
         let more = others.len().saturating_sub(MOST_FILES);
-        parts.extend((more > 0).then(|| Part::note(format!("{more} more are in the table below."))));
+        parts
+            .extend((more > 0).then(|| Part::note(format!("{more} more are in the table below."))));
     }
-    let Some(detail) = page.detail() else { return parts };
-    let answer = detail.summary.study.as_ref().map(|study| flat(&study.answer)).filter(|answer| !answer.is_empty());
-    let in_short = || page.comparison.is_none().then(|| in_short(&detail.summary)).filter(|text| !text.is_empty());
+    let Some(detail) = page.detail() else {
+        return parts;
+    };
+    let answer = detail
+        .summary
+        .study
+        .as_ref()
+        .map(|study| flat(&study.answer))
+        .filter(|answer| !answer.is_empty());
+    let in_short = || {
+        page.comparison
+            .is_none()
+            .then(|| in_short(&detail.summary))
+            .filter(|text| !text.is_empty())
+    };
     parts.extend(answer.or_else(in_short).map(Part::Lead));
     if page.comparison.is_none() {
         parts.push(Part::Block(Block::Table(added(&detail.summary))));
@@ -55,39 +88,70 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
 /// What entering the kernel costs, and how many do not.
 fn in_short(summary: &Summary) -> String {
     let baseline = |operation: &str| {
-        let row = summary.baselines.iter().find(|row| row.case.operation == operation && row.cost().is_some())?;
+        let row = summary
+            .baselines
+            .iter()
+            .find(|row| row.case.operation == operation && row.cost().is_some())?;
         cost(row)
     };
     let reference = baseline(REFERENCE).map(|ns| {
-        let calls =
-            baseline(EMPTY_CALL).map(|call| format!(", as long as {} empty function calls", three_figures(ns / call)));
+        let calls = baseline(EMPTY_CALL).map(|call| {
+            format!(
+                ", as long as {} empty function calls",
+                three_figures(ns / call)
+            )
+        });
         let calls = calls.unwrap_or_default();
-        format!("A system call that does next to nothing, getppid, takes {} ns{calls}.", nanoseconds(ns))
+        format!(
+            "A system call that does next to nothing, getppid, takes {} ns{calls}.",
+            nanoseconds(ns)
+        )
     });
-    let firsts: Vec<Kernel> = firsts(&summary.rows).filter(|row| row.cost().is_some()).map(kernel).collect();
+    let firsts: Vec<Kernel> = firsts(&summary.rows)
+        .filter(|row| row.cost().is_some())
+        .map(kernel)
+        .collect();
     let count = |wanted| firsts.iter().filter(|kernel| **kernel == wanted).count();
     let unknown = Some(count(Kernel::Unknown)).filter(|count| *count > 0);
-    let unknown = unknown.map_or(String::new(), |count| format!("; of {count} it is not known"));
+    let unknown = unknown.map_or(String::new(), |count| {
+        format!("; of {count} it is not known")
+    });
     let entering = (!firsts.is_empty()).then(|| {
         let never = count(Kernel::Never);
-        format!("Of {} operations with a cost, {never} make no system call at all{unknown}.", firsts.len())
+        format!(
+            "Of {} operations with a cost, {never} make no system call at all{unknown}.",
+            firsts.len()
+        )
     });
-    [reference, entering].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    [reference, entering]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// What each environment adds to the reference call: a filter, a tracer or another kernel is a tax on every system call.
 fn added(summary: &Summary) -> Table {
-    let calls = summary.baselines.iter().filter(|row| row.case.is_plain(REFERENCE) && row.cost().is_some());
+    let calls = summary
+        .baselines
+        .iter()
+        .filter(|row| row.case.is_plain(REFERENCE) && row.cost().is_some());
     let rows: Vec<&Row> = calls.collect();
     let ratio = |row: &&Row| Some(row.versus.as_ref()?.ratio);
     let is_paired = rows.iter().any(|row| row.versus.is_some());
     let specs = [
-        Spec::left("environment", |row: &&Row| row.case.environment.as_str().into()),
+        Spec::left("environment", |row: &&Row| {
+            row.case.environment.as_str().into()
+        }),
         Spec::right("ns", move |row: &&Row| Cell::known(cost(row), nanoseconds)),
-        Spec::right("ratio", move |row: &&Row| Cell::known(ratio(row).map(|r| r.value), |ratio| format!("{ratio:.3}"))),
+        Spec::right("ratio", move |row: &&Row| {
+            Cell::known(ratio(row).map(|r| r.value), |ratio| format!("{ratio:.3}"))
+        }),
         Spec::right("interval", move |row: &&Row| {
             let ends = ratio(row).and_then(|ratio| ratio.low_high);
-            ends.map_or(Cell::default(), |(low, high)| Cell::from(format!("{low:.3} .. {high:.3}")))
+            ends.map_or(Cell::default(), |(low, high)| {
+                Cell::from(format!("{low:.3} .. {high:.3}"))
+            })
         }),
     ];
     let shown = if is_paired { &rows[..] } else { &[] };
@@ -97,5 +161,10 @@ fn added(summary: &Summary) -> Table {
 /// The rows of each case's first environment: those of others are the same operations.
 fn firsts(rows: &[Row]) -> impl Iterator<Item = &Row> {
     let mut known = HashSet::new();
-    rows.iter().filter(move |row| known.insert(Case { environment: String::new(), ..row.case.clone() }))
+    rows.iter().filter(move |row| {
+        known.insert(Case {
+            environment: String::new(),
+            ..row.case.clone()
+        })
+    })
 }

@@ -20,7 +20,10 @@ const MOST_FIGURES: usize = 8;
 pub fn parts(page: &RunsPage) -> Vec<Part> {
     let others = page.files.len().saturating_sub(1);
     let left_out = |drawn: usize| {
-        let text = format!("{} more files are in the table and not drawn.", others.saturating_sub(drawn));
+        let text = format!(
+            "{} more files are in the table and not drawn.",
+            others.saturating_sub(drawn)
+        );
         (others > drawn).then(|| Part::note(text))
     };
     let mut parts = Vec::new();
@@ -28,8 +31,10 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
         let bars = |unit| Part::Figure(figures::bars(main.label(), detail, page.comparison, unit));
         parts.extend(figures::units(detail).into_iter().map(bars));
         parts.extend(left_out(SERIES - 1));
-        let ratios =
-            page.comparison.map_or_else(|| figures::environment_ratios(&detail.summary), |c| Some(figures::ratios(c)));
+        let ratios = page.comparison.map_or_else(
+            || figures::environment_ratios(&detail.summary),
+            |c| Some(figures::ratios(c)),
+        );
         parts.extend(ratios.map(Part::Figure));
         parts.extend(left_out(SERIES).filter(|_| page.comparison.is_some()));
     }
@@ -44,16 +49,26 @@ fn modes(page: &RunsPage) -> Vec<Part> {
         _ => format!("{}: {}", file.label(), one.label),
     };
     let of_file = |file: &Portrait| -> Vec<Distribution> {
-        let all = file.detail.iter().flat_map(|detail| detail.distributions.iter().flatten());
+        let all = file
+            .detail
+            .iter()
+            .flat_map(|detail| detail.distributions.iter().flatten());
         let two = all.filter(|one| one.modes.is_some());
-        two.map(|one| Distribution { label: label(file, one), ..one.clone() }).collect()
+        two.map(|one| Distribution {
+            label: label(file, one),
+            ..one.clone()
+        })
+        .collect()
     };
     let mut found: Vec<Distribution> = page.files.iter().flat_map(of_file).collect();
     let more = found.len().saturating_sub(MOST_LARGE);
     found.truncate(MOST_LARGE);
     let mut parts = Vec::new();
     if !found.is_empty() {
-        parts.push(Part::Figure(figures::distributions("Cases with two modes", found)));
+        parts.push(Part::Figure(figures::distributions(
+            "Cases with two modes",
+            found,
+        )));
     }
     parts.extend((more > 0).then(|| Part::note(format!("{more} more are marked in the tables."))));
     parts
@@ -63,31 +78,49 @@ fn modes(page: &RunsPage) -> Vec<Part> {
 pub fn parameters(page: &RunsPage) -> Vec<Part> {
     of_files(page, |detail| {
         let both = detail.parameters.iter();
-        both.flat_map(|one| [Part::Figure(one.figure.clone()), Part::Block(Block::Table(one.table.clone()))]).collect()
+        both.flat_map(|one| {
+            [
+                Part::Figure(one.figure.clone()),
+                Part::Block(Block::Table(one.table.clone())),
+            ]
+        })
+        .collect()
     })
 }
 
 /// Percentiles of single calls: the table, and the curves a few at a time.
 pub fn singles(page: &RunsPage) -> Vec<Part> {
     of_files(page, |detail| {
-        let Some(singles) = &detail.singles else { return Vec::new() };
+        let Some(singles) = &detail.singles else {
+            return Vec::new();
+        };
         let mut parts = vec![Part::Block(Block::Table(singles.table.clone()))];
         let drawn = singles.curves.chunks(SERIES).take(MOST_FIGURES);
         parts.extend(drawn.map(|curves| Part::Figure(latency_figure(curves))));
         let more = singles.curves.len().saturating_sub(MOST_FIGURES * SERIES);
-        parts.extend((more > 0).then(|| Part::note(format!("{more} more are in the table and not drawn."))));
+        parts.extend(
+            (more > 0).then(|| Part::note(format!("{more} more are in the table and not drawn."))),
+        );
         parts
     })
 }
 
 /// What the first files have of something, below their labels.
 fn of_files(page: &RunsPage, of: impl Fn(&Detail) -> Vec<Part>) -> Vec<Part> {
-    let all = page.files.iter().filter_map(|file| Some((file.label(), of(file.detail.as_ref()?))));
+    let all = page
+        .files
+        .iter()
+        .filter_map(|file| Some((file.label(), of(file.detail.as_ref()?))));
     let known: Vec<(&str, Vec<Part>)> = all.filter(|(_, parts)| !parts.is_empty()).collect();
     let more = known.len().saturating_sub(MOST_FILES);
     let label = |label: &str| (page.files.len() > 1).then(|| Part::heading(label));
     let shown = known.into_iter().take(MOST_FILES);
-    let mut parts: Vec<Part> = shown.flat_map(|(name, parts)| label(name).into_iter().chain(parts)).collect();
-    parts.extend((more > 0).then(|| Part::note(format!("{more} more files have this: make a page of each."))));
+    let mut parts: Vec<Part> = shown
+        .flat_map(|(name, parts)| label(name).into_iter().chain(parts))
+        .collect();
+    parts.extend(
+        (more > 0)
+            .then(|| Part::note(format!("{more} more files have this: make a page of each."))),
+    );
     parts
 }

@@ -21,7 +21,8 @@ pub struct RunsPage<'a> {
 impl RunsPage<'_> {
     /// The file that the others are compared with; of one file, that one.
     pub fn main(&self) -> Option<&Portrait> {
-        self.files.get(self.comparison.map_or(0, |comparison| comparison.baseline))
+        self.files
+            .get(self.comparison.map_or(0, |comparison| comparison.baseline))
     }
 
     pub fn detail(&self) -> Option<&Detail> {

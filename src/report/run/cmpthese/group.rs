@@ -26,19 +26,34 @@ pub fn groups<'a>(run: &'a Run, summary: &'a Summary) -> Vec<Group<'a>> {
     let records = run.records.iter().filter(|r| r.role == Role::Asked);
     let pairs: Vec<Pair> = summary.rows.iter().zip(records).collect();
     let sets = grouped(pairs.iter().map(|pair| (&pair.0.case.params, *pair)));
-    let environments = pairs.iter().map(|(row, _)| &row.case.environment).collect::<BTreeSet<_>>().len() > 1;
+    let environments = pairs
+        .iter()
+        .map(|(row, _)| &row.case.environment)
+        .collect::<BTreeSet<_>>()
+        .len()
+        > 1;
     let several = sets.len() > 1 && sets.values().all(|members| members.len() > 1);
     match several {
         true => sets
             .iter()
-            .map(|(params, members)| group(crate::document::params(*params), members, false, environments))
+            .map(|(params, members)| {
+                group(
+                    crate::document::params(*params),
+                    members,
+                    false,
+                    environments,
+                )
+            })
             .collect(),
         false => vec![group(String::new(), &pairs, true, environments)],
     }
 }
 
 fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: bool) -> Group<'a> {
-    let mut group = Group { heading, ..Group::default() };
+    let mut group = Group {
+        heading,
+        ..Group::default()
+    };
     for (row, record) in members {
         let name = name(&row.case, params, environments);
         match &row.figure {
@@ -53,7 +68,18 @@ fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: 
 
 /// The name as in tables, with parameters and environment if they are needed to distinguish cases.
 fn name(case: &Case, params: bool, environments: bool) -> String {
-    let named = if params { case.clone() } else { Case { params: BTreeMap::new(), ..case.clone() } };
-    let environment = if environments { format!(" ({})", case.environment) } else { String::new() };
+    let named = if params {
+        case.clone()
+    } else {
+        Case {
+            params: BTreeMap::new(),
+            ..case.clone()
+        }
+    };
+    let environment = if environments {
+        format!(" ({})", case.environment)
+    } else {
+        String::new()
+    };
     cut(&format!("{named}{environment}"), LONGEST_NAME)
 }

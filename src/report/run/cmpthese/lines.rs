@@ -15,11 +15,17 @@ pub fn lines(group: &Group, run: &Run) -> Vec<String> {
         lines.extend(too_few(timing).then(|| WARNING.to_string()));
     }
     let failed = |(name, failure): &(String, &Failure)| {
-        format!("{name:>10}: not measured: {}", cut(&failure.message, LONGEST_NOTE))
+        format!(
+            "{name:>10}: not measured: {}",
+            cut(&failure.message, LONGEST_NOTE)
+        )
     };
     lines.extend(group.failures.iter().map(failed));
     let counted = |(name, count): &(String, Instructions)| {
-        format!("{name:>10}: {} instructions, no time", instructions(count.per_operation))
+        format!(
+            "{name:>10}: {} instructions, no time",
+            instructions(count.per_operation)
+        )
     };
     lines.extend(group.counted.iter().map(counted));
     lines
@@ -38,18 +44,28 @@ fn header(group: &Group, run: &Run) -> String {
             None => format!("Benchmark: running {names}..."),
         };
     }
-    format!("Benchmark: running {names} for at least {} CPU seconds...", least_seconds(group, run))
+    format!(
+        "Benchmark: running {names} for at least {} CPU seconds...",
+        least_seconds(group, run)
+    )
 }
 
 fn same_count(timings: &[Timing]) -> Option<u64> {
     let first = timings.first()?.count?;
-    timings.iter().all(|t| t.count == Some(first)).then_some(first)
+    timings
+        .iter()
+        .all(|t| t.count == Some(first))
+        .then_some(first)
 }
 
 /// The CPU seconds that every case had, rounded down to two decimals, or to four if it is a tenth or less.
 fn least_seconds(group: &Group, run: &Run) -> f64 {
     let given = run.plan.budget_s / run.records.len().max(1) as f64;
-    let least = group.timings.iter().filter_map(|t| t.cpu_s).fold(given, f64::min);
+    let least = group
+        .timings
+        .iter()
+        .filter_map(|t| t.cpu_s)
+        .fold(given, f64::min);
     let steps = if least > 0.1 { 1e2 } else { 1e4 };
     // A value that is below a step only by the rounding error of a division counts as that step.
     (least * steps + 1e-6).floor() / steps
@@ -57,9 +73,17 @@ fn least_seconds(group: &Group, run: &Run) -> f64 {
 
 /// ` 1 wallclock secs ( 0.62 usr +  0.39 sys =  1.01 CPU) @ 202770.00/s (n=204798)`
 fn times(t: &Timing) -> String {
-    let wall = t.wall_s.map_or_else(|| " ?".to_string(), |wall_s| format!("{wall_s:2.0}"));
-    let user_s = t.cpu_s.zip(t.user_share).map(|(cpu_s, share)| cpu_s * share);
-    let system_s = t.cpu_s.zip(user_s).map(|(cpu_s, user_s)| (cpu_s - user_s).max(0.0));
+    let wall = t
+        .wall_s
+        .map_or_else(|| " ?".to_string(), |wall_s| format!("{wall_s:2.0}"));
+    let user_s = t
+        .cpu_s
+        .zip(t.user_share)
+        .map(|(cpu_s, share)| cpu_s * share);
+    let system_s = t
+        .cpu_s
+        .zip(user_s)
+        .map(|(cpu_s, user_s)| (cpu_s - user_s).max(0.0));
     let (usr, sys, cpu) = (seconds(user_s), seconds(system_s), seconds(t.cpu_s));
     let rate = match t.count {
         // Benchmark gives no rate for a case without CPU time.
