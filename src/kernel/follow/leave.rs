@@ -40,7 +40,7 @@ impl Follower {
                 (Ok(Some((tid, Report::Signal(signal)))), false) => self.detach(tid, signal),
                 (Ok(Some((tid, _))), false) => self.detach(tid, 0),
                 (Ok(Some((tid, _))), true) => {
-                    drop(tracee::resume(tid, Resume::ToEvent, libc::SIGKILL))
+                    let _ = tracee::resume(tid, Resume::ToEvent, libc::SIGKILL);
                 }
                 (Ok(None), _) => std::thread::sleep(Duration::from_millis(1)),
                 (Err(Errno::EINTR), _) => {}
